@@ -1,0 +1,200 @@
+"""What channels do to packets.
+
+A channel is a pure data structure: an immutable *flight* (what is under way) and functions on it. Packets are opaque
+integers here; `link` tells which directed link (source to destination) a packet travels on.
+
+A packet that has reached its destination and may not be taken in yet waits in the mail room. Over an unordered
+channel the mail room and the channel are one set, and a packet simply stays where it is. Over a FIFO channel a packet
+at the head of its link is either taken in or moved to the mail room, so that those behind it can reach the process;
+from there it is taken in whenever the protocol accepts it.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from crownless.spec.errors import unknown_name
+
+#: What is under way; hashable, and equal whenever the same packets may still arrive in the same ways.
+Flight = Any
+
+
+class Arrival(NamedTuple):
+    """A packet that can reach its destination now: the flight once it is taken in, and once it waits in the mail room
+    instead.
+
+    `waiting` is None where a packet that is not taken in stays as it is. `behind` are packets that reached the
+    destination earlier and must not be overtaken unless the protocol refuses them.
+    """
+
+    packet: int
+    taken: Flight
+    waiting: Flight | None = None
+    behind: tuple[int, ...] = ()
+
+
+class Fault(NamedTuple):
+    """Something that the channel does by itself to a packet: the action's name, the packet, and the flight
+    afterwards.
+    """
+
+    name: str
+    packet: int
+    flight: Flight
+
+
+class Channel:
+    """Base of all channels."""
+
+    #: One sentence for tables and verdicts.
+    meaning: str
+    #: Whether every packet arrives in the end.
+    reliable = True
+
+    def __init__(self, link: Callable[[int], int]) -> None:
+        self.link = link
+
+    def empty(self) -> Flight:
+        """Nothing under way."""
+        raise NotImplementedError
+
+    def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
+        """These packets, in this order, are transmitted."""
+        raise NotImplementedError
+
+    def arrivals(self, flight: Flight) -> Iterable[Arrival]:
+        """Which packets can reach their destination now, each distinct possibility once."""
+        raise NotImplementedError
+
+    def faults(self, flight: Flight) -> Iterable[Fault]:
+        """What the channel can do by itself."""
+        return ()
+
+
+class Unordered(Channel):
+    """Reliable; packets arrive in any order."""
+
+    meaning = "every packet arrives once, in any order"
+
+    def empty(self) -> Flight:
+        return ()
+
+    def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
+        if not packets:
+            return flight
+        return tuple(sorted((*flight, *packets)))
+
+    def arrivals(self, flight: Flight) -> Iterable[Arrival]:
+        return [Arrival(packet, rest) for packet, rest in _each(flight)]
+
+
+class Fifo(Channel):
+    """Reliable; packets on one link arrive in the order transmitted, and leave the mail room in that order too.
+
+    A packet in the mail room is overtaken by a later one of its link only while the protocol refuses it (and not
+    because the application does not ask). A flight is (links, mail room), both as queues, one a link.
+    """
+
+    meaning = "every packet arrives once; those on one link in the order sent"
+
+    def empty(self) -> Flight:
+        return ((), ())
+
+    def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
+        queues, room = flight
+        for packet in packets:
+            queues = self._append(queues, packet)
+        return (queues, room)
+
+    def arrivals(self, flight: Flight) -> Iterable[Arrival]:
+        queues, room = flight
+        rooms = {self.link(queue[0]): queue for queue in room}
+        for queue in queues:
+            head = queue[0]
+            shorter = _without(queues, queue, 0)
+            behind = rooms.get(self.link(head), ())
+            yield Arrival(head, (shorter, room), (shorter, self._append(room, head)), behind)
+        for queue in room:
+            for place, packet in enumerate(queue):
+                yield Arrival(packet, (queues, _without(room, queue, place)), None, queue[:place])
+
+    def _append(self, queues: tuple[tuple[int, ...], ...], packet: int) -> tuple[tuple[int, ...], ...]:
+        by_link = {self.link(queue[0]): queue for queue in queues}
+        link = self.link(packet)
+        by_link[link] = (*by_link.get(link, ()), packet)
+        return tuple(by_link[link] for link in sorted(by_link))
+
+
+def _without(queues: tuple[tuple[int, ...], ...], queue: tuple[int, ...], place: int) -> tuple[tuple[int, ...], ...]:
+    """The queues without the packet at that place of one of them; an empty queue is dropped."""
+    rest = queue[:place] + queue[place + 1 :]
+    return tuple(rest if q is queue else q for q in queues if q is not queue or rest)
+
+
+class Lossy(Unordered):
+    """Unordered, and any packet under way may be lost."""
+
+    meaning = "packets arrive in any order; any packet may be lost, any number of them"
+    reliable = False
+
+    def faults(self, flight: Flight) -> Iterable[Fault]:
+        for arrival in self.arrivals(flight):
+            yield Fault("lose", arrival.packet, arrival.taken)
+
+
+class Duplicating(Channel):
+    """Unordered, and any packet may be duplicated, once. A flight is (packets as transmitted, copies)."""
+
+    meaning = "packets arrive in any order, each once or twice"
+
+    def empty(self) -> Flight:
+        return ((), ())
+
+    def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
+        if not packets:
+            return flight
+        return (tuple(sorted((*flight[0], *packets))), flight[1])
+
+    def arrivals(self, flight: Flight) -> Iterable[Arrival]:
+        fresh, copies = flight
+        for packet, rest in _each(fresh):
+            yield Arrival(packet, (rest, copies))
+        for packet, rest in _each(copies):
+            yield Arrival(packet, (fresh, rest))
+
+    def faults(self, flight: Flight) -> Iterable[Fault]:
+        fresh, copies = flight
+        for packet, rest in _each(fresh):
+            yield Fault("duplicate", packet, (rest, _with(_with(copies, packet), packet)))
+
+
+def _each(packets: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """Each distinct packet of a sorted tuple, with the others."""
+    return [
+        (packet, packets[:place] + packets[place + 1 :])
+        for place, packet in enumerate(packets)
+        if not place or packets[place - 1] != packet
+    ]
+
+
+def _with(packets: tuple[int, ...], packet: int) -> tuple[int, ...]:
+    larger = list(packets)
+    insort(larger, packet)
+    return tuple(larger)
+
+
+CHANNELS: dict[str, type[Channel]] = {
+    "unordered": Unordered,
+    "fifo": Fifo,
+    "lossy": Lossy,
+    "duplicating": Duplicating,
+}
+
+
+def channel_named(name: str) -> type[Channel]:
+    """The channel of that name; raises `BadInput` with the nearest name otherwise."""
+    if name not in CHANNELS:
+        raise unknown_name("channel", name, CHANNELS)
+    return CHANNELS[name]

@@ -1,0 +1,101 @@
+"""The algorithm of Murty & Garg [MG] Fig. 8: synchronous ordering by priority, send condition and receive condition.
+
+A message to a smaller process is sent and committed by its sender when the sender is active; the receiver commits it
+on receipt and acknowledges it as soon as it is itself active. A message to a bigger process is first asked for: the
+request carries the message, and the bigger process sends it back with the same content. The bigger process commits it
+as it sends it back, the smaller one as it receives it (§4.2.1, type 2).
+
+Modelling choices: each box of Fig. 8 is one step. The application events are the commits: a process's *send* of a
+type 2 message happens when its bigger partner's copy comes back, after the partner has delivered it. "A process
+cannot send a message to itself" (§4.2.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crownless.spec import invariants
+from crownless.spec.computation import Message
+
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+
+class State(NamedTuple):
+    active: bool  #: state of Fig. 8: active (no send unacknowledged) or passive
+    messages: tuple[Message, ...]  #: messageQueue: sends that wait for the last acknowledgement
+    acks: tuple[int, ...]  #: ackQueue: processes whose message is not yet acknowledged
+
+
+class MurtyGarg(ProtocolMachine):
+    promises = "synchronous"
+    sends_before_delivery = False
+
+    invariants = {
+        "nothing-queued-while-active": lambda machine, i, state: invariants.queued_only_while_passive(
+            state.active, state.messages, state.acks
+        ),
+        "acknowledges-only-bigger-processes": lambda machine, i, state: invariants.all_bigger(i, state.acks),
+    }
+    witnesses = {
+        "a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages),
+        "an-acknowledgement-is-withheld": lambda machine, i, state: bool(state.acks),
+    }
+
+    def initial(self, i: int) -> State:
+        """The initial state of every process is active (§4.3)."""
+        return State(True, (), ())
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        """SendIntent of the message's own sender: priority rule PR (Fig. 8)."""
+        if self.must_ask(i, message.receiver):
+            return [Step(state, [Packet(i, message.receiver, "request", message)])]
+        return [self.send_to_smaller(i, state, message)]
+
+    def must_ask(self, i: int, j: int) -> bool:
+        """PR: a message to a bigger process is requested, not sent (§4.2.1)."""
+        return i < j
+
+    def send_to_smaller(self, i: int, state: State, message: Message) -> Step:
+        """SendIntent, bigger to smaller: commit and send if active, else wait for the acknowledgement (SP, §4.3.1)."""
+        if self.may_send(state):
+            return self.commit_and_send(i, state._replace(active=False), message)
+        return Step(state._replace(messages=(*state.messages, message)))
+
+    def may_send(self, state: State) -> bool:
+        return state.active
+
+    def commit_and_send(self, i: int, state: State, message: Message) -> Step:
+        partner = message.receiver if message.sender == i else message.sender
+        return Step(state, [Packet(i, partner, "message", message)], [self.commit(i, message)])
+
+    def commit(self, i: int, message: Message) -> Happened:
+        return Happened("send" if message.sender == i else "deliver", message)
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        if packet.kind == "ack":
+            return [self.acknowledged(i, state)]
+        assert packet.message is not None
+        if packet.kind == "request":  # Receive of a message from a smaller process: PR
+            return [self.send_to_smaller(i, state, packet.message)]
+        return [self.commit_and_acknowledge(i, state, packet.source, packet.message)]
+
+    def commit_and_acknowledge(self, i: int, state: State, j: int, message: Message) -> Step:
+        """Receive of a message from a bigger process: commit; acknowledge if active, else queue (RP, §4.3.2)."""
+        committed = [self.commit(i, message)]
+        if self.may_acknowledge(state):
+            return Step(state, [Packet(i, j, "ack")], committed)
+        return Step(state._replace(acks=(*state.acks, j)), (), committed)
+
+    def may_acknowledge(self, state: State) -> bool:
+        return state.active
+
+    def acknowledged(self, i: int, state: State) -> Step:
+        """Receive of an acknowledgement: active again, send queued acks, then the next queued message (Fig. 8)."""
+        acks = [Packet(i, j, "ack") for j in state.acks]
+        active = State(True, state.messages, ())
+        if not state.messages:
+            return Step(active, acks)
+        message, *rest = state.messages
+        sent = self.commit_and_send(i, State(False, tuple(rest), ()), message)
+        return Step(sent.state, [*acks, *sent.packets], sent.events)

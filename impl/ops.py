@@ -1,0 +1,58 @@
+"""The arithmetic of transition functions, named so that one source both runs and proves.
+
+A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
+them by subscript (``sent[k][l]``), and asks about them with `every`, `maximum` and `one_if`. With `Integers` these
+are tuples of ints. With z3 terms (`proofs`) the same source becomes a formula over any number of processes, which is
+why a transition must not branch (`if`, `and`, `max`) on a value: z3 cannot see a Python branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+#: What a transition computes with: an int, or a z3 term. A process index likewise.
+Value = Any
+
+
+class Ops(Protocol):
+    """What a transition may do with values."""
+
+    def vector(self, entry: Callable[[Value], Value]) -> Value:
+        """The vector whose k-th entry is ``entry(k)``, for every process k."""
+
+    def matrix(self, entry: Callable[[Value, Value], Value]) -> Value:
+        """The matrix whose entry at row k, column l is ``entry(k, l)``."""
+
+    def every(self, holds: Callable[[Value], Value]) -> Value:
+        """For all processes k: ``holds(k)``."""
+
+    def maximum(self, a: Value, b: Value) -> Value:
+        """The greater of two numbers."""
+
+    def one_if(self, *conditions: Value) -> Value:
+        """1 if all the conditions hold, otherwise 0."""
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Plain ints and tuples, for a system of `n` processes."""
+
+    n: int
+
+    def vector(self, entry: Callable[[int], int]) -> tuple[int, ...]:
+        return tuple([entry(k) for k in range(self.n)])
+
+    def matrix(self, entry: Callable[[int, int], int]) -> tuple[tuple[int, ...], ...]:
+        processes = range(self.n)
+        return tuple([tuple([entry(k, l) for l in processes]) for k in processes])
+
+    def every(self, holds: Callable[[int], bool]) -> bool:
+        return all(holds(k) for k in range(self.n))
+
+    def maximum(self, a: int, b: int) -> int:
+        return max(a, b)
+
+    def one_if(self, *conditions: bool) -> int:
+        return int(all(conditions))

@@ -1,0 +1,69 @@
+"""The matrix protocol of Raynal, Schiper & Toueg [RST91], as told by Kuper [Kup] ("causal unicast").
+
+Every process keeps SENT, how many messages it thinks each process has sent to each other, and DELIV, how many it has
+itself delivered from each. SENT travels on every message; the receiver delays a message until it has delivered all
+that its SENT tells of.
+
+Modelling choices: sending and incrementing are one step, and so are delivering and the three updates after it (the
+text orders them, and nothing happens at the process in between). SENT and DELIV are kept both, although DELIV is
+redundant (the invariant `deliv-equals-sent-column` says so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crownless.spec import invariants
+from crownless.spec.computation import Message
+
+from .ops import Value
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+
+class State(NamedTuple):
+    sent: Value  #: n × n messages: row sender, column receiver
+    deliv: Value  #: n messages: by sender
+
+
+class Rst(ProtocolMachine):
+    promises = "causal"
+    admits_self_sends = True  # the text does not exclude them; the explorer shows what they do
+
+    invariants = {
+        "deliv-equals-sent-column": lambda machine, i, state: invariants.deliv_equals_sent_column(
+            state.sent, state.deliv, i
+        ),
+    }
+
+    def initial(self, i: int) -> State:
+        """Nobody has sent or delivered any message: "filled up with zeroes" ([Kup], Getting started)."""
+        return State(self.ops.matrix(lambda k, l: 0), self.ops.vector(lambda k: 0))
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        """Attach the current SENT_i, then increment SENT_i[i, j] ([Kup], Sending messages)."""
+        packet = Packet(i, message.receiver, "message", message, self.stamp(state))
+        return [Step(self.after_sending(i, state, message.receiver), [packet], [Happened("send", message)])]
+
+    def stamp(self, state: State) -> Value:
+        return state.sent
+
+    def after_sending(self, i: Value, state: State, j: Value) -> State:
+        sent = self.ops.matrix(lambda k, l: state.sent[k][l] + self.ops.one_if(k == i, l == j))
+        return State(sent, state.deliv)
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        """For all k: DELIV_i[k] ≥ SENT_m[k, i] ([Kup], Delivering messages (or not))."""
+        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        """Deliver the message, then update DELIV_i and SENT_i ([Kup], After delivering a message)."""
+        assert packet.message is not None
+        after = self.after_delivering(i, state, packet.source, packet.stamp)
+        return [Step(after, (), [Happened("deliver", packet.message)])]
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        """Increment DELIV_i[j]; increment SENT_i[j, i]; take the maximum of SENT_i and SENT_m, entry by entry."""
+        deliv = self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j))
+        incremented = self.ops.matrix(lambda k, l: state.sent[k][l] + self.ops.one_if(k == j, l == i))
+        return State(self.ops.matrix(lambda k, l: self.ops.maximum(incremented[k][l], stamp[k][l])), deliv)

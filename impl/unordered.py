@@ -1,0 +1,31 @@
+"""No protocol at all: a message is transmitted when it is sent and delivered when it arrives.
+
+What the channel does to the order of messages is what the application sees ([MF] §2, "the communication
+characteristics of the underlying message transport system"). It promises no order, and is what every other protocol
+is compared with: over unordered channels it must break FIFO, over FIFO channels causal order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.spec.computation import Message
+
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+
+class Unordered(ProtocolMachine):
+    promises = "asynchronous"
+    admits_self_sends = True
+    admits_multicast = True
+
+    def initial(self, i: int) -> tuple[()]:
+        return ()
+
+    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
+        packets = [Packet(i, j, "message", message) for j in message.receivers]
+        return [Step(state, packets, [Happened("send", message)])]
+
+    def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        return [Step(state, (), [Happened("deliver", packet.message)])]

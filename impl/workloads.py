@@ -1,0 +1,190 @@
+"""What the applications want: to send and to receive, and in which order.
+
+A workload is a pure data structure like a channel: an immutable *position*, what may be handed to the protocol next,
+and whether an application is ready for a delivery. The free workload lets every process send to any other at any time
+and is always ready; a program says, process by process, what is sent and received when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from crownless.spec.computation import Message, process_names
+from crownless.spec.enumeration import receiver_sets
+from crownless.spec.errors import BadInput
+from crownless.spec.notation import ReceiveStatement, Script, SendStatement
+
+#: How far the applications have got; hashable.
+Position = Any
+
+
+class Wish(NamedTuple):
+    """An application's next send, and the position once the protocol has taken the message."""
+
+    process: int
+    message: Message
+    after: Position
+
+
+class Workload:
+    """Base of all workloads, for the processes named in `processes`."""
+
+    processes: tuple[str, ...]
+    #: How many messages are sent in all.
+    messages: int
+    #: True if every delivery is welcome at any time and leaves the position as it is.
+    takes_anything = False
+
+    def start(self) -> Position:
+        """Nothing has been sent or received."""
+        raise NotImplementedError
+
+    def wishes(self, position: Position) -> Sequence[Wish]:
+        """What the applications may hand to the protocol now."""
+        raise NotImplementedError
+
+    def asks(self, position: Position, process: int) -> bool:
+        """Is the application at this process ready to receive something?"""
+        raise NotImplementedError
+
+    def wanted_sender(self, position: Position, process: int) -> int | None:
+        """Whose message it asks for; None: anybody's."""
+        return None
+
+    def delivered(self, position: Position, process: int, message: Message) -> Position | None:
+        """The position once this message is delivered, or None if the application does not want it now."""
+        raise NotImplementedError
+
+    def finished(self, position: Position) -> bool:
+        """Has every application done all it wanted?"""
+        raise NotImplementedError
+
+    def describe(self, position: Position) -> list[str]:
+        """What each application that has not finished waits for."""
+        raise NotImplementedError
+
+
+class Free(Workload):
+    """Any process may send to any other while fewer than `messages` sends have happened in all.
+
+    A position counts the messages on each channel. Messages are known by their channel and their number on it, so
+    that runs that differ only in the order of concurrent sends meet in one state.
+    """
+
+    takes_anything = True
+
+    def __init__(self, n: int, messages: int, *, self_sends: bool = False, multicast: bool = False) -> None:
+        self.processes = process_names(n)
+        self.messages = messages
+        self.channels: list[tuple[int, tuple[int, ...]]] = [
+            (p, receivers)
+            for p in range(n)
+            for receivers in receiver_sets(n, p, self_sends=self_sends, multicast=multicast)
+        ]
+        if not self.channels:
+            raise BadInput(f"{n} process has nobody to send to", mend="use two processes or more, or --self-sends")
+
+    def start(self) -> Position:
+        return (0,) * len(self.channels)
+
+    def wishes(self, position: Position) -> Sequence[Wish]:
+        if sum(position) >= self.messages:
+            return []
+        wishes = []
+        for channel, (sender, receivers) in enumerate(self.channels):
+            number = position[channel] + 1
+            after = (*position[:channel], number, *position[channel + 1 :])
+            to = "".join(str(q + 1) for q in receivers)
+            wishes.append(Wish(sender, Message(f"{sender + 1}→{to}#{number}", sender, receivers), after))
+        return wishes
+
+    def asks(self, position: Position, process: int) -> bool:
+        return True
+
+    def delivered(self, position: Position, process: int, message: Message) -> Position | None:
+        return position
+
+    def finished(self, position: Position) -> bool:
+        return bool(sum(position) == self.messages)
+
+    def describe(self, position: Position) -> list[str]:
+        return [f"{self.messages - sum(position)} of {self.messages} sends were never taken by the protocol"]
+
+
+class Program(Workload):
+    """A program in the papers' notation: process by process, the sends and receives in order.
+
+    A receive is plain, or selective by sender (``receive from P2``), by message (``receive x``), or both.
+    A position says how many statements each process has done.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.processes = script.processes
+        number = {name: p for p, name in enumerate(script.processes)}
+        self.statements: list[list[Message | ReceiveStatement]] = []
+        self.senders: dict[str, int] = number
+        for p, statements in enumerate(script.statements):
+            line: list[Message | ReceiveStatement] = []
+            for statement in statements:
+                if isinstance(statement, SendStatement):
+                    receivers = tuple(sorted(number[q] for q in statement.receivers))
+                    line.append(Message(statement.message, p, receivers))
+                elif isinstance(statement, ReceiveStatement):
+                    line.append(statement)
+            self.statements.append(line)
+        #: Every message that the program sends.
+        self.sends = [statement for line in self.statements for statement in line if isinstance(statement, Message)]
+        self.messages = len(self.sends)
+
+    def start(self) -> Position:
+        return (0,) * len(self.processes)
+
+    def _next(self, position: Position, process: int) -> Message | ReceiveStatement | None:
+        line = self.statements[process]
+        return line[position[process]] if position[process] < len(line) else None
+
+    def _advance(self, position: Position, process: int) -> Position:
+        return (*position[:process], position[process] + 1, *position[process + 1 :])
+
+    def wishes(self, position: Position) -> Sequence[Wish]:
+        wishes = []
+        for p in range(len(self.processes)):
+            statement = self._next(position, p)
+            if isinstance(statement, Message):
+                wishes.append(Wish(p, statement, self._advance(position, p)))
+        return wishes
+
+    def asks(self, position: Position, process: int) -> bool:
+        return isinstance(self._next(position, process), ReceiveStatement)
+
+    def wanted_sender(self, position: Position, process: int) -> int | None:
+        statement = self._next(position, process)
+        if isinstance(statement, ReceiveStatement) and statement.sender is not None:
+            return self.senders[statement.sender]
+        return None
+
+    def delivered(self, position: Position, process: int, message: Message) -> Position | None:
+        statement = self._next(position, process)
+        if not isinstance(statement, ReceiveStatement):
+            return None
+        if statement.sender is not None and self.senders[statement.sender] != message.sender:
+            return None
+        if statement.message is not None and statement.message != message.name:
+            return None
+        return self._advance(position, process)
+
+    def finished(self, position: Position) -> bool:
+        return all(position[p] == len(line) for p, line in enumerate(self.statements))
+
+    def describe(self, position: Position) -> list[str]:
+        waits = []
+        for p, name in enumerate(self.processes):
+            statement = self._next(position, p)
+            if isinstance(statement, Message):
+                waits.append(f"{name} at its statement {position[p] + 1}, send {statement.name}")
+            elif isinstance(statement, ReceiveStatement):
+                which = f" {statement.message}" if statement.message else ""
+                whose = f" from {statement.sender}" if statement.sender else ""
+                waits.append(f"{name} at its statement {position[p] + 1}, receive{which}{whose}")
+        return waits

@@ -1,0 +1,1 @@
+"""Finds out whether it holds: systems, explorer, oracle, drawings."""

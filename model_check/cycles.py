@@ -1,0 +1,58 @@
+"""Runs that never end: only where the state space has cycles, which the explorer tells.
+
+Under the fairness stated in `properties` an endless run stays, from some point on, in a set of states that it cannot
+leave and all of which it visits again and again: a bottom strongly connected component. A live property is broken if
+in one of these it is never met.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from crownless.spec.computation import topological_order
+
+from .explorer import live_properties_broken
+from .properties import Property
+from .system import Ghost, LocalStep, State, System
+
+Node = tuple[State, Ghost]
+
+
+def endless(system: System, live: Property) -> list[LocalStep] | None:
+    """The steps to a component in which the property is never met, by a shortest way; None if there is none."""
+    nodes, successors, came_by = _graph(system)
+    if topological_order(successors) is not None:
+        return None
+    graph = nx.DiGraph((node, target) for node, targets in enumerate(successors) for target in targets)
+    for members in nx.attracting_components(graph):
+        if len(members) == 1 and not any(graph.has_edge(node, node) for node in members):
+            continue  # a terminal state: the explorer has judged it
+        if all(live.name in live_properties_broken(system, *nodes[node]) for node in members):
+            node = min(members)
+            steps: list[LocalStep] = []
+            while node:
+                node, step = came_by[node]
+                steps.append(step)
+            return list(reversed(steps))
+    return None
+
+
+def _graph(system: System) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:
+    """All nodes, numbered in breadth-first order; what each leads to; and from where, by which step, each was first
+    reached.
+    """
+    nodes: list[Node] = [(system.initial(), system.initial_ghost())]
+    numbers = {nodes[0]: 0}
+    successors: list[list[int]] = []
+    came_by: dict[int, tuple[int, LocalStep]] = {}
+    for number, (state, ghost) in enumerate(nodes):
+        targets = []
+        for step, target in system.moves(state):
+            node = (target, system.judge(ghost, step)[0])
+            if node not in numbers:
+                numbers[node] = len(nodes)
+                came_by[numbers[node]] = (number, step)
+                nodes.append(node)
+            targets.append(numbers[node])
+        successors.append(targets)
+    return nodes, successors, came_by

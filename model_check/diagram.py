@@ -1,0 +1,232 @@
+"""Space-time diagrams of computations, in text.
+
+Time flows down: one column a process, one row an event.
+
+    Alice       Bob         Carol
+      ●─m1───────╂─────╮      ┃
+      ●─m2──╮    ┃     │      ┃
+      ┃     ╰─m2▶●     │      ┃
+      ┃          ●─m3──┼─╮    ┃
+      ┃          ┃     │ ╰─m3▶●
+      ┃          ┃     ╰───m1▶●
+
+A message leaves its sender along the row of its send, turns into a lane beside its receiver, on the sender's side (a
+multicast into one lane a receiver), and runs down to the row of its receive. The lane of the message received first is
+the nearest to the receiver; so the lines of two messages that come to a process from the same side cross beside it
+exactly when one overtakes the other. A row has one event, hence no two lines share a row; and no two share a lane at
+one time. A message that is never received keeps its lane, dotted, to the foot of the diagram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from crownless.spec.computation import Computation
+
+
+class _Glyphs(NamedTuple):
+    process: str
+    event: str
+    internal: str
+    lane: str
+    lost_lane: str
+    across: str
+    over_process: str
+    over_lane: str
+    down_at_left_end: str
+    down_at_right_end: str
+    down_between: str
+    up_at_left_end: str
+    up_at_right_end: str
+    to_left: str
+    to_right: str
+
+
+UNICODE = _Glyphs(*"┃●·│┊─╂┼╭╮┬╰╯◀▶")
+ASCII = _Glyphs(*"|*o::-|+...''<>")
+
+
+class _Lane(NamedTuple):
+    """One message on its way down to one receiver, on one side of it: -1 left, 1 right.
+
+    `depth` counts lanes from the receiver outwards. The lane is open in the rows after `top` and before `bottom`.
+    """
+
+    message: int
+    receiver: int
+    side: int
+    depth: int
+    top: int
+    bottom: int
+    lost: bool
+
+
+def draw(
+    c: Computation,
+    order: Sequence[int] | None = None,
+    *,
+    unicode: bool = True,
+    marks: Mapping[int, str] | None = None,
+    unreceived: str = "is never received by",
+) -> str:
+    """The diagram, without a final newline; with `unicode` off it is plain ASCII.
+
+    `order` is the linearization that fixes the rows (all event numbers; `c.linearization` if absent). `marks` has
+    short remarks on events, printed at the right of their rows, where it also says, in the words of `unreceived`,
+    which messages are not received.
+    """
+    order = c.linearization if order is None else tuple(order)
+    row_of = {event: row for row, event in enumerate(order)}
+    assert sorted(order) == list(range(c.event_count)), "the order has every event once"
+    assert all(row_of[e] < row_of[f] for e, after in enumerate(c.immediate_successors()) for f in after), (
+        "the order keeps happened-before"
+    )
+    processes = [_printable(name, unicode) for name in c.processes]
+    labels = [_printable(message.name, unicode) for message in c.messages]
+    remarks = {event: [_printable(remark, unicode)] for event, remark in (marks or {}).items()}
+    for m, missing in groupby(c.unreceived, key=lambda pair: pair[0]):
+        said = f"{labels[m]} {unreceived} {', '.join(processes[q] for _, q in missing)}"
+        remarks.setdefault(c.send_event[m], []).append(said)
+
+    lanes = _lanes(c, row_of)
+    process_x, lane_x = _columns(c, processes, labels, lanes)
+    canvas = _Canvas(UNICODE if unicode else ASCII, labels, process_x, lane_x)
+    heading = ""
+    for name, x in zip(processes, process_x, strict=True):
+        heading += " " * (x - cell_len(name) // 2 - cell_len(heading)) + name
+    rows = [heading]
+    for e in order:
+        event, p = c.events[e], c.process_of[e]
+        if event.message is None:
+            row = canvas.internal(p)
+        elif event.kind == "send":
+            row = canvas.send(p, event.message, [lanes[event.message, q] for q in c.messages[event.message].receivers])
+        else:
+            row = canvas.receive(p, event.message, lanes[event.message, p])
+        rows.append(row + ("   " + "; ".join(remarks[e]) if e in remarks else ""))
+    rows.append(canvas.blank())
+    return "\n".join(row.rstrip() for row in rows)
+
+
+class _Canvas:
+    """Draws row after row, and knows which lanes are open."""
+
+    def __init__(
+        self, glyphs: _Glyphs, labels: Sequence[str], process_x: Sequence[int], lane_x: Mapping[_Lane, int]
+    ) -> None:
+        self.glyphs = glyphs
+        self.labels = labels
+        self.process_x = process_x
+        self.lane_x = lane_x
+        self.width = max([*process_x, *lane_x.values()], default=-1) + 1
+        self.open: set[_Lane] = set()
+
+    def blank(self) -> str:
+        return "".join(self._cells())
+
+    def internal(self, p: int) -> str:
+        cells = self._cells()
+        cells[self.process_x[p]] = self.glyphs.internal
+        return "".join(cells)
+
+    def send(self, p: int, m: int, lanes: Sequence[_Lane]) -> str:
+        """A line from the sender to the top of each lane of the message."""
+        cells, glyphs, x = self._cells(), self.glyphs, self.process_x[p]
+        tops = [self.lane_x[lane] for lane in lanes]
+        left, right = min(x, *tops), max(x, *tops)
+        self._across(cells, left, right)
+        for top in tops:
+            cells[top] = glyphs.down_between
+        cells[left] = glyphs.down_at_left_end
+        cells[right] = glyphs.down_at_right_end
+        cells[x] = glyphs.event
+        self._label(cells, m, x, 1 if right > x else -1)
+        self.open.update(lanes)
+        return "".join(cells)
+
+    def receive(self, p: int, m: int, lane: _Lane) -> str:
+        """A line from the bottom of the lane to the receiver."""
+        self.open.remove(lane)
+        cells, glyphs, x, bottom = self._cells(), self.glyphs, self.process_x[p], self.lane_x[lane]
+        self._across(cells, min(x, bottom), max(x, bottom))
+        cells[bottom] = glyphs.up_at_right_end if lane.side > 0 else glyphs.up_at_left_end
+        cells[x] = glyphs.event
+        cells[x + lane.side] = glyphs.to_left if lane.side > 0 else glyphs.to_right
+        self._label(cells, m, x, lane.side)
+        return "".join(cells)
+
+    def _cells(self) -> list[str]:
+        cells = [" "] * self.width
+        for x in self.process_x:
+            cells[x] = self.glyphs.process
+        for lane in self.open:
+            cells[self.lane_x[lane]] = self.glyphs.lost_lane if lane.lost else self.glyphs.lane
+        return cells
+
+    def _across(self, cells: list[str], left: int, right: int) -> None:
+        crossed = {" ": self.glyphs.across, self.glyphs.process: self.glyphs.over_process}
+        for x in range(left, right + 1):
+            cells[x] = crossed.get(cells[x], self.glyphs.over_lane)
+
+    def _label(self, cells: list[str], m: int, x: int, side: int) -> None:
+        """The name of the message, one cell off the event. Some characters take two cells, some none."""
+        size = cell_len(self.labels[m])
+        if size:
+            first = x + 2 if side > 0 else x - 1 - size
+            cells[first : first + size] = [self.labels[m], *[""] * (size - 1)]
+
+
+def _lanes(c: Computation, row_of: Mapping[int, int]) -> dict[tuple[int, int], _Lane]:
+    """A lane for each message and receiver. Of two that are open at once, the first to end is nearer the receiver."""
+    lanes = []
+    for m, message in enumerate(c.messages):
+        for q in message.receivers:
+            received = c.receive_events[m].get(q)
+            bottom = c.event_count if received is None else row_of[received]
+            # A message from a process to itself makes a loop at its right.
+            side = -1 if message.sender < q else 1
+            lanes.append(_Lane(m, q, side, 0, row_of[c.send_event[m]], bottom, received is None))
+    placed: dict[tuple[int, int], list[_Lane]] = {}
+    # Those never received all end at the foot: there the first sent is nearest, so that they do not cross.
+    for lane in sorted(lanes, key=lambda lane: (lane.bottom, lane.top)):
+        beside = placed.setdefault((lane.receiver, lane.side), [])
+        depth = 0
+        for nearer in reversed(beside):
+            if nearer.bottom < lane.top:
+                break
+            depth = max(depth, nearer.depth + 1)
+        beside.append(lane._replace(depth=depth))
+    return {(lane.message, lane.receiver): lane for beside in placed.values() for lane in beside}
+
+
+def _columns(
+    c: Computation, processes: Sequence[str], labels: Sequence[str], lanes: Mapping[tuple[int, int], _Lane]
+) -> tuple[list[int], dict[_Lane, int]]:
+    """Where the process lines and the lanes are: beside a process come its labels, then the lanes it receives by."""
+    label_space = {(p, side): 0 for p in range(len(processes)) for side in (-1, 1)}
+    lane_space = dict(label_space)
+    for (m, q), lane in lanes.items():
+        sender = c.messages[m].sender
+        for place in ((sender, 1 if q >= sender else -1), (q, lane.side)):
+            label_space[place] = max(label_space[place], cell_len(labels[m]))
+        lane_space[q, lane.side] = max(lane_space[q, lane.side], 2 * lane.depth + 2)
+    process_x = [cell_len(name) // 2 for name in processes[:1]]
+    for p in range(1, len(processes)):
+        # A label has a cell on either side, a lane one on the side away from its receiver.
+        between = sum(label_space[place] + 2 + lane_space[place] for place in ((p - 1, 1), (p, -1)))
+        left, right = cell_len(processes[p - 1]), cell_len(processes[p])
+        process_x.append(process_x[-1] + max(1 + between, left - left // 2 + 2 + right // 2))
+    return process_x, {
+        lane: process_x[q] + lane.side * (label_space[q, lane.side] + 3 + 2 * lane.depth)
+        for (_, q), lane in lanes.items()
+    }
+
+
+def _printable(text: str, unicode: bool) -> str:
+    """On one line, without control characters, and in ASCII if asked for."""
+    text = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text)
+    return text if unicode else text.encode("ascii", "backslashreplace").decode()

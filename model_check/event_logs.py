@@ -1,0 +1,290 @@
+"""Event logs: JSON Lines, one event a line, read into computations.
+
+    {"run": "a", "process": "P1", "index": 0, "kind": "send", "message": "x", "peer": "P2"}
+    {"run": "a", "process": "P2", "index": 0, "kind": "deliver", "message": "x", "peer": "P1"}
+
+`index` counts a process's events within a run, from 0 (or from 1, where 1 is the least index in the whole run). `kind`
+is send, deliver (receive is a synonym) or internal. `peer` is the receiver of a send, or the list of its receivers; at
+a deliver it is the sender, and may be left out. `run` may be left out. Names and runs that are integers are read as
+their digits; null is as good as absent. Any further key is ignored; so is `clock`, a vector clock, which is not read
+yet. The lines of a run may come in any order, and runs may be interleaved.
+
+A log may have lost events. What shows it is called a hole: indices missing on a process's line, or a deliver whose send
+is not in the log. With a hole no order can be said to be kept. A violation among the events that are there stands all
+the same, since more events only add to happened-before and to what an order asks, provided that the computation says
+nothing that a lost event could take back. So only what is certain goes into it:
+
+- a deliver without its send becomes an internal event;
+- a message that is not delivered at a receiver whose line has a hole may have been delivered in the hole, so it does
+  not count as sent to that receiver; a send that has no receiver left becomes an internal event.
+
+A missing send is a hole in its sender's line too: in a gap there or, where there is none, after the last event logged.
+If no deliver of the message names the sender, that goes for every process that might be it. All other lines are taken
+to end where the log ends: a message not delivered there counts as not received.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.errors import BadInput, unknown_name
+
+Key = TypeVar("Key", bound=Hashable)
+
+KINDS = ("send", "deliver", "receive", "internal")
+
+MEANING = {
+    "process": "the name of the event's process, a string",
+    "index": "the event's number on its process, an integer counted from 0",
+    "kind": "one of " + ", ".join(KINDS),
+    "message": "the message's name, a string or an integer",
+    "run": "the run's name, a string or an integer",
+}
+
+
+@dataclass(frozen=True)
+class Hole:
+    """What shows that the log has lost events, in words, and the process on whose line it shows."""
+
+    process: str
+    text: str
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """One run of a log: what is certain of its computation. With a hole, there was more."""
+
+    run: str
+    computation: Computation
+    holes: tuple[Hole, ...]
+
+
+def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRun]:
+    """The runs of a log in order of first appearance; raises `BadInput` with the file and the line.
+
+    All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
+    names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
+    """
+    runs: dict[str, list[_Row]] = {}
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        try:
+            row = _row(number, text)
+        except BadInput as problem:
+            raise problem.at(file=file, line=number) from None
+        runs.setdefault(row.run, []).append(row)
+    if not runs:
+        raise BadInput("the log is empty", mend="give one event a line, as a JSON object", file=file)
+    for run, rows in runs.items():
+        try:
+            logged = _logged_run(run, rows)
+        except BadInput as problem:
+            raise problem.at(file=file) from None
+        yield logged
+
+
+# -- one line ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One event as logged; `peers` are the receivers of a send, or the sender if a deliver names it."""
+
+    line: int
+    run: str
+    process: str
+    index: int
+    kind: str
+    message: str
+    peers: tuple[str, ...]
+
+
+def _row(line: int, text: str) -> _Row:
+    mend = "give one event a line, as a JSON object"
+    try:
+        fields = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise BadInput(f"not JSON: {problem.msg}", mend=mend, column=problem.colno) from None
+    except (ValueError, RecursionError):
+        raise BadInput("not JSON that can be read: a number too long or a nesting too deep", mend=mend) from None
+    if not isinstance(fields, dict):
+        raise BadInput(f"{_say_value(fields)} is not an event", mend=mend)
+    process = _name(fields, "process")
+    index = fields.get("index")
+    if type(index) is not int:
+        raise _unusable("index", index)
+    if index < 0:
+        raise BadInput(f"'index' is {index}", mend="count the events of a process from 0")
+    kind = _name(fields, "kind")
+    if kind not in KINDS:
+        raise unknown_name("kind", kind, KINDS)
+    run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
+    if kind == "internal":
+        return _Row(line, run, process, index, kind, "", ())
+    message = _name(fields, "message", integers=True)
+    if kind == "send":
+        return _Row(line, run, process, index, kind, message, _receivers(process, message, fields.get("peer")))
+    sender = fields.get("peer")
+    if sender is not None and not _is_name(sender):
+        raise _unusable("peer", sender, "the sender, a string, or leave it out")
+    return _Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
+
+
+def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
+    receivers = peer if isinstance(peer, list) else [peer]
+    if not receivers:
+        raise BadInput(f"{process} sends {message} to nobody", mend="name a receiver in 'peer'")
+    for k, receiver in enumerate(receivers):
+        if not _is_name(receiver):
+            raise _unusable("peer", receiver, "the receiver, a string, or a list of receivers")
+        if receiver in receivers[:k]:
+            raise BadInput(f"{process} sends {message} to {receiver} twice", mend="name each receiver once in 'peer'")
+    return tuple(receivers)
+
+
+def _name(fields: Mapping[str, object], key: str, integers: bool = False) -> str:
+    value = fields.get(key)
+    if _is_name(value) or (integers and type(value) is int):
+        return str(value)
+    raise _unusable(key, value)
+
+
+def _is_name(value: object) -> bool:
+    """Names are printed on terminals and in diagrams: none is empty, none holds control characters."""
+    return isinstance(value, str) and value != "" and value.isprintable()
+
+
+def _unusable(key: str, value: object, meaning: str = "") -> BadInput:
+    said = f"'{key}' is missing" if value is None else f"'{key}' cannot be {_say_value(value)}"
+    return BadInput(said, mend=f"give {meaning or MEANING[key]}")
+
+
+def _say_value(value: object) -> str:
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    said = json.dumps(value)
+    return said if len(said) <= 40 else said[:39] + "…"
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
+    mend = "number the events of a process 0, 1, 2, … and tell runs apart by 'run'"
+    _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", mend)
+    mend = "give each message of a run a name of its own"
+    sent = [row for row in rows if row.kind == "send"]
+    sends = _once(sent, lambda row: row.message, "{0.message} is sent twice", mend)
+    delivered = [row for row in rows if row.kind == "deliver"]
+    delivers = _once(delivered, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice", mend)
+    senders = _senders(sends, delivered)
+    names = {name for row in rows for name in (row.process, *row.peers)}
+    lines: dict[str, list[_Row]] = {name: [] for name in sorted(names, key=_natural)}
+    for row in sorted(rows, key=lambda row: row.index):
+        lines[row.process].append(row)
+    holes, torn = _holes(lines, sends, senders, delivers)
+    receivers = {
+        message: [name for name in send.peers if (message, name) in delivers or name not in torn]
+        for message, send in sends.items()
+    }
+    try:
+        return LoggedRun(run, _computation(lines, sends, {m: names for m, names in receivers.items() if names}), holes)
+    except BadInput as problem:
+        # What is left to go wrong is a cycle, which is on no single line.
+        raise BadInput((f"run {run}: " if run else "") + problem.message, mend=problem.mend) from None
+
+
+def _once(rows: Iterable[_Row], key: Callable[[_Row], Key], problem: str, mend: str) -> dict[Key, _Row]:
+    """The rows by key; `problem` says, of the second row with a key, what is wrong."""
+    by_key: dict[Key, _Row] = {}
+    for row in rows:
+        earlier = by_key.setdefault(key(row), row)
+        if earlier is not row:
+            raise BadInput(f"{problem.format(row)}: lines {earlier.line} and {row.line}", mend=mend, line=row.line)
+    return by_key
+
+
+def _senders(sends: Mapping[str, _Row], delivered: Iterable[_Row]) -> dict[str, str]:
+    """Who sends each message, by its send or else by a deliver that names the sender; all must agree."""
+    witnesses = {message: (send.process, send.line) for message, send in sends.items()}
+    for row in delivered:
+        does = f"{row.process} delivers {row.message}"
+        send = sends.get(row.message)
+        if send and row.process not in send.peers:
+            raise BadInput(
+                f"{does}, which {send.process} sends to {', '.join(send.peers)} on line {send.line}",
+                mend=f"name {row.process} in the 'peer' of the send",
+                line=row.line,
+            )
+        for named in row.peers:
+            sender, line = witnesses.setdefault(row.message, (named, row.line))
+            if named != sender:
+                raise BadInput(
+                    f"{does} from {named}, but by line {line} {sender} sends it",
+                    mend="correct the 'peer' of the deliver, or leave it out",
+                    line=row.line,
+                )
+    return {message: sender for message, (sender, _) in witnesses.items()}
+
+
+def _holes(
+    lines: Mapping[str, list[_Row]],
+    sends: Mapping[str, _Row],
+    senders: Mapping[str, str],
+    delivers: Container[tuple[str, str]],
+) -> tuple[tuple[Hole, ...], set[str]]:
+    """The holes, line after line; and the processes on whose lines an event is missing, or may be."""
+    holes: list[Hole] = []
+    torn: set[str] = set()
+    first = 1 if min(row.index for line in lines.values() for row in line) == 1 else 0
+    for process, line in lines.items():
+        expected = first
+        for row in line:
+            if row.index > expected:
+                torn.add(process)
+                last = row.index - 1
+                lost = f"event {expected} is" if last == expected else f"events {expected} to {last} are"
+                holes.append(Hole(process, f"{process}: {lost} missing"))
+            expected = row.index + 1
+            if row.kind == "deliver" and row.message not in sends:
+                holes.append(Hole(process, f"{process} delivers {row.message}, whose send is not in the log"))
+                # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
+                known = row.message in senders
+                torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}
+    return tuple(holes), torn
+
+
+def _computation(
+    lines: Mapping[str, list[_Row]], sends: Mapping[str, _Row], receivers: Mapping[str, list[str]]
+) -> Computation:
+    """The computation of the messages that have receivers; every other event is internal."""
+    number_of = {name: p for p, name in enumerate(lines)}
+
+    def numbered(names: Iterable[str]) -> Computation:
+        messages = [
+            Message(name, number_of[sends[name].process], tuple(sorted(number_of[q] for q in receivers[name])))
+            for name in names
+        ]
+        events = {("send", message.name): Event("send", m) for m, message in enumerate(messages)}
+        events |= {("deliver", message.name): Event("receive", m) for m, message in enumerate(messages)}
+        internal = Event("internal", None)
+        as_events = (tuple(events.get((row.kind, row.message), internal) for row in line) for line in lines.values())
+        return Computation(tuple(lines), tuple(messages), tuple(as_events))
+
+    # The order of sending is known only with happened-before: the file may have the lines in any order.
+    c = numbered(receivers)
+    in_order = (c.events[e] for e in c.linearization)
+    return numbered(c.messages[m].name for kind, m in in_order if kind == "send" and m is not None)
+
+
+def _natural(name: str) -> tuple[object, ...]:
+    """P2 before P10: runs of digits compare by value (by length, then digit by digit), ties by the name itself."""
+    parts = re.split("([0-9]+)", name)
+    digits = (part.lstrip("0") if k % 2 else "" for k, part in enumerate(parts))
+    return tuple((len(d), d) if k % 2 else parts[k] for k, d in enumerate(digits)), name

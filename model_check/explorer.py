@@ -1,0 +1,176 @@
+"""The plain explorer: every state within the bound, level by level, in plain Python.
+
+It is the referee: short enough to be read and believed, and what any faster engine must agree with. A node is a
+global state and a ghost; the dictionary of states counts, ghosts never split a state. The levels are those of
+breadth-first search, so the level at which a property first breaks is the length of a shortest run that breaks it.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .properties import COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
+from .system import Ghost, State, System
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up: the verdict is then `unknown`. None: no limit."""
+
+    states: int | None = None
+    seconds: float | None = None
+
+
+@dataclass
+class Exploration:
+    """What a search found. Counts are of distinct global states; `nodes` counts them with their ghosts.
+
+    `broken`: property → the length of a shortest run that breaks it. `reached`: the `sometimes` properties seen.
+    `stopped`: why the search is not complete, or None if it is.
+    """
+
+    states: int = 0
+    transitions: int = 0
+    depth: int = 0
+    terminal_states: int = 0
+    nodes: int = 0
+    seconds: float = 0.0
+    graded: bool = True
+    broken: dict[str, int] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
+    stopped: str | None = None
+
+
+Progress = Callable[[Exploration, int], None]
+
+
+NOTHING: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+
+class LocalProperties:
+    """A protocol's invariants and witnesses, evaluated once for each process and local state."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        #: For each process: local state → what `of` says of it. A step without a local state of its own is numbered -1.
+        self.known: list[dict[int, tuple[tuple[str, ...], tuple[str, ...]]]] = [{-1: NOTHING} for _ in range(system.n)]
+
+    def of(self, process: int, local: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(invariants that this local state breaks, witnesses that it is)."""
+        known = self.known[process].get(local)
+        if known is None:
+            machine, state = self.system.machine, self.system.local_state(local)
+            broken = tuple(name for name, holds in machine.invariants.items() if not holds(machine, process, state))
+            reached = tuple(name for name, holds in machine.witnesses.items() if holds(machine, process, state))
+            known = self.known[process][local] = (broken, reached) if broken or reached else NOTHING
+        return known
+
+
+def live_properties_broken(system: System, state: State, ghost: Ghost) -> list[str]:
+    """The live properties that a run breaks which ends here."""
+    broken = []
+    if not system.finished(state):
+        broken += [NEVER_BLOCKS.name, COMPLETES.name]
+    if system.owed(ghost):
+        broken.append(DELIVERS_ALL.name)
+    return broken
+
+
+def explore(
+    system: System, properties: list[Property], limits: Limits | None = None, progress: Progress | None = None
+) -> Exploration:
+    """Searches all of the system, or until a limit is reached. Ctrl-C also ends it, with what was established."""
+    result = Exploration()
+    limits = limits or Limits()
+    collecting = gc.isenabled()
+    gc.disable()  # millions of tuples and no cycles: the collector would only walk them again and again
+    started = time.monotonic()
+    try:
+        _search(system, result, limits, started, progress)
+    except KeyboardInterrupt:
+        result.stopped = "interrupted"
+    finally:
+        result.seconds = time.monotonic() - started
+        if collecting:
+            gc.enable()
+    names = {known.name for known in properties}
+    result.broken = {name: depth for name, depth in result.broken.items() if name in names}
+    if system.has_refused():
+        result.reached.add(HOLDS_BACK.name)
+    return result
+
+
+def _search(system: System, result: Exploration, limits: Limits, started: float, progress: Progress | None) -> None:
+    local_properties = LocalProperties(system)
+    first_ghost: dict[State, Ghost] = {}
+    more_ghosts: dict[State, set[Ghost]] = {}
+    level: list[tuple[State, Ghost, bool]] = []
+
+    def break_(names: tuple[str, ...] | list[str], depth: int) -> None:
+        for name in names:
+            result.broken.setdefault(name, depth)
+
+    initial, ghost = system.initial(), system.initial_ghost()
+    for process in range(system.n):
+        invariants, witnesses = local_properties.of(process, initial[process])
+        break_(invariants, 0)
+        result.reached.update(witnesses)
+    first_ghost[initial] = ghost
+    level.append((initial, ghost, True))
+    result.states = result.nodes = 1
+    known_locals = local_properties.known
+    delivered = False
+    depth = 0
+    while level:
+        following: list[tuple[State, Ghost, bool]] = []
+        new_states: set[State] = set()
+        for done, (state, ghost, is_new) in enumerate(level):
+            if not done % 4096:
+                result.seconds = time.monotonic() - started
+                if progress is not None:
+                    progress(result, depth)
+                if limits.seconds is not None and result.seconds > limits.seconds:
+                    result.stopped = f"{limits.seconds:g} seconds are over"
+                    return
+            moves = system.moves(state)
+            if is_new:
+                result.transitions += len(moves)
+                result.terminal_states += not moves
+            if not moves:
+                break_(live_properties_broken(system, state, ghost), depth)
+            for step, target in moves:
+                ghost_after, broken = system.judge(ghost, step)
+                if broken:
+                    break_(broken, depth + 1)
+                process, local = step.action.process, step.local
+                found = known_locals[process].get(local) or local_properties.of(process, local)
+                if found is not NOTHING:
+                    break_(found[0], depth + 1)
+                    result.reached.update(found[1])
+                if step.delivered and not delivered:
+                    delivered = True
+                    result.reached.add(DELIVERS_SOMETHING.name)
+                known = first_ghost.get(target)
+                if known is None:
+                    if limits.states is not None and result.states >= limits.states:
+                        result.stopped = f"{limits.states} states are reached"
+                        return
+                    first_ghost[target] = ghost_after
+                    new_states.add(target)
+                    following.append((target, ghost_after, True))
+                    result.states += 1
+                else:
+                    if target not in new_states:
+                        result.graded = False
+                    if known == ghost_after or ghost_after in more_ghosts.get(target, ()):
+                        continue
+                    more_ghosts.setdefault(target, set()).add(ghost_after)
+                    following.append((target, ghost_after, False))
+                result.nodes += 1
+        depth += 1
+        if new_states:
+            result.depth = depth
+        level = following

@@ -1,0 +1,266 @@
+"""Ghosts: what a checker must remember of a run to judge it, and the protocol cannot see.
+
+An observer is a deterministic machine that reads the application events of a run and says which properties break. Its
+state, the *ghost*, is kept beside the global state and never inside: two runs that reach one global state with
+different ghosts are both followed. Ghosts are made as small as the property allows, so that for a correct protocol
+they mostly follow from the global state and cost nothing.
+
+`History` remembers everything and decides an order by its definition in `spec`; the others are tested against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import decide
+
+Ghost = Hashable
+
+
+class Observation(NamedTuple):
+    """One thing that happened for the application at a process.
+
+    `hand`: it handed a message to the protocol; `send` and `deliver`: the application events. Handing over and
+    sending are mostly one step, but a protocol may send later (Murty & Garg's commits), even after the delivery.
+    """
+
+    kind: Literal["hand", "send", "deliver"]
+    process: int
+    message: Message
+
+
+class Observer:
+    """Base of all observers; `watches` names the properties it can report as broken."""
+
+    watches: tuple[str, ...]
+
+    def initial(self) -> Ghost:
+        """The ghost of the empty run."""
+        raise NotImplementedError
+
+    def encode(self, observation: Observation) -> Any:
+        """What `observe` needs of an observation, worked out once for all the times it will be seen; None if nothing."""
+        return observation
+
+    def observe(self, ghost: Any, code: Any) -> tuple[Ghost, tuple[str, ...]]:
+        """The ghost after an (encoded) observation, and the properties that this breaks."""
+        raise NotImplementedError
+
+
+class Copies:
+    """Numbers the copies (message, receiver) that a run deals with, so that sets of them are bits of an int."""
+
+    def __init__(self) -> None:
+        self.copies: list[tuple[Message, int]] = []
+        self._bits: dict[Message, dict[int, int]] = {}
+        self.to_receiver: dict[int, int] = {}
+        self.from_sender: dict[int, int] = {}
+
+    def of(self, message: Message) -> dict[int, int]:
+        """receiver → the bit of its copy."""
+        bits = self._bits.get(message)
+        if bits is None:
+            bits = self._bits[message] = {}
+            for q in message.receivers:
+                bit = 1 << len(self.copies)
+                bits[q] = bit
+                self.copies.append((message, q))
+                self.to_receiver[q] = self.to_receiver.get(q, 0) | bit
+                self.from_sender[message.sender] = self.from_sender.get(message.sender, 0) | bit
+        return bits
+
+    def all_of(self, message: Message) -> int:
+        """The bits of all its copies."""
+        return sum(self.of(message).values())
+
+    def members(self, bits: int) -> list[tuple[Message, int]]:
+        """The copies in a set."""
+        return [copy for k, copy in enumerate(self.copies) if bits >> k & 1]
+
+
+class Ledger(Observer):
+    """Which copies of messages are owed: handed over and not delivered. Ghost: that set, as bits."""
+
+    watches = ("delivers-once",)
+
+    def __init__(self) -> None:
+        self.copies = Copies()
+
+    def initial(self) -> int:
+        return 0
+
+    def encode(self, observation: Observation) -> tuple[int, int] | None:
+        """(copies handed over, 0) or (0, copy delivered); a send is no concern of the ledger."""
+        kind, process, message = observation
+        if kind == "hand":
+            return self.copies.all_of(message), 0
+        return (0, self.copies.of(message).get(process, 0)) if kind == "deliver" else None
+
+    def observe(self, ghost: int, code: tuple[int, int]) -> tuple[Ghost, tuple[str, ...]]:
+        handed, delivered = code
+        if handed:
+            return ghost | handed, ()
+        return (ghost ^ delivered, ()) if ghost & delivered else (ghost, ("delivers-once",))
+
+    def owed(self, ghost: int) -> list[tuple[Message, int]]:
+        """The (message, receiver) handed over and not delivered."""
+        return self.copies.members(ghost)
+
+
+class FifoAndCausal(Observer):
+    """FIFO and causal order, for protocols that deliver no message before its send event.
+
+    A delivery to q breaks causal order iff an undelivered message to q is in the causal past of the message's send,
+    and FIFO iff one from the same sender is. So of each past only what is undelivered need be remembered. Ghost, all
+    as bits: the undelivered copies; which of them are in the causal past of each process; and, keyed by the message's
+    copies, of each undelivered message.
+    """
+
+    watches = ("fifo", "causal")
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.copies = Copies()
+
+    def initial(self) -> tuple[int, tuple[int, ...], tuple[tuple[int, int], ...]]:
+        return 0, (0,) * self.n, ()
+
+    def encode(self, observation: Observation) -> tuple[int, int, int, int] | None:
+        """(process, sender, all copies of the message, the copy delivered or 0 for a send)."""
+        kind, process, message = observation
+        if kind == "hand":
+            return None
+        copies = self.copies.of(message)
+        if kind == "deliver" and process not in copies:
+            return None  # not for this process: the ledger's business
+        return process, message.sender, sum(copies.values()), copies[process] if kind == "deliver" else 0
+
+    def observe(self, ghost: Any, code: tuple[int, int, int, int]) -> tuple[Ghost, tuple[str, ...]]:
+        process, sender, copies, copy = code
+        undelivered, of_process, of_message = ghost
+        if not copy:
+            past = of_process[process]
+            with_it = (*of_process[:process], past | copies, *of_process[process + 1 :])
+            return (undelivered | copies, with_it, tuple(sorted((*of_message, (copies, past))))), ()
+        if not undelivered & copy:
+            return ghost, ()  # a second delivery is the ledger's business
+        past = dict(of_message)[copies]
+        overtaken = past & self.copies.to_receiver[process]
+        broken: tuple[str, ...] = ()
+        if overtaken:
+            broken = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
+        undelivered ^= copy
+        learned = list(of_process)
+        learned[process] |= past | copies
+        still = tuple([(other, past & undelivered) for other, past in of_message if other & undelivered])
+        return (undelivered, tuple([past & undelivered for past in learned]), still), broken
+
+
+class Crowns(Observer):
+    """Synchronous order, in the reading `pending`: no crown can be avoided any more once messages, drawn as points,
+    form a cycle.
+
+    Each event of message v on a line puts v after all points on that line. That closes a cycle iff v already comes
+    before one of them. Only an unfinished message can still get a new event, so only those need be remembered, with
+    who comes before whom among them. Events may come in any order, a delivery before its send too (Murty & Garg).
+
+    Ghost: for each process, the unfinished messages at or before the last point of its line, and that point itself if
+    unfinished; for each unfinished message, those before it; and the events it still expects (its send as receiver
+    -1).
+    """
+
+    watches = ("synchronous",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def initial(self) -> Ghost:
+        return (frozenset(),) * self.n, (None,) * self.n, frozenset(), frozenset()
+
+    def encode(self, observation: Observation) -> Observation | None:
+        return None if observation.kind == "hand" else observation
+
+    def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
+        kind, p, v = code
+        lines, last, known, expected = ghost
+        before: dict[Message, frozenset[Message]] = dict(known)
+        if v not in before:
+            before[v] = frozenset()
+            expected = expected | {(v, q) for q in (-1, *v.receivers)}
+        event = (v, -1 if kind == "send" else p)
+        if event not in expected:
+            return ghost, ()  # a second delivery is the ledger's business
+        expected = expected - {event}
+        broken = ("synchronous",) if last[p] != v and v in lines[p] else ()
+        if last[p] != v:
+            gained = lines[p] - {v}
+            before = {w: (some | gained) - {w} if w == v or v in some else some for w, some in before.items()}
+            lines = tuple(line | gained if v in line else line for line in lines)
+        lines = (*lines[:p], before[v] | {v}, *lines[p + 1 :])
+        last = (*last[:p], v, *last[p + 1 :])
+        if not any(message == v for message, _ in expected):
+            before = {w: some - {v} for w, some in before.items() if w != v}
+            lines = tuple(line - {v} for line in lines)
+            last = tuple(None if m == v else m for m in last)
+        return (lines, last, frozenset(before.items()), expected), broken
+
+
+class History(Observer):
+    """Any order, by remembering the whole computation and deciding it (reading `pending`) at every event.
+
+    A computation in which a message is delivered and not yet sent is none: it is judged once the send has happened.
+    """
+
+    def __init__(self, n: int, order: str) -> None:
+        self.n = n
+        self.order = order
+        self.watches = (order,)
+
+    def initial(self) -> tuple[tuple[tuple[str, Message], ...], ...]:
+        return ((),) * self.n
+
+    def encode(self, observation: Observation) -> Observation | None:
+        return None if observation.kind == "hand" else observation
+
+    def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
+        kind, process, message = code
+        event = ("send" if kind == "send" else "receive", message)
+        if event in ghost[process]:
+            return ghost, ()  # a second delivery is the ledger's business
+        lines = tuple((*line, event) if p == process else line for p, line in enumerate(ghost))
+        return lines, () if keeps(lines, self.order) else (self.order,)
+
+
+def keeps(lines: Sequence[Iterable[tuple[str, Message]]], order: str) -> bool:
+    """Can this computation in progress still keep the order? True as long as a delivered message is unsent, unless in
+    a circle.
+
+    A circle of lines and messages is no computation at all; it keeps no order.
+    """
+    messages = sorted({message for line in lines for _, message in line})
+    sent = {message for line in lines for kind, message in line if kind == "send"}
+    if len(sent) < len(messages):
+        return True
+    number = {message: m for m, message in enumerate(messages)}
+    events = [[Event(kind, number[message]) for kind, message in line] for line in lines]  # type: ignore[arg-type]
+    try:
+        computation = Computation.of_lines(len(events), messages, events)
+    except BadInput:
+        return False
+    return decide(computation, order, "pending").kept
+
+
+def observers_for(n: int, orders: Iterable[str], *, sends_before_delivery: bool) -> list[Observer]:
+    """The ledger, and the smallest observers that together watch these orders."""
+    wanted = [order for order in orders if order != "asynchronous"]
+    observers: list[Observer] = [Ledger()]
+    if sends_before_delivery and {"fifo", "causal"} & set(wanted):
+        observers.append(FifoAndCausal(n))
+    if "synchronous" in wanted:
+        observers.append(Crowns(n))
+    watched = {name for observer in observers for name in observer.watches}
+    observers += [History(n, order) for order in wanted if order not in watched]
+    return observers

@@ -1,0 +1,65 @@
+"""The properties that a check decides, and what each of them means.
+
+`always`     holds at every step of every run within the bound; `live`       holds of every run that goes on to its
+end. Fairness: an action that is enabled again and again is taken in the end; a
+             channel that may lose packets may lose any number of them;
+`sometimes`  some run reaches it: without that, an `always` may hold because nothing ever happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.spec.orders import ORDERS
+
+Kind = Literal["always", "live", "sometimes"]
+
+
+class Property(NamedTuple):
+    """A named property; `meaning` is one sentence."""
+
+    name: str
+    kind: Kind
+    meaning: str
+
+
+DELIVERS_ONCE = Property(
+    "delivers-once", "always", "no message is delivered twice to one process, or before it was handed over"
+)
+DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is delivered in the end")
+NEVER_BLOCKS = Property("never-blocks", "live", "every send that an application wants happens in the end")
+COMPLETES = Property("completes", "live", "every process comes to the end of its program")
+DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
+HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")
+
+
+def properties_of(machine: ProtocolMachine, orders: Iterable[str], *, program: bool) -> list[Property]:
+    """All that is decided of this protocol: the orders asked for, liveness, its own invariants, and the witnesses."""
+    properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
+    properties += [DELIVERS_ONCE]
+    properties += [Property(name, "always", f"local invariant {name}") for name in machine.invariants]
+    properties += [COMPLETES] if program else [DELIVERS_ALL, NEVER_BLOCKS]
+    properties += [DELIVERS_SOMETHING]
+    if type(machine).accepts is not ProtocolMachine.accepts:
+        properties += [HOLDS_BACK]
+    properties += [Property(name, "sometimes", name.replace("-", " ")) for name in machine.witnesses]
+    return properties
+
+
+def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
+    """The orders a protocol is held to unless told otherwise: the one it promises and those of FIFO and causal order
+    it implies.
+
+    What promises nothing is held to FIFO and causal order, to show that they do not come by themselves. For a
+    protocol that may deliver before the send event, only the promised order, which implies the others ([MG] Theorem
+    1).
+    """
+    if not machine.sends_before_delivery:
+        return (machine.promises,)
+    if machine.promises in ("asynchronous", "causal"):
+        return ("fifo", "causal")
+    if machine.promises == "fifo":
+        return ("fifo",)
+    return ("fifo", "causal", machine.promises)

@@ -1,0 +1,238 @@
+"""A run, as it is shown: the actions in order, in words, as JSON and as a drawing.
+
+The drawing is of the *run*, not of the computation: arrows are packets, so that what the protocol does (requests,
+acknowledgements, a message that waits) can be seen. What happens for the application is written beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crownless.impl.protocol import Packet
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.errors import BadInput
+
+from .diagram import draw
+from .system import LocalStep, System
+
+
+@dataclass(frozen=True)
+class ShownPacket:
+    """A packet in a run: what it is, and from whom to whom."""
+
+    kind: str
+    message: str | None
+    source: str
+    destination: str
+
+    @property
+    def label(self) -> str:
+        """The message's name, with the kind where it is not simply the message."""
+        return (
+            self.message
+            if self.kind == "message" and self.message
+            else " ".join(filter(None, (self.kind, self.message)))
+        )
+
+
+@dataclass(frozen=True)
+class ShownAction:
+    """One action of a run. `happened` are the application events that it brought about, as (kind, message)."""
+
+    process: str
+    action: str
+    message: str | None
+    to: tuple[str, ...]
+    packet: ShownPacket | None
+    transmits: tuple[ShownPacket, ...]
+    happened: tuple[tuple[str, str], ...]
+    by_channel: bool
+
+    def json(self) -> dict[str, Any]:
+        """As `crownless check --json` prints it."""
+        facts: dict[str, Any] = {"process": self.process, "action": self.action}
+        if self.message is not None:
+            facts["message"] = self.message
+        if self.to:
+            facts["to"] = list(self.to)
+        if self.packet is not None:
+            facts["from"] = self.packet.source
+            facts["packet"] = self.packet.kind
+        facts["transmits"] = [
+            {"kind": packet.kind, "message": packet.message, "to": packet.destination} for packet in self.transmits
+        ]
+        facts["happens"] = [{"event": kind, "message": message} for kind, message in self.happened]
+        if self.by_channel:
+            facts["by_channel"] = True
+        return facts
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> ShownAction:
+        """The action that `json` told of; raises `BadInput` for anything else."""
+        try:
+            process, message = facts["process"], facts.get("message")
+            packet = None
+            if "packet" in facts:
+                packet = ShownPacket(facts["packet"], message, facts["from"], process)
+            return cls(
+                process=process,
+                action=facts["action"],
+                message=message,
+                to=tuple(facts.get("to", ())),
+                packet=packet,
+                transmits=tuple(ShownPacket(x["kind"], x["message"], process, x["to"]) for x in facts["transmits"]),
+                happened=tuple((x["event"], x["message"]) for x in facts["happens"]),
+                by_channel=bool(facts.get("by_channel", False)),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise BadInput(
+                f"not an action of a run: {facts!r}", mend="give a run as 'check --json' prints it"
+            ) from error
+
+    def say(self) -> str:
+        """In words: ``P1 sends m1 to P3``."""
+        message = f" {self.message}" if self.message else ""
+        origin = f" from {self.packet.source}" if self.packet else ""
+        receivers = f" to {', '.join(self.to)}" if self.to else ""
+        return f"{self.process}: {self.action}{message}{receivers}{origin}{self._remark()}"
+
+    def _remark(self) -> str:
+        """What happened for the application, where the action's own name does not say it."""
+        further = [
+            f"{kind}s {message}" for kind, message in self.happened if (kind, message) != (self.action, self.message)
+        ]
+        if self.action == "send" and ("send", self.message or "") not in self.happened:
+            further.append("not sent yet")
+        return f" ({', '.join(further)})" if further else ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a system from its initial state; messages are called m1, m2, … as handed over, or as the program calls
+    them.
+    """
+
+    processes: tuple[str, ...]
+    actions: tuple[ShownAction, ...]
+
+    def json(self) -> list[dict[str, Any]]:
+        return [action.json() for action in self.actions]
+
+    @classmethod
+    def from_json(cls, processes: Iterable[str], actions: Iterable[Mapping[str, Any]]) -> Run:
+        """The run that `json` told of."""
+        run = cls(tuple(processes), tuple(ShownAction.from_json(action) for action in actions))
+        for action in run.actions:
+            for name in (action.process, *action.to, *(packet.destination for packet in action.transmits)):
+                if name not in run.processes:
+                    raise BadInput(f"the run names a process {name}", mend=f"known: {', '.join(run.processes)}")
+        return run
+
+    def say(self) -> str:
+        """One line an action."""
+        return "\n".join(f"{number:3}. {action.say()}" for number, action in enumerate(self.actions, 1))
+
+    @property
+    def switches(self) -> int:
+        """How often the process that acts changes."""
+        acting = [action.process for action in self.actions if not action.by_channel]
+        return sum(a != b for a, b in zip(acting, acting[1:], strict=False))
+
+    def draw(self, *, unicode: bool = True) -> str:
+        """A space-time diagram of the packets, with the application's events beside."""
+        picture = _Picture(self)
+        return draw(
+            picture.computation(), picture.order(), unicode=unicode, marks=picture.marks(), unreceived="is under way to"
+        )
+
+
+def run_of(system: System, steps: Sequence[LocalStep], *, keep_names: bool) -> Run:
+    """The run that these steps make. `keep_names`: messages have names of their own, from a program."""
+    processes = system.workload.processes
+    names: dict[Message, str] = {}
+
+    def name(message: Message | None) -> str | None:
+        if message is None:
+            return None
+        return names.setdefault(message, message.name if keep_names else f"m{len(names) + 1}")
+
+    def shown(packet: Packet) -> ShownPacket:
+        return ShownPacket(packet.kind, name(packet.message), processes[packet.source], processes[packet.destination])
+
+    actions = []
+    for step in steps:
+        action = step.action
+        message = name(action.message)
+        actions.append(
+            ShownAction(
+                process=processes[action.process],
+                action=action.name,
+                message=message,
+                to=tuple(processes[q] for q in action.message.receivers)
+                if action.name == "send" and action.message
+                else (),
+                packet=None if action.packet is None else shown(action.packet),
+                transmits=tuple(shown(packet) for packet in system.transmitted(step)),
+                happened=tuple((kind, name(m) or "") for kind, _, m in step.observations if kind != "hand"),
+                by_channel=action.by_channel,
+            )
+        )
+    return Run(processes, tuple(actions))
+
+
+class _Picture:
+    """The packets of a run as the messages of a computation that `diagram` can draw."""
+
+    def __init__(self, run: Run) -> None:
+        self.processes = run.processes
+        self.number = {process: p for p, process in enumerate(run.processes)}
+        self.messages: list[Message] = []
+        self.lines: list[list[Event]] = [[] for _ in run.processes]
+        self.drawn: list[tuple[int, int]] = []  # process, index on its line, in the order of the run
+        self.remarks: dict[tuple[int, int], str] = {}
+        self.under_way: list[tuple[ShownPacket, int]] = []
+        for action in run.actions:
+            self._add(action)
+
+    def _add(self, action: ShownAction) -> None:
+        p = self.number[action.process]
+        first = len(self.lines[p])
+        arrived = self._arrive(action)
+        if arrived is not None:
+            self._event(p, Event("receive", arrived))
+        for packet in action.transmits:
+            self.under_way.append((packet, len(self.messages)))
+            self._event(p, Event("send", len(self.messages)))
+            self.messages.append(Message(packet.label, p, (self.number[packet.destination],)))
+        if len(self.lines[p]) == first:
+            self._event(p, Event("internal", None))
+        plain = arrived is None and action.action == "send" and len(action.transmits) > 0
+        remark = action._remark() if plain else action.say().split(": ", 1)[1]
+        self.remarks[p, first] = remark.strip()
+
+    def _arrive(self, action: ShownAction) -> int | None:
+        """The drawn packet that this action takes from the channel, if it does."""
+        if action.packet is None or action.by_channel:
+            return None
+        for place, (packet, number) in enumerate(self.under_way):
+            if packet == action.packet:
+                del self.under_way[place]
+                return number
+        return None  # from the mail room, or a copy: it was drawn when it first arrived
+
+    def _event(self, p: int, event: Event) -> None:
+        self.drawn.append((p, len(self.lines[p])))
+        self.lines[p].append(event)
+
+    def computation(self) -> Computation:
+        return Computation(self.processes, tuple(self.messages), tuple(map(tuple, self.lines)))
+
+    def order(self) -> list[int]:
+        first = self.computation().first_event
+        return [first[p] + index for p, index in self.drawn]
+
+    def marks(self) -> dict[int, str]:
+        first = self.computation().first_event
+        return {first[p] + index: remark for (p, index), remark in self.remarks.items() if remark}

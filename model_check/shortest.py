@@ -1,0 +1,71 @@
+"""The run to show for a broken property: of the shortest ones, one with the fewest switches between processes.
+
+The explorer has told how long a shortest such run is. This walks the levels again up to there, remembering for each
+node and each process that may have acted last the fewest switches with which it is reached, and where from. Steps of
+the channel itself (a loss) count as no switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .explorer import LocalProperties, live_properties_broken
+from .properties import Property
+from .system import Ghost, LocalStep, State, System
+
+#: A node, and the process that acted last (-1: none yet).
+Key = tuple[State, Ghost, int]
+#: The fewest switches, where from, and by which step.
+Reached = tuple[int, Key | None, LocalStep | None]
+
+
+def shortest_run(system: System, broken: Property, length: int) -> list[LocalStep]:
+    """The steps of a shortest run, of that length, that breaks the property."""
+    start: Key = (system.initial(), system.initial_ghost(), -1)
+    layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]
+    visited = {start[:2]}
+    for depth in range(length):
+        layer: dict[Key, Reached] = {}
+        breaking: dict[Key, Reached] = {}
+        for key, (switches, _, _) in layers[-1].items():
+            state, ghost, last = key
+            for step, target in system.moves(state):
+                ghost_after, names = system.judge(ghost, step)
+                if (target, ghost_after) in visited and depth + 1 < length:
+                    continue
+                process = last if step.action.by_channel else step.action.process
+                cost = switches + (process != last and last != -1)
+                after: Key = (target, ghost_after, process)
+                if after not in layer or cost < layer[after][0]:
+                    layer[after] = (cost, key, step)
+                breaks = broken.kind == "always" and depth + 1 == length and _breaks(system, broken, step, names)
+                if breaks and (after not in breaking or cost < breaking[after][0]):
+                    breaking[after] = (cost, key, step)
+        layers.append(breaking if broken.kind == "always" and depth + 1 == length else layer)
+        visited.update((state, ghost) for state, ghost, _ in layer)
+    ends: Iterable[Key] = layers[-1]
+    if broken.kind == "live":
+        ends = (
+            key
+            for key in layers[-1]
+            if not system.moves(key[0]) and broken.name in live_properties_broken(system, key[0], key[1])
+        )
+    last_layer = layers[-1]
+    return _walk_back(layers, min(ends, key=lambda key: last_layer[key][0]))
+
+
+def _breaks(system: System, broken: Property, step: LocalStep, names: tuple[str, ...]) -> bool:
+    if broken.name in names:
+        return True
+    return broken.name in LocalProperties(system).of(step.action.process, step.local)[0]
+
+
+def _walk_back(layers: list[dict[Key, Reached]], end: Key) -> list[LocalStep]:
+    steps: list[LocalStep] = []
+    for layer in reversed(layers[1:]):
+        _, before, step = layer[end]
+        assert before is not None
+        assert step is not None
+        steps.append(step)
+        end = before
+    return list(reversed(steps))

@@ -1,0 +1,344 @@
+"""A protocol, a workload and a channel, composed into one transition system, with observers beside it.
+
+A global state is ``(local state of each process …, flight, position of the workload)``, all interned to small
+integers but for the flight, which is a tuple of packet numbers. Local transitions are tabulated as they are first
+needed: the protocol's Python runs once per *local* state and input, and the global search is lookups ("interned local
+machines"). Properties of local states are likewise evaluated once per local state.
+
+The actions of a global state:
+
+send       an application hands a message to its protocol (and, for most protocols, sends it) deliver    a packet is
+taken in, which delivers its message; or the application takes one from its protocol's buffer receive …  any other
+packet is taken in; over a FIFO channel also: a packet that may not be taken in yet goes to the mail room …
+the protocol's own internal steps, by their names; `lose` and `duplicate` of a faulty channel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from crownless.impl.channels import Channel, Flight
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.workloads import Workload
+from crownless.spec.computation import Message
+
+from .observers import Ledger, Observation, Observer
+
+#: Local state numbers, then the flight, then the position number.
+State = tuple[Any, ...]
+#: One ghost an observer.
+Ghost = tuple[Any, ...]
+
+
+class Action(NamedTuple):
+    """What happens in one step of a run, and to which message or packet.
+
+    `process` is where it happens (for a fault of the channel: the packet's destination, and `by_channel` is true).
+    """
+
+    process: int
+    name: str
+    message: Message | None
+    packet: Packet | None
+    by_channel: bool = False
+
+
+class LocalStep(NamedTuple):
+    """A tabulated outcome of one input at one process."""
+
+    action: Action
+    local: int
+    packets: tuple[int, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    delivered: tuple[Message, ...] = ()
+    #: For each observer the observations that concern it, encoded; () if nothing happened for the application.
+    codes: tuple[tuple[Any, ...], ...] = ()
+
+
+class Move(NamedTuple):
+    """One enabled action of a global state, and where it leads."""
+
+    step: LocalStep
+    state: State
+
+
+class Interner:
+    """Numbers hashable values 0, 1, 2, … as they first occur."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, value: Hashable) -> int:
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = len(self.values)
+            self.values.append(value)
+        return number
+
+
+class System:
+    """The transition system; states are opaque tuples, read through its methods."""
+
+    def __init__(
+        self,
+        machine: ProtocolMachine,
+        workload: Workload,
+        channel: type[Channel],
+        observers: Sequence[Observer],
+    ) -> None:
+        self.machine = machine
+        self.workload = workload
+        self.observers = tuple(observers)
+        self._observe = [observer.observe for observer in self.observers]
+        self.n = machine.n
+        self._locals = Interner()
+        self._packets = Interner()
+        self._destinations: list[int] = []
+        self._positions = Interner()
+        self.channel = channel(self._link)
+        self._choosy = not workload.takes_anything
+        base, own = ProtocolMachine, type(machine)
+        takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
+        self._with_own_steps = range(self.n if takes_own_steps else 0)
+        self._sends: dict[tuple[int, int, Message], tuple[LocalStep, ...]] = {}
+        self._arrivals: dict[tuple[int, int], tuple[LocalStep, ...] | None] = {}
+        self._own: dict[tuple[int, int, bool, int | None], tuple[LocalStep, ...]] = {}
+        self._waits: dict[int, LocalStep] = {}
+        self._faults: dict[tuple[str, int], LocalStep] = {}
+        self._wishes: list[tuple[tuple[int, Message, int], ...]] = []
+        self._wanted: dict[tuple[int, int, tuple[Message, ...]], int | None] = {}
+
+    # -- states and moves ----------------------------------------------------------------------------------------------
+
+    def initial(self) -> State:
+        """Every machine in its initial state, nothing in flight, nothing yet done."""
+        states = (self._locals.number(self.machine.initial(i)) for i in range(self.n))
+        return (*states, self.channel.empty(), self._positions.number(self.workload.start()))
+
+    def moves(self, state: State) -> list[Move]:
+        """Every enabled action of a state, one move for each of its outcomes, in a fixed order."""
+        n = self.n
+        flight, position = state[n], state[n + 1]
+        moves: list[Move] = []
+        for process, message, after in self._wishes_at(position):
+            for step in self._send(process, state[process], message):
+                self._add(moves, state, process, step, flight, after)
+        for process in self._with_own_steps:
+            for step in self._own_steps(process, state[process], position):
+                self._add(moves, state, process, step, flight, position)
+        for packet, taken, waiting, behind in self.channel.arrivals(flight):
+            process = self._destinations[packet]
+            steps = self._arrive(state[process], packet)
+            taken_in = False
+            if steps is not None and not (behind and self._accepts_any(state[process], behind)):
+                for step in steps:
+                    taken_in |= self._add(moves, state, process, step, taken, position)
+            if waiting is not None and not taken_in:
+                moves.append(Move(self._wait(packet), (*state[:n], waiting, position)))
+        for name, packet, flight_after in self.channel.faults(flight):
+            moves.append(Move(self._fault(name, packet), (*state[:n], flight_after, position)))
+        return moves
+
+    def _add(
+        self, moves: list[Move], state: State, process: int, step: LocalStep, flight: Flight, position: int
+    ) -> bool:
+        """Adds the move that this step makes, unless it delivers what the application does not want now."""
+        if step.delivered and self._choosy:
+            then = self._accepting(position, process, step.delivered)
+            if then is None:
+                return False
+            position = then
+        if step.packets:
+            flight = self.channel.put(flight, step.packets)
+        moves.append(Move(step, (*state[:process], step.local, *state[process + 1 : self.n], flight, position)))
+        return True
+
+    def finished(self, state: State) -> bool:
+        """Has every application done all it wanted?"""
+        return self.workload.finished(self.position(state))
+
+    def position(self, state: State) -> Any:
+        """How far the workload has got."""
+        return self._positions.values[state[self.n + 1]]
+
+    def local_states(self, state: State) -> list[Any]:
+        """The protocol's own state at each process."""
+        return [self._locals.values[number] for number in state[: self.n]]
+
+    def local_state(self, number: int) -> Any:
+        """The local state of that number, as it stands in global states."""
+        return self._locals.values[number]
+
+    def in_flight(self, state: State) -> list[Packet]:
+        """What is under way or in a mail room, one entry for each way in which it can arrive."""
+        return [self._packets.values[arrival.packet] for arrival in self.channel.arrivals(state[self.n])]
+
+    def refused(self, state: State) -> list[Packet]:
+        """Packets that could reach their destination and may not be taken in yet."""
+        packets = []
+        for arrival in self.channel.arrivals(state[self.n]):
+            packet = self._packets.values[arrival.packet]
+            if self._arrive(state[packet.destination], arrival.packet) is None:
+                packets.append(packet)
+        return packets
+
+    def has_refused(self) -> bool:
+        """Has the protocol, in any state asked about so far, not accepted a packet that was there?"""
+        return any(steps is None for steps in self._arrivals.values())
+
+    # -- ghosts
+    # -----------------------------------------------------------------------------------------------------------
+
+    def initial_ghost(self) -> Ghost:
+        return tuple(observer.initial() for observer in self.observers)
+
+    def judge(self, ghost: Ghost, step: LocalStep) -> tuple[Ghost, tuple[str, ...]]:
+        """The ghost after what a step let happen, and the properties that it broke."""
+        if not step.codes:
+            return ghost, ()
+        broken: tuple[str, ...] = ()
+        after = list(ghost)
+        for k, codes in enumerate(step.codes):
+            observe = self._observe[k]
+            for code in codes:
+                after[k], names = observe(after[k], code)
+                if names:
+                    broken += names
+        return tuple(after), broken
+
+    def owed(self, ghost: Ghost) -> list[tuple[Message, int]]:
+        """The (message, receiver) handed to the protocol and not delivered."""
+        ledger = self.observers[0]
+        assert isinstance(ledger, Ledger)
+        return ledger.owed(ghost[0])
+
+    def transmitted(self, step: LocalStep) -> list[Packet]:
+        """What a step puts on the channel."""
+        return [self._packets.values[packet] for packet in step.packets]
+
+    # -- tables of local transitions
+    # -------------------------------------------------------------------------------------
+
+    def _number_of_packet(self, packet: Packet) -> int:
+        number = self._packets.number(packet)
+        if number == len(self._destinations):
+            self._destinations.append(packet.destination)
+        return number
+
+    def _link(self, packet: int) -> int:
+        source, destination, *_ = self._packets.values[packet]
+        return int(source * self.n + destination)
+
+    def _wishes_at(self, position: int) -> tuple[tuple[int, Message, int], ...]:
+        while position >= len(self._wishes):
+            wishes = self.workload.wishes(self._positions.values[len(self._wishes)])
+            self._wishes.append(
+                tuple((wish.process, wish.message, self._positions.number(wish.after)) for wish in wishes)
+            )
+        return self._wishes[position]
+
+    def _accepting(self, position: int, process: int, delivered: tuple[Message, ...]) -> int | None:
+        """The position once the application has taken these deliveries; None if it does not want them now."""
+        key = (position, process, delivered)
+        if key not in self._wanted:
+            value = self._positions.values[position]
+            for message in delivered:
+                value = self.workload.delivered(value, process, message)
+                if value is None:
+                    break
+            self._wanted[key] = None if value is None else self._positions.number(value)
+        return self._wanted[key]
+
+    def _send(self, process: int, local: int, message: Message) -> tuple[LocalStep, ...]:
+        key = (process, local, message)
+        steps = self._sends.get(key)
+        if steps is None:
+            outcomes = self.machine.send(process, self._locals.values[local], message)
+            action = Action(process, "send", message, None)
+            handed = [Observation("hand", process, message)]
+            steps = self._sends[key] = self._tabulate(process, ((action, step) for step in outcomes), handed)
+        return steps
+
+    def _arrive(self, local: int, packet: int) -> tuple[LocalStep, ...] | None:
+        """What taking the packet in leads to; None if the protocol does not accept it yet."""
+        key = (local, packet)
+        if key not in self._arrivals:
+            value: Packet = self._packets.values[packet]
+            process = value.destination
+            state = self._locals.values[local]
+            if self.machine.accepts(process, state, value):
+                outcomes = self.machine.arrive(process, state, value)
+                self._arrivals[key] = self._tabulate(
+                    process, ((_arrival(process, value, step), step) for step in outcomes)
+                )
+            else:
+                self._arrivals[key] = None
+        return self._arrivals[key]
+
+    def _accepts_any(self, local: int, packets: Iterable[int]) -> bool:
+        return any(self._arrive(local, packet) is not None for packet in packets)
+
+    def _own_steps(self, process: int, local: int, position: int) -> tuple[LocalStep, ...]:
+        """Internal steps, and the application's taking of a message from its protocol's buffer."""
+        value = self._positions.values[position]
+        asks = self.workload.asks(value, process)
+        sender = self.workload.wanted_sender(value, process) if asks else None
+        key = (process, local, asks, sender)
+        steps = self._own.get(key)
+        if steps is None:
+            state = self._locals.values[local]
+            outcomes = [
+                (Action(process, name, None, None), step) for name, step in self.machine.internal(process, state)
+            ]
+            if asks:
+                for step in self.machine.receive(process, state, sender):
+                    message = next((event.message for event in step.events if event.kind == "deliver"), None)
+                    outcomes.append((Action(process, "deliver", message, None), step))
+            steps = self._own[key] = self._tabulate(process, outcomes)
+        return steps
+
+    def _tabulate(
+        self, process: int, outcomes: Iterable[tuple[Action, Step]], before: Sequence[Observation] = ()
+    ) -> tuple[LocalStep, ...]:
+        steps = []
+        for action, step in outcomes:
+            observations = (*before, *(Observation(event.kind, process, event.message) for event in step.events))
+            steps.append(
+                LocalStep(
+                    action,
+                    self._locals.number(step.state),
+                    tuple(self._number_of_packet(packet) for packet in step.packets),
+                    observations,
+                    tuple(event.message for event in step.events if event.kind == "deliver"),
+                    self._encode(observations),
+                )
+            )
+        return tuple(steps)
+
+    def _encode(self, observations: Sequence[Observation]) -> tuple[tuple[Any, ...], ...]:
+        if not observations:
+            return ()
+        encoded = ([observer.encode(observation) for observation in observations] for observer in self.observers)
+        return tuple(tuple(code for code in codes if code is not None) for codes in encoded)
+
+    def _wait(self, packet: int) -> LocalStep:
+        """Over a FIFO channel: the packet goes to the mail room, and nothing else happens."""
+        if packet not in self._waits:
+            value: Packet = self._packets.values[packet]
+            action = Action(value.destination, "receive", value.message, value)
+            self._waits[packet] = LocalStep(action, -1)
+        return self._waits[packet]
+
+    def _fault(self, name: str, packet: int) -> LocalStep:
+        if (name, packet) not in self._faults:
+            value: Packet = self._packets.values[packet]
+            action = Action(value.destination, name, value.message, value, by_channel=True)
+            self._faults[name, packet] = LocalStep(action, -1)
+        return self._faults[name, packet]
+
+
+def _arrival(process: int, packet: Packet, step: Step) -> Action:
+    delivers = any(event == ("deliver", packet.message) for event in step.events)
+    return Action(process, "deliver" if delivers else f"receive {packet.kind}", packet.message, packet)

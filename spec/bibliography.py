@@ -1,0 +1,37 @@
+"""The sources that docstrings, verdicts and tables cite by key."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+BIBLIOGRAPHY = MappingProxyType(
+    {
+        "CMT96": (
+            "B. Charron-Bost, F. Mattern, G. Tel. Synchronous, asynchronous, and causally ordered communication. "
+            "Distributed Computing 9(4), 1996."
+        ),
+        "DFLL23": (
+            "C. Di Giusto, D. Ferré, L. Laversa, E. Lozes. A partial order view of message-passing communication "
+            "models. POPL 2023."
+        ),
+        "Kup": "L. Kuper. On causal unicast: Raynal, Schiper and Toueg's protocol by example. Blog post (title lost).",
+        "Lam78": "L. Lamport. Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978.",
+        "MF": (
+            "F. Mattern, S. Fünfrocken. A non-blocking lightweight implementation of causal order message delivery. "
+            "Technical report TR-VS-95-01, Technical University of Darmstadt, 1995."
+        ),
+        "MG": (
+            "V. V. Murty, V. K. Garg. Synchronous message passing. Technical report ECE-PDS-93-01, University of "
+            "Texas at Austin, 1993."
+        ),
+        "RST91": (
+            "M. Raynal, A. Schiper, S. Toueg. The causal ordering abstraction and a simple way to implement it. "
+            "Information Processing Letters 39, 1991."
+        ),
+        "SA": (
+            "C. Sánchez, Á. Álvarez. A lightweight asynchronous algorithm for causal delivery using extra message "
+            "insertion."
+        ),
+        "SES": "A. Schiper, J. Eggli, A. Sandoz. A new algorithm to implement causal ordering. WDAG 1989.",
+    }
+)

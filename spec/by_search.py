@@ -1,0 +1,109 @@
+"""The definitions themselves, decided by search: slow, short, and independent of the graph procedures.
+
+FIFO and causal order quantify over pairs of messages, with "happened before" read as *earlier in every
+linearization*. The others ask for a linearization, which is built event by event and given up as soon as it breaks
+the rule of the order's queue. Meant for small computations: the tests hold `by_graph` to these on every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .computation import Computation, down_sets
+
+
+def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
+    """Does the computation keep this order, by definition?"""
+    if order == "asynchronous":
+        return True
+    if order in ("fifo", "causal"):
+        return _no_pair_overtakes(c, same_sender=order == "fifo")
+    if order == "synchronous" and c.unreceived and not pending:
+        return False
+    return _some_linearization(c, QUEUES[order], pending)
+
+
+def _no_pair_overtakes(c: Computation, *, same_sender: bool) -> bool:
+    cuts = list(down_sets(c))
+    for m, message in enumerate(c.messages):
+        for other, later in enumerate(c.messages):
+            if m == other or (same_sender and message.sender != later.sender):
+                continue
+            if any(cut >> c.send_event[other] & 1 and not cut >> c.send_event[m] & 1 for cut in cuts):
+                continue
+            for q in set(message.receivers) & set(later.receivers):
+                first, second = c.receive_events[m].get(q), c.receive_events[other].get(q)
+                if second is not None and (first is None or second < first):
+                    return False
+    return True
+
+
+#: A rule says whether message `m` may be received at `q` now, `open_copies` being the copies (message, receiver) sent
+#: before it, in order, that are not received yet.
+Rule = Callable[[Computation, int, int, tuple[tuple[int, int], ...]], bool]
+
+
+def _first_in_queue_of_receiver(c: Computation, m: int, q: int, open_copies: tuple[tuple[int, int], ...]) -> bool:
+    return all(receiver != q for _, receiver in open_copies)
+
+
+def _first_in_queue_of_sender(c: Computation, m: int, q: int, open_copies: tuple[tuple[int, int], ...]) -> bool:
+    return all(c.messages[other].sender != c.messages[m].sender for other, _ in open_copies)
+
+
+def _first_in_queue(c: Computation, m: int, q: int, open_copies: tuple[tuple[int, int], ...]) -> bool:
+    return not open_copies
+
+
+QUEUES: dict[str, Rule | None] = {
+    "mailbox": _first_in_queue_of_receiver,
+    "one-n": _first_in_queue_of_sender,
+    "n-n": _first_in_queue,
+    "synchronous": None,  # no queue: nothing may happen between a send and its receives
+}
+
+
+def _some_linearization(c: Computation, rule: Rule | None, pending: bool) -> bool:
+    """Depth first over linearizations; a state is where each line stands, and the copies open in the order of their
+    sends.
+    """
+    seen: set[tuple[tuple[int, ...], tuple[tuple[int, int], ...]]] = set()
+    target = tuple(len(line) for line in c.lines)
+    stack: list[tuple[tuple[int, ...], tuple[tuple[int, int], ...]]] = [((0,) * len(c.lines), ())]
+    while stack:
+        state = stack.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        places, open_copies = state
+        if places == target and (not pending or not open_copies):
+            return True
+        for q, line in enumerate(c.lines):
+            if places[q] < len(line):
+                event = line[places[q]]
+                moved = (*places[:q], places[q] + 1, *places[q + 1 :])
+                if event.kind == "receive" and event.message is not None:
+                    if _may_receive(c, event.message, q, open_copies, rule):
+                        stack.append((moved, tuple(copy for copy in open_copies if copy != (event.message, q))))
+                elif rule is None and open_copies and event.kind == "send":
+                    continue
+                elif event.kind == "send" and event.message is not None:
+                    copies = tuple((event.message, receiver) for receiver in c.messages[event.message].receivers)
+                    stack.append((moved, open_copies + copies))
+                else:
+                    stack.append((moved, open_copies))
+            elif pending:
+                for m, receiver in open_copies:
+                    if receiver == q and q not in c.receive_events[m] and _may_receive(c, m, q, open_copies, rule):
+                        stack.append((places, tuple(copy for copy in open_copies if copy != (m, q))))
+    return False
+
+
+def _may_receive(c: Computation, m: int, q: int, open_copies: tuple[tuple[int, int], ...], rule: Rule | None) -> bool:
+    if (m, q) not in open_copies:
+        return False
+    if rule is None:
+        return True  # only one message is ever open
+    sends = [other for other, _ in open_copies]
+    earlier = tuple(copy for copy in open_copies[: sends.index(m)] if copy[0] != m)
+    return rule(c, m, q, earlier)

@@ -1,0 +1,268 @@
+"""Computations: what applications see of a distributed run.
+
+A computation is a set of processes, each with a line of events: *send*, *receive* and *internal* ones. A message has
+one send event and at most one receive event at each of its receivers (one receiver for a unicast, several for a
+multicast). The happened-before relation is the transitive closure of the order on each line and of
+send-before-receive ([Lam78]; [MF] §1 writes ≺ for it, [MG] §2.1 and [SES] §2 write →).
+
+A computation may be incomplete: a message sent and not (yet) received. What an order says of it is told in `orders`.
+
+Processes and messages are numbered from 0 in the code, and called by their names in whatever is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from .errors import BadInput
+
+Kind = Literal["send", "receive", "internal"]
+
+
+class Message(NamedTuple):
+    """A message: its name, the process that sends it, and the processes it is for, in ascending order."""
+
+    name: str
+    sender: int
+    receivers: tuple[int, ...]
+
+    @property
+    def receiver(self) -> int:
+        """The only receiver of a unicast message."""
+        (receiver,) = self.receivers
+        return receiver
+
+
+class Event(NamedTuple):
+    """One event on a process line; `message` counts into `Computation.messages` (None for an internal event)."""
+
+    kind: Kind
+    message: int | None
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A validated computation; raises `BadInput` when built from lines that are none.
+
+    Events are numbered line after line: event `e` of process `p` at index `i` is ``first_event[p] + i``.
+    """
+
+    processes: tuple[str, ...]
+    messages: tuple[Message, ...]
+    lines: tuple[tuple[Event, ...], ...]
+
+    def __post_init__(self) -> None:
+        _validate(self)
+
+    @classmethod
+    def of_lines(cls, n: int, messages: Sequence[Message], lines: Iterable[Iterable[Event]]) -> Computation:
+        """A computation of processes called P1 … Pn."""
+        return cls(process_names(n), tuple(messages), tuple(tuple(line) for line in lines))
+
+    # -- events by number ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def first_event(self) -> tuple[int, ...]:
+        """For each process the number of its first event; one entry more says how many events there are."""
+        first = [0]
+        for line in self.lines:
+            first.append(first[-1] + len(line))
+        return tuple(first)
+
+    @property
+    def event_count(self) -> int:
+        return self.first_event[-1]
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(event for line in self.lines for event in line)
+
+    @cached_property
+    def process_of(self) -> tuple[int, ...]:
+        """The process of each event."""
+        return tuple(p for p, line in enumerate(self.lines) for _ in line)
+
+    @cached_property
+    def send_event(self) -> tuple[int, ...]:
+        """The number of each message's send event."""
+        sends = [-1] * len(self.messages)
+        for number, event in enumerate(self.events):
+            if event.kind == "send" and event.message is not None:
+                sends[event.message] = number
+        return tuple(sends)
+
+    @cached_property
+    def receive_events(self) -> tuple[Mapping[int, int], ...]:
+        """For each message: receiver → number of the receive event there; a receiver that has none is absent."""
+        receives: list[dict[int, int]] = [{} for _ in self.messages]
+        for number, event in enumerate(self.events):
+            if event.kind == "receive" and event.message is not None:
+                receives[event.message][self.process_of[number]] = number
+        return tuple(receives)
+
+    @cached_property
+    def unreceived(self) -> tuple[tuple[int, int], ...]:
+        """Every (message, receiver) that was sent and not received."""
+        return tuple(
+            (m, q)
+            for m, message in enumerate(self.messages)
+            for q in message.receivers
+            if q not in self.receive_events[m]
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Every message sent is received, by every receiver."""
+        return not self.unreceived
+
+    # -- happened-before ---------------------------------------------------------------------------------------------
+
+    def immediate_successors(self) -> list[list[int]]:
+        """For each event the next one on its line and, for a send, the receives of its message."""
+        successors: list[list[int]] = [[] for _ in range(self.event_count)]
+        for p, line in enumerate(self.lines):
+            for number in range(self.first_event[p], self.first_event[p] + len(line) - 1):
+                successors[number].append(number + 1)
+        for send, receives in zip(self.send_event, self.receive_events, strict=True):
+            successors[send].extend(receives.values())
+        return successors
+
+    @cached_property
+    def linearization(self) -> tuple[int, ...]:
+        """One order of all events that happened-before allows (the least by process, then index)."""
+        order = topological_order(self.immediate_successors())
+        assert order is not None, "a validated computation is acyclic"
+        return tuple(order)
+
+    @cached_property
+    def past(self) -> tuple[int, ...]:
+        """For each event the set of events that happened before it, as bits: ``past[f] >> e & 1``."""
+        past = [0] * self.event_count
+        successors = self.immediate_successors()
+        for e in self.linearization:
+            closed = past[e] | 1 << e
+            for f in successors[e]:
+                past[f] |= closed
+        return tuple(past)
+
+    def happened_before(self, e: int, f: int) -> bool:
+        """e ≺ f ([Lam78])."""
+        return bool(self.past[f] >> e & 1)
+
+    def concurrent(self, e: int, f: int) -> bool:
+        """Neither happened before the other, and they are two events."""
+        return e != f and not self.happened_before(e, f) and not self.happened_before(f, e)
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def say(self, e: int) -> str:
+        """An event in words: ``P2 receives y``."""
+        event = self.events[e]
+        process = self.processes[self.process_of[e]]
+        if event.message is None:
+            return f"{process} acts"
+        return f"{process} {event.kind}s {self.messages[event.message].name}"
+
+
+def process_names(n: int) -> tuple[str, ...]:
+    """P1 … Pn, the papers' names."""
+    return tuple(f"P{p + 1}" for p in range(n))
+
+
+def topological_order(successors: Sequence[Sequence[int]]) -> list[int] | None:
+    """Kahn's algorithm, smallest number first among those ready on a stack; None if there is a cycle."""
+    missing = [0] * len(successors)
+    for targets in successors:
+        for target in targets:
+            missing[target] += 1
+    ready = [node for node in reversed(range(len(successors))) if not missing[node]]
+    order = []
+    while ready:
+        node = ready.pop()
+        order.append(node)
+        for target in successors[node]:
+            missing[target] -= 1
+            if not missing[target]:
+                ready.append(target)
+    return order if len(order) == len(successors) else None
+
+
+def _validate(c: Computation) -> None:
+    n = len(c.processes)
+    if len(c.lines) != n:
+        raise BadInput(f"{len(c.lines)} lines for {n} processes", mend="give each process one line, empty if need be")
+    for message in c.messages:
+        for p in (message.sender, *message.receivers):
+            if not 0 <= p < n:
+                raise BadInput(f"message {message.name} names process number {p}", mend=f"use 0 to {n - 1}")
+        if not message.receivers:
+            raise BadInput(f"message {message.name} is sent to nobody", mend="name a receiver")
+        if list(message.receivers) != sorted(set(message.receivers)):
+            raise BadInput(f"message {message.name} names a receiver twice", mend="name each receiver once, in order")
+    seen: set[tuple[str, int, int]] = set()
+    for p, line in enumerate(c.lines):
+        for event in line:
+            if event.message is None:
+                continue
+            message = c.messages[event.message]
+            key = (event.kind, event.message, p if event.kind == "receive" else -1)
+            if key in seen:
+                raise BadInput(f"{c.processes[p]} {event.kind}s {message.name} twice", mend="name each message once")
+            seen.add(key)
+            if event.kind == "send" and p != message.sender:
+                raise BadInput(
+                    f"{c.processes[p]} sends {message.name}, which is {c.processes[message.sender]}'s message"
+                )
+            if event.kind == "receive" and p not in message.receivers:
+                raise BadInput(
+                    f"{c.processes[p]} receives {message.name}, which is not sent to it",
+                    mend=f"{message.name} is for {', '.join(c.processes[q] for q in message.receivers)}",
+                )
+    for m, message in enumerate(c.messages):
+        if ("send", m, -1) not in seen:
+            raise BadInput(f"{message.name} is never sent", mend=f"add 'send {message.name} to …' or drop its receive")
+    if topological_order(c.immediate_successors()) is None:
+        raise BadInput(
+            "the computation is cyclic: " + _say_cycle(c), mend="no message can be received before it is sent"
+        )
+
+
+def _say_cycle(c: Computation) -> str:
+    import networkx as nx
+
+    graph = nx.DiGraph((e, f) for e, targets in enumerate(c.immediate_successors()) for f in targets)
+    cycle = [e for e, _ in nx.find_cycle(graph)]
+    return " → ".join(c.say(e) for e in [*cycle, cycle[0]])
+
+
+def restrict(c: Computation, messages: Iterable[int]) -> Computation:
+    """The computation with only these messages; their events keep their places on the lines."""
+    kept = sorted(set(messages))
+    renumbered = {m: k for k, m in enumerate(kept)}
+    lines = tuple(
+        tuple(Event(event.kind, renumbered[event.message]) for event in line if event.message in renumbered)
+        for line in c.lines
+    )
+    return Computation(c.processes, tuple(c.messages[m] for m in kept), lines)
+
+
+def down_sets(c: Computation) -> Iterator[int]:
+    """Every set of events closed under happened-before (every consistent cut), as bits, each once."""
+    predecessors = [0] * c.event_count
+    for e, targets in enumerate(c.immediate_successors()):
+        for f in targets:
+            predecessors[f] |= 1 << e
+    seen = {0}
+    stack = [0]
+    while stack:
+        cut = stack.pop()
+        yield cut
+        for e in range(c.event_count):
+            if not cut >> e & 1 and predecessors[e] & ~cut == 0:
+                larger = cut | 1 << e
+                if larger not in seen:
+                    seen.add(larger)
+                    stack.append(larger)

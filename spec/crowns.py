@@ -1,0 +1,66 @@
+"""Crowns and strong crowns ([CMT96]; [MG] §2.3).
+
+A crown is a sequence of k ≥ 2 distinct messages with send 0 → receive 1, …, send k-1 → receive 0. It is strong if
+each of these pairs is at one process ([MG] writes ≺ for →). [MG]'s definition does not exclude k = 1, by which every
+message would be a crown; a crown here has at least two messages, as its figures have.
+
+A complete computation is synchronous iff it has no crown ([MG] Theorem 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import networkx as nx
+
+from .computation import Computation
+from .witnesses import Crown
+
+
+def crown_graph(c: Computation, *, strong: bool = False) -> nx.DiGraph[int]:
+    """Messages; m → m' if the send of m happened before a receive of m', which the edge names."""
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(c.messages)))
+    for m, send in enumerate(c.send_event):
+        for other, receives in enumerate(c.receive_events):
+            if other == m:
+                continue
+            for receive in receives.values():
+                at_one_process = c.process_of[send] == c.process_of[receive]
+                if c.happened_before(send, receive) and (at_one_process or not strong):
+                    graph.add_edge(m, other, receive=receive)
+                    break
+    return graph
+
+
+def crowns(c: Computation, *, strong: bool = False) -> Iterator[Crown]:
+    """Every crown (every strong crown), each once; there can be exponentially many."""
+    graph = crown_graph(c, strong=strong)
+    for messages in nx.simple_cycles(graph):
+        yield _crown(c, graph, messages)
+
+
+def smallest_crown(c: Computation, *, strong: bool = False) -> Crown | None:
+    """A crown (a strong crown) of least size, or None if there is none."""
+    graph = crown_graph(c, strong=strong)
+    shortest: list[int] | None = None
+    for component in nx.strongly_connected_components(graph):
+        if len(component) < 2:
+            continue
+        part = graph.subgraph(component)
+        for m in sorted(component):
+            for successor in sorted(part.successors(m)):
+                path = nx.shortest_path(part, successor, m)
+                if shortest is None or len(path) < len(shortest):
+                    shortest = path
+            if shortest is not None and len(shortest) == 2:
+                return _crown(c, graph, shortest)
+    return None if shortest is None else _crown(c, graph, shortest)
+
+
+def _crown(c: Computation, graph: nx.DiGraph[int], messages: list[int]) -> Crown:
+    least = messages.index(min(messages))
+    messages = [*messages[least:], *messages[:least]]
+    following = [*messages[1:], messages[0]]
+    links = tuple((c.send_event[m], graph.edges[m, n]["receive"]) for m, n in zip(messages, following, strict=True))
+    return Crown(tuple(messages), links)

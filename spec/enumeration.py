@@ -1,0 +1,86 @@
+"""Every computation of n processes and m messages, each exactly once.
+
+Two computations are the same if they differ only in the names of their messages. So each is represented by its least
+linearization (the lexicographic normal form of a Mazurkiewicz trace: processes compare by number): an event may be
+appended unless it could be moved to the left past a run of events independent of it, the first of which is at a
+greater process. Messages are numbered in the order of that linearization. Nothing generated need be compared with
+anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from .computation import Computation, Event, Message, process_names
+
+
+def computations(
+    n: int, m: int, *, complete: bool = True, self_sends: bool = False, multicast: bool = False
+) -> Iterator[Computation]:
+    """All computations of n processes with exactly m messages.
+
+    `complete`: every message is received by every receiver; otherwise any copies may be left unreceived.
+    `self_sends`: a process may send to itself. `multicast`: a message may have several receivers.
+    """
+    names = process_names(n)
+    receivers = [receiver_sets(n, p, self_sends=self_sends, multicast=multicast) for p in range(n)]
+    word: list[tuple[int, Event]] = []
+    messages: list[Message] = []
+    open_copies: list[tuple[int, int]] = []
+
+    def appendable(p: int, message: int | None) -> bool:
+        """Is the word still the least linearization of its computation with an event at p appended?"""
+        for q, event in reversed(word):
+            if q == p or (message is not None and event == ("send", message)):
+                return True
+            if q > p:
+                return False
+        return True
+
+    def extend() -> Iterator[Computation]:
+        if len(messages) == m and not (complete and open_copies):
+            lines: list[list[Event]] = [[] for _ in range(n)]
+            for p, event in word:
+                lines[p].append(event)
+            yield trusted(names, tuple(messages), tuple(map(tuple, lines)))
+        for position, (message, p) in enumerate(list(open_copies)):
+            if appendable(p, message):
+                word.append((p, Event("receive", message)))
+                del open_copies[position]
+                yield from extend()
+                open_copies.insert(position, (message, p))
+                word.pop()
+        if len(messages) < m:
+            number = len(messages)
+            for p in range(n):
+                if not appendable(p, None):
+                    continue
+                word.append((p, Event("send", number)))
+                for to in receivers[p]:
+                    messages.append(Message(f"m{number + 1}", p, to))
+                    open_copies.extend((number, q) for q in to)
+                    yield from extend()
+                    del open_copies[len(open_copies) - len(to) :]
+                    messages.pop()
+                word.pop()
+
+    return extend()
+
+
+def receiver_sets(n: int, p: int, *, self_sends: bool, multicast: bool) -> list[tuple[int, ...]]:
+    """To whom a message of process p may be addressed: single processes, or sets of them."""
+    others = [q for q in range(n) if q != p or self_sends]
+    sizes = range(1, len(others) + 1) if multicast else range(1, 2)
+    return [to for size in sizes for to in combinations(others, size)]
+
+
+def trusted(
+    processes: tuple[str, ...], messages: tuple[Message, ...], lines: tuple[tuple[Event, ...], ...]
+) -> Computation:
+    """A computation known to be one by its construction: built without validating it again."""
+    c = object.__new__(Computation)
+    object.__setattr__(c, "processes", processes)
+    object.__setattr__(c, "messages", messages)
+    object.__setattr__(c, "lines", lines)
+    return c

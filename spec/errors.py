@@ -1,0 +1,51 @@
+"""The one public error for bad input: what was wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BadInput(ValueError):
+    """Something the user gave cannot be used. Printed as one line; the command line exits with 2.
+
+    ``mend`` says what to do; ``file``, ``line`` and ``column`` (counted from 1) say where.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        mend: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        self.message = message
+        self.mend = mend
+        self.file = file
+        self.line = line
+        self.column = column
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return (f"{place}: " if place else "") + self.message + (f"; {self.mend}" if self.mend else "")
+
+    def at(self, *, file: str | None = None, line: int | None = None, column: int | None = None) -> BadInput:
+        """The same error, with the places it does not know yet filled in."""
+        return BadInput(
+            self.message,
+            mend=self.mend,
+            file=self.file if self.file is not None else file,
+            line=self.line if self.line is not None else line,
+            column=self.column if self.column is not None else column,
+        )
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
+    """An unknown protocol, order, channel, …: with the nearest name and all known ones."""
+    names = list(known)
+    nearest = get_close_matches(name, names, n=1, cutoff=0.5)
+    suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
+    return BadInput(f"unknown {kind} '{name}'", mend=f"{suggestion}known: {', '.join(names)}")

@@ -1,0 +1,194 @@
+"""The seven orders: what each demands, where it is defined, and how a computation is held to it.
+
+From the weakest to the strongest, each contained in the one before as long as all messages are unicasts ([CMT96];
+[DFLL23]):
+
+asynchronous ⊋ fifo ⊋ causal ⊋ mailbox ⊇ one-n ⊋ n-n ⊋ synchronous
+
+Mailbox and one-n coincide on complete computations of unicasts ([DFLL23]; the tests enumerate it) and differ on
+incomplete ones. With multicasts one-n is no longer contained in mailbox, nor in causal order: two senders' copies may
+be received crosswise.
+
+**Existential.** Mailbox, one-n and n-n ask whether *some* linearization of the computation behaves as if messages
+went through one queue a receiver, one queue a sender, or one queue in all. They are properties of the partial order.
+Whether a given total order (wall-clock times, a broadcast's order numbers) obeys such a queue is another question,
+which these do not answer.
+
+**Incomplete computations.** A message sent and not received is read in one of two ways.
+
+`lost`     It never will be received, as in [DFLL23], which defines all seven so. FIFO, causal order and mailbox then
+           forbid to receive a message whose predecessor (to the same receiver) is unreceived; one-n and n-n forbid it
+           whoever the predecessor's receiver is; synchronous order forbids unreceived messages altogether.
+`pending`  It may still be received: an order is kept iff some completion keeps it. This is how the explorer reads a
+           run in progress. It differs from `lost` for one-n, n-n and synchronous only.
+
+**Multicasts.** [DFLL23] has unicasts only. A multicast is read here as its copies, sent in one event: FIFO, causal
+order and mailbox look at each receiver by itself; one-n and n-n order every copy of one message against every copy of
+another, and ask nothing among copies of one message; synchronous demands one instant for the send and all its
+receives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from . import by_graph
+from .by_graph import Procedure
+from .computation import Computation
+from .errors import unknown_name
+from .witnesses import Witness
+
+Reading = Literal["lost", "pending"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """One order: `demands` is its definition in one sentence, `source` says where it is defined."""
+
+    name: str
+    demands: str
+    source: str
+    procedure: Procedure
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a computation keeps an order; if not, the witness shows why."""
+
+    order: str
+    kept: bool
+    witness: Witness | None = None
+
+    def json(self, c: Computation) -> dict[str, Any]:
+        return {
+            "verdict": "kept" if self.kept else "broken",
+            "witness": None if self.witness is None else self.witness.json(c),
+        }
+
+
+ORDERS = MappingProxyType(
+    {
+        order.name: order
+        for order in (
+            Order(
+                "asynchronous", "no message is received before it is sent", "[CMT96], [DFLL23]", by_graph.asynchronous
+            ),
+            Order(
+                "fifo",
+                "two messages from one process to another are received in the order sent",
+                "[MF] §1, [MG] §2.2; [DFLL23] where incomplete",
+                by_graph.fifo,
+            ),
+            Order(
+                "causal",
+                "two messages to one process are received in the order sent, if one send happened before the other",
+                "[MF] §1, [SES] §2, [MG] §2.2; [DFLL23] where incomplete",
+                by_graph.causal,
+            ),
+            Order(
+                "mailbox",
+                "some linearization has all messages to one process received in the order sent (one queue a receiver)",
+                "[DFLL23]",
+                by_graph.mailbox,
+            ),
+            Order(
+                "one-n",
+                "some linearization has all messages from one process received in the order sent (one queue a sender)",
+                "[DFLL23]",
+                by_graph.one_n,
+            ),
+            Order(
+                "n-n",
+                "some linearization has all messages received in the order sent (one queue for all)",
+                "[DFLL23]",
+                by_graph.n_n,
+            ),
+            Order(
+                "synchronous",
+                "some linearization has each send followed at once by its receives; equivalently there is no crown",
+                "[CMT96], [MG] §2.2 and Theorem 2; [DFLL23] where incomplete",
+                by_graph.synchronous,
+            ),
+        )
+    }
+)
+
+
+def order_named(name: str) -> Order:
+    """The order of that name; raises `BadInput` with the nearest name otherwise."""
+    if name not in ORDERS:
+        raise unknown_name("order", name, ORDERS)
+    return ORDERS[name]
+
+
+def decide(c: Computation, order: str, reading: Reading = "lost") -> Verdict:
+    """Does the computation keep this order?"""
+    witness = order_named(order).procedure(c, pending=reading == "pending")
+    return Verdict(order, witness is None, witness)
+
+
+#: What every computation that keeps an order keeps also, at least (the next weaker orders).
+_KEEPS_ALSO = {
+    "synchronous": ("n-n",),
+    "n-n": ("mailbox", "one-n"),
+    "mailbox": ("causal",),
+    "one-n": ("fifo",),
+    "causal": ("fifo",),
+    "fifo": ("asynchronous",),
+    "asynchronous": (),
+}
+
+
+def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
+    """The orders that a computation which keeps this one keeps also."""
+    direct = _KEEPS_ALSO[order] + (("mailbox",) if order == "one-n" and unicasts else ())
+    return frozenset(direct).union(*(weaker(name, unicasts=unicasts) for name in direct))
+
+
+def strongest(kept: Iterable[str], c: Computation) -> list[str]:
+    """Of the orders that the computation keeps, those not implied by another: one, or mailbox and one-n."""
+    names = set(kept)
+    unicasts = all(len(message.receivers) == 1 for message in c.messages)
+    implied = frozenset[str]().union(*(weaker(name, unicasts=unicasts) for name in names))
+    top = names - implied
+    if top == {"one-n"} and unicasts and c.complete:
+        top = {"mailbox", "one-n"}  # on complete computations of unicasts the two are one
+    return [name for name in ORDERS if name in top]
+
+
+def asynchronous(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Every computation is asynchronous."""
+    return decide(c, "asynchronous", reading)
+
+
+def fifo(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Is the computation FIFO? See `ORDERS`."""
+    return decide(c, "fifo", reading)
+
+
+def causal(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Is the computation causally ordered? See `ORDERS`."""
+    return decide(c, "causal", reading)
+
+
+def mailbox(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Is the computation a mailbox (n-1) computation? See `ORDERS`."""
+    return decide(c, "mailbox", reading)
+
+
+def one_n(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Is the computation a one-n computation? See `ORDERS`."""
+    return decide(c, "one-n", reading)
+
+
+def n_n(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Is the computation an n-n computation? See `ORDERS`."""
+    return decide(c, "n-n", reading)
+
+
+def synchronous(c: Computation, reading: Reading = "lost") -> Verdict:
+    """Is the computation synchronous (crown-free)? See `ORDERS`."""
+    return decide(c, "synchronous", reading)

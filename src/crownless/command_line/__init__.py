@@ -1,0 +1,65 @@
+"""The command line: one file a verb. Names, keys and exit codes are what others script against."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import click
+
+from crownless.spec.errors import BadInput
+
+from .check import check
+from .classify import classify
+from .count import count
+from .list import list_
+from .output import EXIT_BAD_INPUT
+from .show import show
+
+
+class Verbs(click.Group):
+    """A group that suggests the nearest verb."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            nearest = get_close_matches(args[0], known, n=1)
+            suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
+            raise BadInput(f"unknown verb '{args[0]}'", mend=f"{suggestion}known: {', '.join(known)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="crownless")
+def crownless() -> None:
+    """Message order in distributed systems: is it kept, by whom, and why not?
+
+    Exit codes: 0 holds (classify: every order asked for is kept), 1 violated, 2 bad usage or input, 3 unknown.
+    """
+
+
+for verb in (check, classify, count, show, list_):
+    crownless.add_command(verb)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `crownless` command; always ends by `sys.exit`."""
+    try:
+        code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except BadInput as error:
+        print(f"crownless: {error}", file=sys.stderr)
+        code = EXIT_BAD_INPUT
+    except click.UsageError as error:
+        where = f" ({error.ctx.command_path} --help)" if error.ctx is not None else ""
+        print(f"crownless: {error.format_message()}{where}", file=sys.stderr)
+        code = EXIT_BAD_INPUT
+    except (click.Abort, KeyboardInterrupt):
+        print("crownless: interrupted", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nobody is there to be told
+        code = 0
+    sys.exit(code)

@@ -1,0 +1,93 @@
+"""`crownless classify`: which orders does a computation or an event log keep, which not, and why not?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from rich.text import Text
+
+from crownless.model_check import oracle
+from crownless.model_check.diagram import draw
+from crownless.spec.orders import ORDERS, Reading, order_named
+
+from .output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    STYLES,
+    console,
+    print_json,
+    print_table,
+    speaks_unicode,
+    table,
+)
+
+#: Larger computations are not drawn unless asked for by `show`.
+DRAWN_UP_TO = 40
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--order", "orders", multiple=True, help="Ask only for this order (repeatable). Default: all seven.")
+@click.option(
+    "--unreceived",
+    "reading",
+    type=click.Choice(["lost", "pending"]),
+    default="lost",
+    show_default=True,
+    help="Will messages not received never be, or may they still?",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+@click.option("--quiet", is_flag=True, help="No drawing.")
+def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, as_json: bool, quiet: bool) -> None:
+    """Decide the orders of computations: files in the papers' notation, JSON Lines event logs, or bundled names."""
+    for order in orders:
+        order_named(order)
+    asked = tuple(name for name in ORDERS if not orders or name in orders)
+    found = [oracle.classify(subject, asked, reading) for name in files for subject in oracle.subjects(name)]
+    if as_json:
+        facts = [classification.json() for classification in found]
+        print_json(facts[0] if len(facts) == 1 else facts)
+    else:
+        for classification in found:
+            _print(classification, drawing=not quiet)
+    outcomes = {outcome for classification in found for outcome in classification.outcomes()}
+    sys.exit(EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS)
+
+
+def _print(classification: oracle.Classification, *, drawing: bool) -> None:
+    out = console()
+    subject = classification.subject
+    c = subject.computation
+    run = f", run {subject.run}" if subject.run else ""
+    out.print(f"{subject.file}{run}: {len(c.processes)} processes, {len(c.messages)} messages")
+    if drawing and c.event_count <= DRAWN_UP_TO:
+        out.print()
+        out.print(draw(c, unicode=speaks_unicode()))
+    rows = table("order", "verdict", "because")
+    for verdict in classification.verdicts:
+        outcome = classification.outcome(verdict)
+        why = "" if verdict.witness is None else verdict.witness.headline(c)
+        if outcome == "unknown":
+            why = "nothing in the log breaks it, but the log has holes"
+        rows.add_row(verdict.order, Text(outcome, style=STYLES[outcome]), why)
+    print_table(rows)
+    for verdict in classification.verdicts:
+        if verdict.witness is not None and verdict.witness.details(c):
+            out.print(f"{verdict.order}:")
+            for detail in verdict.witness.details(c):
+                out.print(f"  {detail}")
+    if classification.strongest():
+        out.print(f"strongest: {', '.join(classification.strongest())}")
+    for hole in subject.holes:
+        out.print(f"hole: {hole.text}")
+    if c.unreceived:
+        names = ", ".join(dict.fromkeys(c.messages[m].name for m, _ in c.unreceived))
+        how = (
+            "lost for good [DFLL23]"
+            if classification.reading == "lost"
+            else "still to come (can an order be kept yet?)"
+        )
+        out.print(f"not received: {names}; read as {how}; see --unreceived")
+    out.print()

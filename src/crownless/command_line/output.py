@@ -1,0 +1,71 @@
+"""What all verbs share: exit codes, where text and progress go, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+
+#: Colours of the verdicts, on a terminal.
+STYLES = {
+    "holds": "green",
+    "kept": "green",
+    "violated": "bold red",
+    "broken": "bold red",
+    "unknown": "yellow",
+}
+
+
+def console() -> Console:
+    """Standard output. Unless on a terminal, lines are as long as they need to be."""
+    wide = None if sys.stdout.isatty() else 10_000
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=wide)
+
+
+def table(*headings: str, right: Sequence[str] = ()) -> Table:
+    """A plain table; the columns named in `right` hold numbers."""
+    plain = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in (*headings, *right):
+        plain.add_column(heading, justify="right" if heading in right else "left")
+    return plain
+
+
+def print_table(plain: Table, *, indent: str = "") -> None:
+    """Prints without the spaces that pad the last column."""
+    out = console()
+    with out.capture() as captured:
+        out.print(plain)
+    for line in captured.get().splitlines():
+        print(indent + line.rstrip())
+
+
+def speaks_unicode() -> bool:
+    """Can standard output show the characters of the drawings?"""
+    try:
+        "┃●◀╭╯┊→".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def status(quiet: bool) -> Iterator[Status | None]:
+    """A line of progress on standard error; None if that is no terminal or nobody wants it."""
+    stderr = Console(stderr=True, highlight=False)
+    if quiet or not stderr.is_terminal:
+        yield None
+    else:
+        with stderr.status("") as line:
+            yield line

@@ -1,0 +1,233 @@
+"""Diagrams: goldens of the usual figures, and that every drawing says exactly what its computation says."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crownless.model_check.diagram import draw
+from crownless.spec.computation import Computation, Event, Message
+
+Run = tuple[Computation, list[int]]
+
+
+def run_of(processes: str, steps: str) -> Run:
+    """A computation and its events in the order of the steps: ``P1 send x to P2 P3``, ``P2 receive x``, ``P3 act``."""
+    names = processes.split()
+    messages: list[Message] = []
+    number_of: dict[str, int] = {}
+    lines: list[list[Event]] = [[] for _ in names]
+    places = []
+    for step in filter(None, steps.split("; ")):
+        process, verb, *rest = step.split()
+        p = names.index(process)
+        if verb == "send":
+            number_of[rest[0]] = len(messages)
+            messages.append(Message(rest[0], p, tuple(sorted(names.index(q) for q in rest[2:]))))
+        places.append((p, len(lines[p])))
+        lines[p].append(Event("internal", None) if verb == "act" else Event(verb, number_of[rest[0]]))
+    c = Computation(tuple(names), tuple(messages), tuple(map(tuple, lines)))
+    return c, [c.first_event[p] + index for p, index in places]
+
+
+def golden(text: str) -> str:
+    return dedent(text).strip("\n")
+
+
+VIOLATION = run_of(
+    "Alice Bob Carol",
+    "Alice send m1 to Carol; Alice send m2 to Bob; Bob receive m2; Bob send m3 to Carol; "
+    "Carol receive m3; Carol receive m1",
+)
+
+
+def test_a_causal_violation_is_a_crossing_beside_the_receiver():
+    c, order = VIOLATION
+    assert draw(c, order, marks={order[-1]: "m3 overtook m1"}) == golden("""
+        Alice       Bob         Carol
+          ●─m1───────╂─────╮      ┃
+          ●─m2──╮    ┃     │      ┃
+          ┃     ╰─m2▶●     │      ┃
+          ┃          ●─m3──┼─╮    ┃
+          ┃          ┃     │ ╰─m3▶●
+          ┃          ┃     ╰───m1▶●   m3 overtook m1
+          ┃          ┃            ┃
+    """)
+
+
+def test_a_diagram_can_be_plain_ascii():
+    c, order = VIOLATION
+    assert draw(c, order, unicode=False) == golden("""
+        Alice       Bob         Carol
+          *-m1-------|-----.      |
+          *-m2--.    |     :      |
+          |     '-m2>*     :      |
+          |          *-m3--+-.    |
+          |          |     : '-m3>*
+          |          |     '---m1>*
+          |          |            |
+    """)
+
+
+def test_a_crown_of_two_messages_is_a_crossing_between_the_processes():
+    assert draw(*run_of("P1 P2", "P1 send x to P2; P2 send y to P1; P1 receive y; P2 receive x")) == golden("""
+        P1         P2
+         ●─x────╮   ┃
+         ┃   ╭──┼─y─●
+         ●◀y─╯  │   ┃
+         ┃      ╰─x▶●
+         ┃          ┃
+    """)
+
+
+def test_a_multicast_branches_and_an_internal_event_is_a_dot():
+    steps = "P2 send x to P1 P3 P4; P4 receive x; P4 act; P1 receive x; P3 receive x"
+    assert draw(*run_of("P1 P2 P3 P4", steps)) == golden("""
+        P1       P2       P3      P4
+         ┃   ╭────●─x──┬───╂───╮   ┃
+         ┃   │    ┃    │   ┃   ╰─x▶●
+         ┃   │    ┃    │   ┃       ·
+         ●◀x─╯    ┃    │   ┃       ┃
+         ┃        ┃    ╰─x▶●       ┃
+         ┃        ┃        ┃       ┃
+    """)
+
+
+def test_a_message_never_received_is_dotted_to_the_foot_and_said():
+    steps = "P1 send x to P2 P3; P1 send y to P2; P2 receive y; P3 send z to P3; P3 receive z"
+    c, order = run_of("P1 P2 P3", steps)
+    assert draw(c, order, marks={order[0]: "lost"}) == golden("""
+        P1         P2      P3
+         ●─x──┬─────╂───╮   ┃       lost; x is never received by P2, P3
+         ●─y──┼─╮   ┃   ┊   ┃
+         ┃    ┊ ╰─y▶●   ┊   ┃
+         ┃    ┊     ┃   ┊   ●─z─╮
+         ┃    ┊     ┃   ┊   ●◀z─╯
+         ┃    ┊     ┃   ┊   ┃
+    """)
+
+
+def test_an_empty_computation_is_its_process_lines():
+    assert draw(Computation.of_lines(3, [], [[], [], []])) == "P1   P2   P3\n ┃    ┃    ┃"
+
+
+def test_without_an_order_the_rows_follow_the_linearization():
+    c, _ = VIOLATION
+    assert draw(c) == draw(c, c.linearization)
+
+
+def test_an_order_that_breaks_happened_before_is_our_own_mistake():
+    c, order = VIOLATION
+    with pytest.raises(AssertionError, match="happened-before"):
+        draw(c, order[::-1])
+
+
+def test_names_are_measured_in_cells_and_control_characters_are_written_out():
+    messages = [Message("消息", 0, (1,)), Message("e\u0301", 0, (1,)), Message("a\nb", 1, (0,))]
+    lines = [[Event("send", 0), Event("send", 1)], [Event("receive", 1), Event("receive", 0), Event("send", 2)]]
+    text = draw(Computation(("P1", "进程"), tuple(messages), tuple(map(tuple, lines))), marks={0: "\x1b[31m"})
+    assert text == golden(r"""
+        P1                进程
+         ●─消息────╮        ┃   \x1b[31m
+         ●─é───────┼─╮      ┃
+         ┃         │ ╰────é▶●
+         ┃         ╰───消息▶●
+         ┃      ╭──────a\nb─●   a\nb is never received by P1
+         ┃      ┊           ┃
+    """).replace("é", "e\u0301")
+
+
+# -- any computation ---------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def runs(draw: st.DrawFn, processes: int = 6) -> Run:
+    """A random run of unicasts, multicasts, messages to oneself and internal events; some messages stay in flight."""
+    names = [f"P{p + 1}" for p in range(draw(st.integers(1, processes)))]
+    in_flight: list[tuple[str, str]] = []
+    steps = []
+    for step in range(draw(st.integers(0, 24))):
+        kind = draw(st.sampled_from(["send", "receive", "receive", "act"]))
+        process = draw(st.sampled_from(names))
+        if kind == "receive" and in_flight:
+            message, receiver = in_flight.pop(draw(st.integers(0, len(in_flight) - 1)))
+            steps.append(f"{receiver} receive {message}")
+        elif kind == "act":
+            steps.append(f"{process} act")
+        else:
+            receivers = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+            steps.append(f"{process} send m{step} to {' '.join(receivers)}")
+            in_flight.extend((f"m{step}", receiver) for receiver in receivers)
+    return run_of(" ".join(names), "; ".join(steps))
+
+
+@given(runs())
+def test_every_send_and_every_receive_is_drawn_once_and_on_its_process(run):
+    c, order = run
+    text = draw(c, order)
+    heading, *rows, foot = text.split("\n")
+    columns = [x for x, cell in enumerate(foot) if cell == "┃"]
+    assert heading.split() == list(c.processes)
+    assert len(columns) == len(c.processes)
+    assert [re.search("[●·]", row).start() for row in rows] == [columns[c.process_of[e]] for e in order]
+    for m, message in enumerate(c.messages):
+        assert len(re.findall(rf"●─{message.name}─|─{message.name}─●", text)) == 1
+        assert len(re.findall(rf"─{message.name}▶●|●◀{message.name}─", text)) == len(c.receive_events[m])
+    assert text.count("●") == sum(event.message is not None for event in c.events)
+
+
+@given(runs())
+def test_every_line_into_a_receive_comes_from_the_send_of_the_same_message(run):
+    c, order = run
+    rows = draw(c, order).split("\n")[1:]
+    row_of = {e: r for r, e in enumerate(order)}
+    for m, message in enumerate(c.messages):
+        for receive in c.receive_events[m].values():
+            r = row_of[receive]
+            # From the receive back to where its line leaves the row, and up the lane to where it comes in.
+            (x,) = [x for x, cell in enumerate(rows[r]) if cell in "╰╯"]
+            between = rows[r][min(x, rows[r].index("●")) + 1 : max(x, rows[r].index("●"))]
+            assert between.strip("─▶◀") == message.name
+            r -= 1
+            while rows[r][x] in "│┼":
+                r -= 1
+            assert rows[r][x] in "╭╮┬"
+            assert r == row_of[c.send_event[m]]
+            sender = rows[r].index("●")
+            between = rows[r][min(x, sender) + 1 : max(x, sender)]
+            assert set(between.replace(message.name, "")) <= set("─╂┼┬")
+
+
+@given(st.permutations(range(6)), st.integers(0, 6))
+def test_lines_from_one_process_to_another_cross_exactly_when_one_message_overtakes_the_other(receives, received):
+    receives = receives[:received]
+    steps = [f"P1 send m{m} to P2" for m in range(6)] + [f"P2 receive m{m}" for m in receives]
+    place = {m: receives.index(m) if m in receives else 6 for m in range(6)}
+    overtakings = sum(place[m] > place[later] for m in range(6) for later in range(m + 1, 6))
+    assert draw(*run_of("P1 P2", "; ".join(steps))).count("┼") == overtakings
+
+
+@given(runs(), st.text(), st.text(), st.booleans(), st.data())
+def test_drawing_never_raises_and_leaves_no_trailing_spaces(run, prefix, mark, unicode, data):
+    c, order = run
+    c = Computation(
+        tuple(prefix * data.draw(st.integers(0, 2)) + name for name in c.processes),
+        tuple(message._replace(name=prefix * data.draw(st.integers(0, 2)) + message.name) for message in c.messages),
+        c.lines,
+    )
+    text = draw(c, order, unicode=unicode, marks=dict.fromkeys(order[::2], mark))
+    rows = text.split("\n")
+    assert len(rows) == c.event_count + 2
+    assert all(row == row.rstrip() for row in rows)
+    assert unicode or text.isascii()
+
+
+def test_a_very_long_and_a_very_wide_computation_can_be_drawn():
+    steps = [f"P1 send m{m} to P2" for m in range(300)] + [f"P2 receive m{m}" for m in reversed(range(300))]
+    rows = draw(*run_of("P1 P2", "; ".join(steps))).split("\n")
+    assert len(rows) == 602
+    assert max(map(len, rows)) > 600

@@ -1,0 +1,326 @@
+"""Event logs: what is read of a good one, what is said of a bad one, and what stands when events are lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from crownless.model_check.event_logs import Hole, LoggedRun, read_log
+from crownless.spec.computation import Computation
+from crownless.spec.errors import BadInput
+
+
+def event(
+    process: object, index: object, kind: object, message: object = None, peer: object = None, **more: object
+) -> str:
+    fields = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
+    return json.dumps({key: value for key, value in fields.items() if value is not None})
+
+
+def read(*lines: str) -> LoggedRun:
+    (run,) = read_log(lines)
+    return run
+
+
+def in_words(c: Computation) -> list[str]:
+    """The events, line after line."""
+    return [c.say(e) for e in range(c.event_count)]
+
+
+def receivers(c: Computation) -> dict[str, list[str]]:
+    return {message.name: [c.processes[q] for q in message.receivers] for message in c.messages}
+
+
+# -- good logs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_log_of_one_run_is_one_computation_without_holes():
+    run = read(
+        event("P1", 0, "send", "x", "P2"),
+        event("P2", 0, "deliver", "x", "P1"),
+        event("P2", 1, "internal"),
+        event("P2", 2, "send", "y", ["P1", "P3"]),
+        event("P3", 0, "receive", "y"),
+    )
+    assert (run.run, run.holes) == ("", ())
+    assert run.computation.processes == ("P1", "P2", "P3")
+    assert in_words(run.computation) == ["P1 sends x", "P2 receives x", "P2 acts", "P2 sends y", "P3 receives y"]
+    assert receivers(run.computation) == {"x": ["P2"], "y": ["P1", "P3"]}
+    assert run.computation.unreceived == ((1, 0),)
+
+
+def test_the_lines_of_a_run_may_come_in_any_order():
+    lines = [
+        event("P2", 1, "send", "y", "P3"),
+        event("P3", 0, "deliver", "y"),
+        event("P1", 0, "send", "x", "P2"),
+        event("P2", 0, "deliver", "x"),
+    ]
+    assert read(*lines) == read(*reversed(lines))
+    assert [message.name for message in read(*lines).computation.messages] == ["x", "y"]
+
+
+def test_interleaved_runs_are_told_apart_and_come_in_order_of_first_appearance():
+    runs = list(
+        read_log(
+            [
+                event("P1", 0, "send", "x", "P2", run="b"),
+                event("P1", 0, "send", "x", "P3", run=7),
+                event("P2", 0, "deliver", "x", run="b"),
+                event("P3", 0, "deliver", "x", run="7"),
+            ]
+        )
+    )
+    assert [run.run for run in runs] == ["b", "7"]
+    assert [in_words(run.computation) for run in runs] == [
+        ["P1 sends x", "P2 receives x"],
+        ["P1 sends x", "P3 receives x"],
+    ]
+
+
+def test_processes_are_in_natural_order():
+    run = read(event("P10", 0, "send", "x", ["P2", "Q", "P"]), event("P1", 0, "internal"), event("P02", 0, "internal"))
+    assert run.computation.processes == ("P", "P1", "P02", "P2", "P10", "Q")
+
+
+def test_blank_lines_further_keys_nulls_and_integer_names_are_accepted():
+    run = read(
+        "",
+        '{"process": "P1", "index": 0, "kind": "send", "message": 5, "peer": "P2", "run": null, "clock": [1, 0]}\n',
+        "  \n",
+        '{"process": "P2", "index": 0, "kind": "deliver", "message": "5", "peer": null, "at": "noon"}\n',
+    )
+    assert in_words(run.computation) == ["P1 sends 5", "P2 receives 5"]
+    assert run.holes == ()
+
+
+def test_a_run_in_which_1_is_the_least_index_counts_from_1():
+    assert read(event("P1", 1, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == ()
+    assert read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == (
+        Hole("P2", "P2: event 0 is missing"),
+    )
+    assert read(event("P1", 2, "send", "x", "P2")).holes == (Hole("P1", "P1: events 0 to 1 are missing"),)
+
+
+# -- holes -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_message_not_delivered_at_the_end_of_a_line_counts_as_not_received():
+    run = read(event("P1", 0, "send", "x", "P2"), event("P2", 0, "internal"))
+    assert run.holes == ()
+    assert run.computation.unreceived == ((0, 1),)
+
+
+def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_there():
+    run = read(
+        event("P1", 0, "send", "x", ["P2", "P3", "P4"]),
+        event("P1", 1, "send", "y", "P2"),
+        event("P2", 2, "internal"),
+        event("P2", 6, "internal"),
+        event("P4", 0, "deliver", "x"),
+    )
+    assert run.holes == (Hole("P2", "P2: events 0 to 1 are missing"), Hole("P2", "P2: events 3 to 5 are missing"))
+    assert in_words(run.computation) == ["P1 sends x", "P1 acts", "P2 acts", "P2 acts", "P4 receives x"]
+    assert receivers(run.computation) == {"x": ["P3", "P4"]}
+    assert [run.computation.processes[q] for _, q in run.computation.unreceived] == ["P3"]
+
+
+def test_a_message_delivered_beside_a_gap_stays():
+    run = read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x"))
+    assert in_words(run.computation) == ["P1 sends x", "P2 receives x"]
+
+
+def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole():
+    run = read(event("P2", 0, "send", "y", "P3"), event("P3", 0, "deliver", "x", "P2"), event("P3", 1, "deliver", "y"))
+    assert run.holes == (Hole("P3", "P3 delivers x, whose send is not in the log"),)
+    assert in_words(run.computation) == ["P2 sends y", "P3 acts", "P3 receives y"]
+
+
+def test_a_missing_send_tears_the_line_of_the_sender_and_no_other():
+    run = read(
+        event("P1", 0, "send", "to-two", "P2"),
+        event("P1", 1, "send", "to-four", "P4"),
+        event("P3", 0, "deliver", "lost", "P2"),
+        event("P4", 0, "internal"),
+    )
+    assert receivers(run.computation) == {"to-four": ["P4"]}
+
+
+def test_a_missing_send_of_an_unknown_sender_tears_every_line_but_those_that_deliver_it():
+    run = read(
+        event("P1", 0, "send", "to-two", "P2"),
+        event("P1", 1, "send", "to-three", "P3"),
+        event("P3", 0, "deliver", "lost"),
+    )
+    assert receivers(run.computation) == {"to-three": ["P3"]}
+
+
+def test_a_violation_beside_a_hole_stands():
+    run = read(
+        event("P1", 0, "send", "x", "P2"),
+        event("P1", 1, "send", "y", "P2"),
+        event("P2", 0, "deliver", "y"),
+        event("P2", 4, "deliver", "x"),
+    )
+    assert run.holes == (Hole("P2", "P2: events 1 to 3 are missing"),)
+    assert in_words(run.computation) == ["P1 sends x", "P1 sends y", "P2 receives y", "P2 receives x"]
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[dict[str, object]]:
+    """The events of a random run, in the order in which they happen."""
+    processes = [f"P{p + 1}" for p in range(draw(st.integers(2, 4)))]
+    names_sender = draw(st.booleans())
+    counts = dict.fromkeys(processes, 0)
+    in_flight: list[tuple[str, str, str]] = []
+    rows: list[dict[str, object]] = []
+    for step in range(draw(st.integers(1, 14))):
+        if in_flight and draw(st.booleans()):
+            message, sender, process = in_flight.pop(draw(st.integers(0, len(in_flight) - 1)))
+            row = {"kind": "deliver", "message": message, "peer": sender if names_sender else None}
+        else:
+            process = draw(st.sampled_from(processes))
+            peers = draw(st.lists(st.sampled_from(processes), min_size=1, max_size=2, unique=True))
+            row = {"kind": "send", "message": f"m{step}", "peer": peers}
+            in_flight.extend((f"m{step}", process, receiver) for receiver in peers)
+        rows.append({"process": process, "index": counts[process], **row})
+        counts[process] += 1
+    return rows
+
+
+def read_rows(rows: Iterable[dict[str, object]]) -> LoggedRun:
+    return read(*(json.dumps(row) for row in rows))
+
+
+@given(logs(), st.randoms(use_true_random=False))
+def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(rows, random):
+    run = read_rows(rows)
+    assert run.holes == ()
+    assert run.computation.event_count == len(rows)
+    assert read_rows(random.sample(rows, len(rows))) == run
+
+
+@given(logs(), st.data())
+def test_what_is_read_of_a_log_with_losses_is_certain(rows, data):
+    kept = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique_by=id))
+    # With every first event lost the log looks as if it counted from 1, which is accepted.
+    assume(any(row["index"] == 0 for row in kept))
+    lost = [row for row in rows if row not in kept]
+    whole, part = read_rows(rows).computation, read_rows(kept).computation
+
+    in_whole = []
+    for process in part.processes:
+        first = whole.first_event[whole.processes.index(process)]
+        in_whole += [first + index for index in sorted(row["index"] for row in kept if row["process"] == process)]
+    for e in range(part.event_count):
+        for f in range(part.event_count):
+            assert not part.happened_before(e, f) or whole.happened_before(in_whole[e], in_whole[f])
+
+    all_receivers = receivers(whole)
+    assert all(set(to) <= set(all_receivers[message]) for message, to in receivers(part).items())
+    truly_unreceived = {(whole.messages[m].name, whole.processes[q]) for m, q in whole.unreceived}
+    delivered = {row["message"] for row in kept if row["kind"] == "deliver"}
+    for m, q in part.unreceived:
+        process = part.processes[q]
+        if (part.messages[m].name, process) not in truly_unreceived:
+            # Only a loss that nothing shows can be taken for the end of the line.
+            last = max((row["index"] for row in kept if row["process"] == process), default=-1)
+            lost_there = [row for row in lost if row["process"] == process]
+            assert all(row["index"] > last for row in lost_there)
+            assert not any(row["kind"] == "send" and row["message"] in delivered for row in lost_there)
+
+
+# -- bad logs ----------------------------------------------------------------------------------------------------------
+
+OBJECT = "give one event a line, as a JSON object"
+PROCESS = "give the name of the event's process, a string"
+INDEX = "give the event's number on its process, an integer counted from 0"
+MESSAGE = "give the message's name, a string or an integer"
+RECEIVER = "give the receiver, a string, or a list of receivers"
+OWN_INDEX = "number the events of a process 0, 1, 2, … and tell runs apart by 'run'"
+OWN_NAME = "give each message of a run a name of its own"
+CORRECT = "correct the 'peer' of the deliver, or leave it out"
+KINDS = "send, deliver, receive, internal"
+TOO_MUCH = "not JSON that can be read: a number too long or a nesting too deep"
+
+SEND = event("P1", 0, "send", "x", "P2")
+DELIVER = event("P2", 0, "deliver", "x", "P1")
+CYCLE = [event("P1", 0, "deliver", "x"), event("P1", 1, "send", "x", "P1")]
+TO_OTHERS = [event("P3", 0, "deliver", "x"), event("P1", 0, "send", "x", ["P2", "P4"])]
+TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "x", "P1")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said", "mend"),
+    [
+        ([], "the log is empty", OBJECT),
+        (["", "\n"], "the log is empty", OBJECT),
+        ([SEND, '{"process": P2}', DELIVER], "2:13: not JSON: Expecting value", OBJECT),
+        (["[" * 100_000], f"1: {TOO_MUCH}", OBJECT),
+        (["9" * 10_000], f"1: {TOO_MUCH}", OBJECT),
+        ([SEND, "", "[]"], "3: a list is not an event", OBJECT),
+        (["17"], "1: 17 is not an event", OBJECT),
+        (["{}"], "1: 'process' is missing", PROCESS),
+        ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
+        ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", PROCESS),
+        ([event("P1", None, "internal")], "1: 'index' is missing", INDEX),
+        ([event("P1", True, "internal")], "1: 'index' cannot be true", INDEX),
+        ([event("P1", -1, "internal")], "1: 'index' is -1", "count the events of a process from 0"),
+        ([event("P1", 0, None)], "1: 'kind' is missing", f"give one of {KINDS}"),
+        ([event("P1", 0, "sned")], "1: unknown kind 'sned'", f"did you mean 'send'? known: {KINDS}"),
+        ([event("P1", 0, "send")], "1: 'message' is missing", MESSAGE),
+        ([event("P1", 0, "send", {"id": 1}, "P2")], "1: 'message' cannot be an object", MESSAGE),
+        ([event("P1", 0, "send", "\n" + "x" * 99)], f"1: 'message' cannot be \"\\n{'x' * 36}…", MESSAGE),
+        (
+            [event("P1", 0, "internal", run=0.5)],
+            "1: 'run' cannot be 0.5",
+            "give the run's name, a string or an integer",
+        ),
+        ([event("P1", 0, "send", "x")], "1: 'peer' is missing", RECEIVER),
+        ([event("P1", 0, "send", "x", ["P2", 3])], "1: 'peer' cannot be 3", RECEIVER),
+        ([event("P1", 0, "send", "x", [])], "1: P1 sends x to nobody", "name a receiver in 'peer'"),
+        ([event("P1", 0, "send", "x", ["P2"] * 2)], "1: P1 sends x to P2 twice", "name each receiver once in 'peer'"),
+        (
+            [event("P2", 0, "deliver", "x", [])],
+            "1: 'peer' cannot be a list",
+            "give the sender, a string, or leave it out",
+        ),
+        ([SEND, DELIVER, event("P1", 0, "internal")], "3: P1 has two events 0: lines 1 and 3", OWN_INDEX),
+        ([SEND, event("P2", 0, "send", "x", "P1")], "2: x is sent twice: lines 1 and 2", OWN_NAME),
+        ([SEND, DELIVER, event("P2", 1, "deliver", "x")], "3: P2 delivers x twice: lines 2 and 3", OWN_NAME),
+        (TO_OTHERS, "1: P3 delivers x, which P1 sends to P2, P4 on line 2", "name P3 in the 'peer' of the send"),
+        ([SEND, event("P2", 0, "deliver", "x", "P3")], "2: P2 delivers x from P3, but by line 1 P1 sends it", CORRECT),
+        (TWO_SENDERS, "2: P4 delivers x from P1, but by line 1 P3 sends it", CORRECT),
+        (
+            CYCLE,
+            "the computation is cyclic: P1 receives x → P1 sends x → P1 receives x",
+            "no message can be received before it is sent",
+        ),
+    ],
+)
+def test_an_error_says_where_what_and_how_to_mend_it(lines, said, mend):
+    with pytest.raises(BadInput) as problem:
+        list(read_log(lines))
+    assert str(problem.value) == f"{said}; {mend}"
+    with pytest.raises(BadInput) as problem:
+        list(read_log(lines, "some.jsonl"))
+    assert str(problem.value) == f"some.jsonl:{'' if said[0].isdigit() else ' '}{said}; {mend}"
+
+
+def test_a_cyclic_run_is_named():
+    lines = [
+        event("P1", 0, "send", "x", "P2", run="good"),
+        event("P1", 0, "deliver", "x", run="bad"),
+        event("P1", 1, "send", "x", "P1", run="bad"),
+    ]
+    with pytest.raises(BadInput) as problem:
+        list(read_log(lines, "some.jsonl"))
+    assert str(problem.value).startswith("some.jsonl: run bad: the computation is cyclic: ")
+
+
+def test_two_runs_may_each_have_an_event_of_the_same_process_and_index():
+    assert len(list(read_log([event("P1", 0, "internal", run=run) for run in "abc"]))) == 3

@@ -1,0 +1,443 @@
+"""The papers' notation: what it accepts and prints back, what it refuses and in which words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.errors import BadInput
+from crownless.spec.notation import (
+    KEYWORDS,
+    Activity,
+    ReceiveStatement,
+    Script,
+    SendStatement,
+    load,
+    of_computation,
+    parse,
+    to_computation,
+)
+
+# [MF] §4.1 and §4.2, letter for letter as our copy of the text has them.
+MF_PROGRAM_1 = """\
+P1: send  $x$  to  $P_3$ ; ... send  $y$  to  $P_2$ ; ...
+P2: receive; ... send  $z$  to  $P_3$ ; ...
+P3: receive; ... receive; ...
+"""
+MF_SELECTIVE_P3 = "$P_3$ : receive from  $P_2$ ; ... receive from  $P_1$ ;..."
+MF_PROGRAM_2 = """\
+P1: send  $e$  to  $P_2$ ; send  $d$  to  $P_3$ ; receive; receive;
+P2: send  $c$  to  $P_3$ ; send  $b$  to  $P_1$ ; receive; receive;
+P3: send  $a$  to  $P_1$ ; send  $f$  to  $P_2$ ; receive; receive;
+"""
+MF_PROGRAM_3 = """\
+P1: send  $x$  to  $P_2$ ;
+P2: receive from  $P_1$ ; receive from  $P_3$ ;
+P3: send  $y$  to  $P_2$ ;
+"""
+MF_SELECTIVE = "".join(MF_PROGRAM_1.splitlines(keepends=True)[:2]) + MF_SELECTIVE_P3
+
+
+def undamaged(text: str) -> str:
+    """The text without what its conversion to TeX added: a space, `$` and a subscript's `_` at every formula."""
+    return re.sub(r" ?\$(\w+)\$ ?", lambda formula: formula[1].replace("_", ""), text)
+
+
+# -- what it accepts ---------------------------------------------------------------------------------------------------
+
+
+def test_the_first_program_of_mattern_and_fuenfrocken_is_read() -> None:
+    script = parse(undamaged(MF_PROGRAM_1))
+    assert script.processes == ("P1", "P2", "P3")
+    assert script.statements == (
+        (SendStatement("x", ("P3",)), Activity(), SendStatement("y", ("P2",)), Activity()),
+        (ReceiveStatement(), Activity(), SendStatement("z", ("P3",)), Activity()),
+        (ReceiveStatement(), Activity(), ReceiveStatement(), Activity()),
+    )
+    assert not script.is_computation
+
+
+def test_a_selective_receive_names_its_sender() -> None:
+    script = parse(undamaged(MF_SELECTIVE))
+    assert script.statements[2] == (
+        *(ReceiveStatement(sender="P2"), Activity()),
+        *(ReceiveStatement(sender="P1"), Activity()),
+    )
+
+
+@pytest.mark.parametrize("program", [MF_PROGRAM_1, MF_SELECTIVE, MF_PROGRAM_2, MF_PROGRAM_3])
+def test_the_papers_programs_are_printed_back_unchanged(program: str) -> None:
+    assert parse(undamaged(program)).print() == undamaged(program)
+
+
+@pytest.mark.parametrize("program", [MF_PROGRAM_1, MF_SELECTIVE, MF_PROGRAM_2, MF_PROGRAM_3])
+def test_the_damage_of_the_copy_is_only_white_space_once_the_tex_is_gone(program: str) -> None:
+    assert parse(program.replace("$", "").replace("_", "")).statements == parse(undamaged(program)).statements
+
+
+def test_a_message_may_have_several_receivers_and_the_sender_may_be_among_them() -> None:
+    script = parse("P1: send x to P2, P1; receive x\nP2: receive x from P1")
+    assert script.statements[0] == (SendStatement("x", ("P2", "P1")), ReceiveStatement("x"))
+    assert to_computation(script).messages == (Message("x", 0, (0, 1)),)
+
+
+def test_a_line_may_be_empty_and_a_process_then_does_nothing() -> None:
+    assert parse("P1:\nP2:").statements == ((), ())
+
+
+def test_names_may_have_letters_digits_underscores_hyphens_and_dots() -> None:
+    script = parse("Zoë-1: send m_1.a to b.2;...receive\nb.2: receive m_1.a;...")
+    assert script.processes == ("Zoë-1", "b.2")
+    assert script.statements[0] == (SendStatement("m_1.a", ("b.2",)), Activity(), ReceiveStatement())
+    assert script.statements[1] == (ReceiveStatement("m_1.a"), Activity())
+
+
+def test_comments_and_blank_lines_say_nothing() -> None:
+    text = "# a program\n\nP1: send x to P2; # first\n# P3: receive\nP2: receive # last\n"
+    assert parse(text).processes == ("P1", "P2")
+    assert parse(text).print() == text
+
+
+def test_white_space_is_free_and_printed_as_single_spaces() -> None:
+    text = "  P1 :send\tx  to P2,P3 ;receive   from P2  # so\r\nP2:receive;send y to P1;\r\nP3 :"
+    assert parse(text).print() == "P1: send x to P2, P3;receive from P2 # so\nP2: receive;send y to P1;\nP3:"
+
+
+def test_statements_know_their_line_and_column_and_are_equal_without_them() -> None:
+    first, second = parse("\nP1: send x to P2;  ... receive\nP2:").statements[0][:2]
+    assert (first.line, first.column) == (2, 5)
+    assert (second.line, second.column) == (2, 20)
+    assert second == Activity()
+
+
+def test_an_activity_is_printed_with_the_mark_it_was_written_with() -> None:
+    text = "P1: ... …; ......receive;...;"
+    assert parse(text).statements[0] == (
+        *(Activity("..."), Activity("…"), Activity(), Activity()),
+        *(ReceiveStatement(), Activity()),
+    )
+    assert parse(text).print() == text
+
+
+# -- what it refuses ---------------------------------------------------------------------------------------------------
+
+SYNTAX = {
+    "send x to P2": "1:1: expected a process name, found the keyword 'send'; "
+    "a line is for one process: 'P1: send x to P2; receive'",
+    "P1: receive\n; receive": "2:1: expected a process name, found ';'; "
+    "a line is for one process: 'P1: send x to P2; receive'",
+    "P1 receive": "1:4: expected ':' after 'P1', found the keyword 'receive'; write 'P1:' and then its statements",
+    "P1": "1:3: expected ':' after 'P1', found the end of the line; write 'P1:' and then its statements",
+    "P1: recieve": "1:5: expected 'send', 'receive' or '...', found 'recieve'; did you mean 'receive'?",
+    "P1: Send x to P2": "1:5: expected 'send', 'receive' or '...', found 'Send'; did you mean 'send'?",
+    "P1: receive;; receive": "1:13: expected 'send', 'receive' or '...', found ';'; "
+    "write 'send x to P2', 'receive' or '...'",
+    "P1: →": "1:5: expected 'send', 'receive' or '...', found '→'; write 'send x to P2', 'receive' or '...'",
+    "P1: \x00": "1:5: expected 'send', 'receive' or '...', found '\\x00'; write 'send x to P2', 'receive' or '...'",
+    "P1: from P2": "1:5: expected 'send', 'receive' or '...', found the keyword 'from'; "
+    "write 'send x to P2', 'receive' or '...'",
+    "P1: send to P2": "1:10: expected a message name, found the keyword 'to'; write 'send x to P2'",
+    "P1: send": "1:9: expected a message name, found the end of the line; write 'send x to P2'",
+    "P1: send y P2": "1:12: expected 'to' after 'send y', found 'P2'; write 'send y to P2'",
+    "P1: send y to ,": "1:15: expected a process name, found ','; write 'send y to P2'",
+    "P1: send y to P2,": "1:18: expected a process name after ',', found the end of the line; write 'send y to P2, P3'",
+    "P1: send y to P2 P3": "1:18: expected ';' or the end of the line, found 'P3'; "
+    "put ';' between statements, and ',' between receivers",
+    "P1: receive send y to P2": "1:13: expected ';' or the end of the line, found the keyword 'send'; "
+    "put ';' between statements, and ',' between receivers",
+    "P1: receive ... receive": "1:13: expected ';' or the end of the line, found '...'; "
+    "put ';' between statements, and ',' between receivers",
+    "P1: receive x from; receive": "1:19: expected a process name after 'from', found ';'; write 'receive from P1'",
+    "P1: receive from # P2": "1:17: expected a process name after 'from', found the end of the line; "
+    "write 'receive from P1'",
+}
+
+
+@pytest.mark.parametrize("text", SYNTAX)
+def test_an_unexpected_word_is_reported_with_what_was_expected(text: str) -> None:
+    assert refusal(text) == SYNTAX[text]
+
+
+@pytest.mark.parametrize(
+    "text", ["P1: send x", "P1: send x;", "P1: send x to", "P1: send x to ;", "P1: send x to # P2"]
+)
+def test_sending_to_nobody_is_refused(text: str) -> None:
+    column = len(text.split(" #")[0].rstrip("; ")) + (2 if text.endswith(" ;") else 1)
+    assert refusal(text) == f"1:{column}: x is sent to nobody; name a receiver: 'send x to P2'"
+
+
+def test_an_unknown_process_is_reported_with_the_nearest_name() -> None:
+    assert refusal("Alice: send x to Bop\nBob: receive") == (
+        "1:8: unknown process 'Bop'; did you mean 'Bob'? known: Alice, Bob; "
+        "a process that does nothing has a line, too: 'Bop:'"
+    )
+    assert refusal("P1: receive; receive from Carol") == (
+        "1:14: unknown process 'Carol'; known: P1; a process that does nothing has a line, too: 'Carol:'"
+    )
+
+
+def test_a_second_line_for_a_process_is_refused() -> None:
+    assert refusal("P1: receive\n\n P1: receive") == "3:2: P1 has two lines; line 1 is the first: join them"
+
+
+def test_the_same_message_sent_twice_is_refused() -> None:
+    assert refusal("P1: send x to P2\nP2: ...; send x to P1") == (
+        "2:10: x is sent twice; the first is in line 1: give each message a name of its own"
+    )
+
+
+def test_sending_twice_to_a_receiver_in_one_send_is_refused() -> None:
+    assert refusal("P1: send x to P2, P2\nP2:") == "1:5: 'send x to P2, P2' names P2 twice; name each receiver once"
+
+
+def test_a_message_received_twice_by_a_process_is_refused() -> None:
+    assert refusal("P1: send x to P2\nP2: receive x; receive x from P1") == (
+        "2:16: P2 receives x twice; drop one of the two receives"
+    )
+
+
+def test_a_receive_without_a_send_names_line_and_mend() -> None:
+    assert refusal("P1: receive\nP2: receive x") == (
+        "2:5: P2 receives x, which is never sent; add 'send x to P2' to its sender's line, or drop this receive"
+    )
+
+
+def test_a_receive_of_a_message_for_others_is_refused() -> None:
+    assert refusal("P1: receive x\nP2: send x to P3, P2\nP3:") == (
+        "1:5: P1 receives x, which is not sent to it; line 2 says 'send x to P3, P2'"
+    )
+
+
+def test_a_receive_from_the_wrong_sender_is_refused() -> None:
+    assert refusal("P1: send x to P2\nP2: receive x from P3\nP3:") == (
+        "2:5: P2 receives x from P3, but P1 sends it; write 'receive x from P1'"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# P1: receive"])
+def test_a_text_without_a_process_is_refused(text: str) -> None:
+    assert refusal(text) == "there is no process in the text; write one line a process: 'P1: send x to P2'"
+
+
+def test_an_error_begins_with_the_file() -> None:
+    with pytest.raises(BadInput) as caught:
+        parse("P1: receive\nP2: receive x", "figure.txt")
+    assert str(caught.value).startswith("figure.txt:2:5: P2 receives x")
+    assert (caught.value.file, caught.value.line, caught.value.column) == ("figure.txt", 2, 5)
+    assert caught.value.mend == "add 'send x to P2' to its sender's line, or drop this receive"
+    with pytest.raises(BadInput, match=r"^figure\.txt:1:1: expected a process name"):
+        parse(";", "figure.txt")
+    with pytest.raises(BadInput, match=r"^figure\.txt: there is no process"):
+        parse("", "figure.txt")
+    with pytest.raises(BadInput, match=r"^figure\.txt:1:5: P1 does not say"):
+        to_computation(parse("P1: receive", "figure.txt"))
+
+
+@given(st.text(alphabet=st.sampled_from(" \nPx12:;,.#…@sendtorcivfm"), max_size=60) | st.text())
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    try:
+        script = parse(text)
+    except BadInput as error:
+        refused = error
+    else:
+        assert parse(script.print()) == script
+        return
+    assert len(str(refused).splitlines()) == 1
+    assert refused.mend
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "figure.txt"
+    path.write_bytes("\ufeffZoë: ...\r\n".encode())
+    script = load(path)
+    assert (script.processes, script.file) == (("Zoë",), str(path))
+
+
+def test_an_error_in_a_file_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "figure.txt"
+    path.write_text("P1: recieve")
+    with pytest.raises(BadInput, match=re.escape(f"{path}:1:5: expected 'send', 'receive' or '...'")):
+        load(path)
+
+
+def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "absent.txt"
+    with pytest.raises(BadInput) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: cannot read it: No such file or directory; name a text file"
+    with pytest.raises(BadInput, match=r"cannot read it: Is a directory; name a text file$"):
+        load(tmp_path)
+
+
+def test_a_file_that_is_not_text_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "figure.txt"
+    path.write_bytes(b"# ok\nZo\xeb: ...\n")
+    with pytest.raises(BadInput) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}:2: this is not UTF-8; save the file as UTF-8 text"
+
+
+# -- computations ------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_whose_receives_name_their_messages_is_a_computation() -> None:
+    script = parse("P1: send x to P3; ... send y to P2, P3\nP2: receive y from P1\nP3: receive y; receive x")
+    assert script.is_computation
+    assert to_computation(script) == Computation(
+        ("P1", "P2", "P3"),
+        (Message("x", 0, (2,)), Message("y", 0, (1, 2))),
+        (
+            (Event("send", 0), Event("internal", None), Event("send", 1)),
+            (Event("receive", 1),),
+            (Event("receive", 1), Event("receive", 0)),
+        ),
+    )
+
+
+def test_a_message_may_be_unreceived() -> None:
+    assert to_computation(parse("P1: send x to P2\nP2:")).unreceived == ((0, 1),)
+
+
+def test_an_unnamed_receive_makes_no_computation() -> None:
+    script = parse("P1: send x to P2\nP2: ... receive from P1")
+    assert not script.is_computation
+    assert refusal(script) == "2:9: P2 does not say which message it receives; name the message: 'receive x'"
+
+
+def test_a_cyclic_text_is_a_program_and_no_computation() -> None:
+    script = parse("P1: ...; send z to P3; receive x; send y to P2\nP2: receive y; ...; send x to P1\nP3: receive z")
+    assert not script.is_computation
+    assert refusal(script) == (
+        "1:24: the computation is cyclic: P1 receives x → P1 sends y → P2 receives y → P2 sends x → P1 receives x; "
+        "no message can be received before it is sent"
+    )
+
+
+def test_a_process_that_receives_its_own_message_before_it_sends_it_is_cyclic() -> None:
+    assert refusal(parse("P1: receive x; send x to P1")) == (
+        "1:5: the computation is cyclic: P1 receives x → P1 sends x → P1 receives x; "
+        "no message can be received before it is sent"
+    )
+
+
+def test_a_computation_is_printed_in_the_papers_style() -> None:
+    text = "P1: send x to P3; ... send y to P2, P3; ...\nP2: receive y\nP3:"
+    assert of_computation(to_computation(parse(text))).print() == text
+
+
+@pytest.mark.parametrize("name", ["", "two words", "send", "m'", "a...b", "-x", "x.", "x\n", "#"])
+def test_a_name_that_the_notation_cannot_write_is_refused(name: str) -> None:
+    mend = "a name is letters, digits, '_', '-' and '.', and none of send, to, receive, from"
+    for c in (
+        Computation((name,), (), ((),)),
+        Computation(("P1",), (Message(name, 0, (0,)),), ((Event("send", 0),),)),
+    ):
+        with pytest.raises(BadInput) as caught:
+            of_computation(c)
+        assert str(caught.value) == f"the notation cannot write the name {name!r}; {mend}"
+
+
+def test_a_name_that_two_messages_share_is_refused() -> None:
+    messages = (Message("x", 0, (0,)), Message("x", 0, (0,)))
+    with pytest.raises(BadInput, match=r"^1:19: x is sent twice"):
+        of_computation(Computation(("P1",), messages, ((Event("send", 0), Event("send", 1)),)))
+
+
+# -- the round trip ----------------------------------------------------------------------------------------------------
+
+NAMES = st.from_regex(r"[^\W_](?:[\w-]|\.(?=\w)){0,4}", fullmatch=True).filter(lambda name: name not in KEYWORDS)
+MESSAGE_NAMES = st.lists(NAMES, max_size=4, unique=True)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A text written with single spaces, comments, blank lines, and `;` wherever it may be or may be left out."""
+    processes = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    lines: dict[str, list[str]] = {process: [] for process in processes}
+    for message in draw(MESSAGE_NAMES):
+        sender = draw(st.sampled_from(processes))
+        receivers = draw(st.lists(st.sampled_from(processes), min_size=1, unique=True))
+        lines[sender].append(f"send {message} to {', '.join(receivers)}")
+        for receiver in receivers:
+            what = draw(st.sampled_from(["", f" {message}"]))
+            whose = draw(st.sampled_from(["", f" from {sender}"]))
+            lines[receiver].append(f"receive{what}{whose}")
+    printed = []
+    for process, statements in lines.items():
+        statements.extend(draw(st.lists(st.sampled_from(["...", "…"]), max_size=3)))
+        printed.extend(draw(st.lists(COMMENTS, max_size=2)))
+        body = ""
+        statements = draw(st.permutations(statements))
+        for k, statement in enumerate(statements):
+            semicolons = ["", ";"] if statement in ("...", "…") or k == len(statements) - 1 else [";"]
+            spaces = ["", " "] if k < len(statements) - 1 else [""]
+            body += statement + draw(st.sampled_from(semicolons)) + draw(st.sampled_from(spaces))
+        printed.append(" ".join(part for part in (f"{process}:", body, draw(COMMENTS)) if part))
+    return "\n".join(printed) + draw(st.sampled_from(["", "\n"]))
+
+
+COMMENTS = st.just("") | st.text(st.characters(exclude_characters="\n"), max_size=8).map(
+    lambda text: f"#{text}".rstrip()
+)
+
+
+@given(texts())
+def test_a_text_with_single_spaces_is_printed_back_unchanged(text: str) -> None:
+    assert parse(text).print() == text
+
+
+@given(texts())
+def test_what_is_printed_says_the_same_when_spaces_are_added(text: str) -> None:
+    lines = [line.partition("#") for line in text.split("\n")]
+    spaced = "\n".join(code.replace(" ", " \t ") + mark + comment for code, mark, comment in lines)
+    assert parse(spaced) == parse(text)
+
+
+@st.composite
+def computations(draw: st.DrawFn) -> Computation:
+    """Events in one order that happened-before allows, dealt out to their lines."""
+    processes = tuple(draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)))
+    numbers = st.integers(0, len(processes) - 1)
+    messages: list[Message] = []
+    lines: list[list[Event]] = [[] for _ in processes]
+    for name in draw(MESSAGE_NAMES):
+        for p in draw(st.lists(numbers, max_size=2)):
+            lines[p].append(Event("internal", None))
+        open_receives = [
+            (m, q)
+            for m, message in enumerate(messages)
+            for q in message.receivers
+            if Event("receive", m) not in lines[q]
+        ]
+        for m, q in draw(st.lists(st.sampled_from(open_receives), unique=True)) if open_receives else []:
+            lines[q].append(Event("receive", m))
+        sender = draw(numbers)
+        lines[sender].append(Event("send", len(messages)))
+        messages.append(Message(name, sender, tuple(sorted(draw(st.sets(numbers, min_size=1))))))
+    return Computation(processes, tuple(messages), tuple(map(tuple, lines)))
+
+
+@given(computations())
+def test_every_computation_is_printed_and_read_back(c: Computation) -> None:
+    script = of_computation(c)
+    assert script.is_computation
+    again = to_computation(parse(script.print()))
+    assert again.processes == c.processes
+    assert sorted(again.messages) == sorted(c.messages)
+    assert [again.say(e) for e in range(again.event_count)] == [c.say(e) for e in range(c.event_count)]
+    assert of_computation(again) == script
+
+
+def refusal(text_or_script: str | Script) -> str:
+    """The words in which a text is refused, or a script as a computation."""
+    with pytest.raises(BadInput) as caught:
+        to_computation(text_or_script) if isinstance(text_or_script, Script) else parse(text_or_script)
+    return str(caught.value)
