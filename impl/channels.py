@@ -21,18 +21,10 @@ from crownless.spec.errors import unknown_name
 Flight = Any
 
 
-class Arrival(NamedTuple):
-    """A packet that can reach its destination now: the flight once it is taken in, and once it waits in the mail room
-    instead.
-
-    `waiting` is None where a packet that is not taken in stays as it is. `behind` are packets that reached the
-    destination earlier and must not be overtaken unless the protocol refuses them.
-    """
-
-    packet: int
-    taken: Flight
-    waiting: Flight | None = None
-    behind: tuple[int, ...] = ()
+#: A packet that can reach its destination now: (the packet; the flight once it is taken in; the flight once it waits in
+#: the mail room instead, or None if a packet that is not taken in stays as it is; packets that reached the destination
+#: earlier and must not be overtaken unless the protocol refuses them). A plain tuple: a search makes millions of them.
+Arrival = tuple[int, Flight, Flight | None, tuple[int, ...]]
 
 
 class Fault(NamedTuple):
@@ -87,7 +79,7 @@ class Unordered(Channel):
         return tuple(sorted((*flight, *packets)))
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
-        return [Arrival(packet, rest) for packet, rest in _each(flight)]
+        return [(packet, rest, None, ()) for packet, rest in _each(flight)]
 
 
 class Fifo(Channel):
@@ -115,10 +107,10 @@ class Fifo(Channel):
             head = queue[0]
             shorter = _without(queues, queue, 0)
             behind = rooms.get(self.link(head), ())
-            yield Arrival(head, (shorter, room), (shorter, self._append(room, head)), behind)
+            yield head, (shorter, room), (shorter, self._append(room, head)), behind
         for queue in room:
             for place, packet in enumerate(queue):
-                yield Arrival(packet, (queues, _without(room, queue, place)), None, queue[:place])
+                yield packet, (queues, _without(room, queue, place)), None, queue[:place]
 
     def _append(self, queues: tuple[tuple[int, ...], ...], packet: int) -> tuple[tuple[int, ...], ...]:
         by_link = {self.link(queue[0]): queue for queue in queues}
@@ -140,8 +132,8 @@ class Lossy(Unordered):
     reliable = False
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
-        for arrival in self.arrivals(flight):
-            yield Fault("lose", arrival.packet, arrival.taken)
+        for packet, rest, *_ in self.arrivals(flight):
+            yield Fault("lose", packet, rest)
 
 
 class Duplicating(Channel):
@@ -160,9 +152,9 @@ class Duplicating(Channel):
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
         fresh, copies = flight
         for packet, rest in _each(fresh):
-            yield Arrival(packet, (rest, copies))
+            yield packet, (rest, copies), None, ()
         for packet, rest in _each(copies):
-            yield Arrival(packet, (fresh, rest))
+            yield packet, (fresh, rest), None, ()
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
         fresh, copies = flight

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import MappingProxyType
 
 from crownless.spec.errors import unknown_name
 
-from .buffer import Buffer
-from .murty_garg import MurtyGarg
 from .protocol import ProtocolMachine
-from .rst import Rst
-from .unordered import Unordered
+
+#: name → file and class in this folder.
+_WHERE = {
+    "unordered": "unordered.Unordered",
+    "rst": "rst.Rst",
+    "buffer": "buffer.Buffer",
+    "murty-garg": "murty_garg.MurtyGarg",
+}
+
+
+def _load(where: str) -> type[ProtocolMachine]:
+    module, name = where.split(".")
+    kind = getattr(import_module(f".{module}", __package__), name)
+    assert issubclass(kind, ProtocolMachine), f"{where} is no protocol machine"
+    return kind
+
 
 PROTOCOLS: MappingProxyType[str, type[ProtocolMachine]] = MappingProxyType(
-    {
-        "unordered": Unordered,
-        "rst": Rst,
-        "buffer": Buffer,
-        "murty-garg": MurtyGarg,
-    }
+    {name: _load(where) for name, where in _WHERE.items()}
 )
 
 

@@ -20,10 +20,10 @@ from crownless.spec.orders import order_named
 from .cycles import endless
 from .explorer import Exploration, Limits, Progress, explore
 from .observers import observers_for
-from .properties import DELIVERS_SOMETHING, Property, default_orders, properties_of
+from .properties import DELIVERS_ALL, DELIVERS_SOMETHING, Property, default_orders, properties_of
 from .runs import Run, run_of
 from .shortest import shortest_run
-from .system import System
+from .system import Ghost, State, System
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -164,8 +164,9 @@ def _result(system: System, found: Exploration, known: Property, *, program: boo
         note = "no run so far" if found.stopped else "no run within the bound"
         return PropertyResult(known, "unknown", note=f"{note} reaches it")
     if known.name in found.broken:
-        steps = shortest_run(system, known, found.broken[known.name])
-        return PropertyResult(known, "violated", run_of(system, steps, keep_names=program))
+        steps, state, ghost = shortest_run(system, known, found.broken[known.name])
+        run = run_of(system, steps, keep_names=program)
+        return PropertyResult(known, "violated", run, _what_is_missing(system, known, state, ghost, run))
     if found.stopped:
         return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
     if known.kind == "live" and not found.graded:
@@ -174,6 +175,16 @@ def _result(system: System, found: Exploration, known: Property, *, program: boo
             note = "from here on it can go on for ever"
             return PropertyResult(known, "violated", run_of(system, lasso, keep_names=program), note)
     return PropertyResult(known, "holds")
+
+
+def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost, run: Run) -> str:
+    """At the end of a run that breaks a live property: who waits for what."""
+    if known.kind != "live":
+        return ""
+    if known.name == DELIVERS_ALL.name:
+        names = ", ".join(run.names[message] for message, _ in system.owed(ghost))
+        return f"never delivered: {names}"
+    return "; ".join(system.workload.describe(system.position(state)))
 
 
 def _verdict(found: Exploration, results: Sequence[PropertyResult]) -> Outcome:
@@ -192,7 +203,7 @@ def _scope(check: Check, workload: Workload, found: Exploration) -> str:
     else:
         bound = f"program {check.program_name}, {len(workload.processes)} processes"
     how = f"search ended early: {found.stopped}" if found.stopped else "every interleaving"
-    return f"{bound}; {check.channel} channel ({channel.meaning}); {how}; plain explorer, no reductions"
+    return f"{bound}; {check.channel} channel: {channel.meaning}; {how}; plain explorer, no reductions"
 
 
 def all_protocols() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ acknowledgements, a message that waits) can be seen. What happens for the applic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from crownless.impl.protocol import Packet
@@ -116,6 +116,8 @@ class Run:
 
     processes: tuple[str, ...]
     actions: tuple[ShownAction, ...]
+    #: What each message is called here; empty for a run read from JSON.
+    names: Mapping[Message, str] = field(default_factory=dict, compare=False)
 
     def json(self) -> list[dict[str, Any]]:
         return [action.json() for action in self.actions]
@@ -179,7 +181,7 @@ def run_of(system: System, steps: Sequence[LocalStep], *, keep_names: bool) -> R
                 by_channel=action.by_channel,
             )
         )
-    return Run(processes, tuple(actions))
+    return Run(processes, tuple(actions), names)
 
 
 class _Picture:

@@ -19,8 +19,8 @@ Key = tuple[State, Ghost, int]
 Reached = tuple[int, Key | None, LocalStep | None]
 
 
-def shortest_run(system: System, broken: Property, length: int) -> list[LocalStep]:
-    """The steps of a shortest run, of that length, that breaks the property."""
+def shortest_run(system: System, broken: Property, length: int) -> tuple[list[LocalStep], State, Ghost]:
+    """The steps of a shortest run, of that length, that breaks the property; and the node where it ends."""
     start: Key = (system.initial(), system.initial_ghost(), -1)
     layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]
     visited = {start[:2]}
@@ -51,7 +51,8 @@ def shortest_run(system: System, broken: Property, length: int) -> list[LocalSte
             if not system.moves(key[0]) and broken.name in live_properties_broken(system, key[0], key[1])
         )
     last_layer = layers[-1]
-    return _walk_back(layers, min(ends, key=lambda key: last_layer[key][0]))
+    end = min(ends, key=lambda key: last_layer[key][0])
+    return _walk_back(layers, end), end[0], end[1]
 
 
 def _breaks(system: System, broken: Property, step: LocalStep, names: tuple[str, ...]) -> bool:

@@ -56,11 +56,8 @@ class LocalStep(NamedTuple):
     codes: tuple[tuple[Any, ...], ...] = ()
 
 
-class Move(NamedTuple):
-    """One enabled action of a global state, and where it leads."""
-
-    step: LocalStep
-    state: State
+#: One enabled action of a global state, and where it leads. A plain tuple: a search makes millions of them.
+Move = tuple[LocalStep, State]
 
 
 class Interner:
@@ -102,12 +99,13 @@ class System:
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._with_own_steps = range(self.n if takes_own_steps else 0)
-        self._sends: dict[tuple[int, int, Message], tuple[LocalStep, ...]] = {}
+        self._messages = Interner()
+        self._sends: dict[tuple[int, int], tuple[LocalStep, ...]] = {}
         self._arrivals: dict[tuple[int, int], tuple[LocalStep, ...] | None] = {}
         self._own: dict[tuple[int, int, bool, int | None], tuple[LocalStep, ...]] = {}
         self._waits: dict[int, LocalStep] = {}
         self._faults: dict[tuple[str, int], LocalStep] = {}
-        self._wishes: list[tuple[tuple[int, Message, int], ...]] = []
+        self._wishes: list[tuple[tuple[int, int, int], ...]] = []
         self._wanted: dict[tuple[int, int, tuple[Message, ...]], int | None] = {}
 
     # -- states and moves ----------------------------------------------------------------------------------------------
@@ -136,9 +134,9 @@ class System:
                 for step in steps:
                     taken_in |= self._add(moves, state, process, step, taken, position)
             if waiting is not None and not taken_in:
-                moves.append(Move(self._wait(packet), (*state[:n], waiting, position)))
+                moves.append((self._wait(packet), (*state[:n], waiting, position)))
         for name, packet, flight_after in self.channel.faults(flight):
-            moves.append(Move(self._fault(name, packet), (*state[:n], flight_after, position)))
+            moves.append((self._fault(name, packet), (*state[:n], flight_after, position)))
         return moves
 
     def _add(
@@ -152,7 +150,7 @@ class System:
             position = then
         if step.packets:
             flight = self.channel.put(flight, step.packets)
-        moves.append(Move(step, (*state[:process], step.local, *state[process + 1 : self.n], flight, position)))
+        moves.append((step, (*state[:process], step.local, *state[process + 1 : self.n], flight, position)))
         return True
 
     def finished(self, state: State) -> bool:
@@ -173,14 +171,14 @@ class System:
 
     def in_flight(self, state: State) -> list[Packet]:
         """What is under way or in a mail room, one entry for each way in which it can arrive."""
-        return [self._packets.values[arrival.packet] for arrival in self.channel.arrivals(state[self.n])]
+        return [self._packets.values[packet] for packet, *_ in self.channel.arrivals(state[self.n])]
 
     def refused(self, state: State) -> list[Packet]:
         """Packets that could reach their destination and may not be taken in yet."""
         packets = []
-        for arrival in self.channel.arrivals(state[self.n]):
-            packet = self._packets.values[arrival.packet]
-            if self._arrive(state[packet.destination], arrival.packet) is None:
+        for number, *_ in self.channel.arrivals(state[self.n]):
+            packet = self._packets.values[number]
+            if self._arrive(state[packet.destination], number) is None:
                 packets.append(packet)
         return packets
 
@@ -231,11 +229,15 @@ class System:
         source, destination, *_ = self._packets.values[packet]
         return int(source * self.n + destination)
 
-    def _wishes_at(self, position: int) -> tuple[tuple[int, Message, int], ...]:
+    def _wishes_at(self, position: int) -> tuple[tuple[int, int, int], ...]:
+        """(process, message number, position afterwards) of everything that may be handed over."""
         while position >= len(self._wishes):
             wishes = self.workload.wishes(self._positions.values[len(self._wishes)])
             self._wishes.append(
-                tuple((wish.process, wish.message, self._positions.number(wish.after)) for wish in wishes)
+                tuple(
+                    (wish.process, self._messages.number(wish.message), self._positions.number(wish.after))
+                    for wish in wishes
+                )
             )
         return self._wishes[position]
 
@@ -251,10 +253,11 @@ class System:
             self._wanted[key] = None if value is None else self._positions.number(value)
         return self._wanted[key]
 
-    def _send(self, process: int, local: int, message: Message) -> tuple[LocalStep, ...]:
-        key = (process, local, message)
+    def _send(self, process: int, local: int, number: int) -> tuple[LocalStep, ...]:
+        key = (local, number)  # the message tells the process
         steps = self._sends.get(key)
         if steps is None:
+            message: Message = self._messages.values[number]
             outcomes = self.machine.send(process, self._locals.values[local], message)
             action = Action(process, "send", message, None)
             handed = [Observation("hand", process, message)]

@@ -197,12 +197,12 @@ class Constraints:
             graph.add_weighted_edges_from((e, f, self._weight(e, f)) for f in targets)
         best: tuple[float, list[int]] | None = None
         for e, f in self.forced:
-            try:
-                distance, path = nx.single_source_dijkstra(graph, f, e, cutoff=None if best is None else best[0])
-            except nx.NetworkXNoPath:
+            if not nx.has_path(graph, f, e):
                 continue
-            if best is None or distance + 1 < best[0]:
-                best = (distance + 1, path)
+            path = nx.dijkstra_path(graph, f, e)
+            length = nx.path_weight(graph, path, "weight") + 1
+            if best is None or length < best[0]:
+                best = (length, path)
             if best is not None and len(self.successors) > SMALLEST_CYCLE_UP_TO:
                 break
         assert best is not None, "the computation itself is acyclic, so a forced edge is on every cycle"

@@ -14,7 +14,7 @@ from .check import check
 from .classify import classify
 from .count import count
 from .list import list_
-from .output import EXIT_BAD_INPUT
+from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 from .show import show
 
 
@@ -32,13 +32,20 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(
+    cls=Verbs,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(package_name="crownless")
-def crownless() -> None:
+@click.pass_context
+def crownless(context: click.Context) -> None:
     """Message order in distributed systems: is it kept, by whom, and why not?
 
     Exit codes: 0 holds (classify: every order asked for is kept), 1 violated, 2 bad usage or input, 3 unknown.
     """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 for verb in (check, classify, count, show, list_):
@@ -58,8 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         print("crownless: interrupted", file=sys.stderr)
-        code = 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; nobody is there to be told
-        code = 0
+        code = EXIT_INTERRUPTED
+    except SystemExit:  # click's way of saying that the reader of our output has gone, as `head` does
+        code = EXIT_BROKEN_PIPE
     sys.exit(code)

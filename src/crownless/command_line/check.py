@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import click
@@ -31,7 +30,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 @click.command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
-@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: 3, and 4 for all protocols]")
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")
 @click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
@@ -45,7 +44,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--quiet", is_flag=True, help="No drawings and no progress.")
 def check(
     protocols: tuple[str, ...],
-    processes: int,
+    processes: int | None,
     messages: int | None,
     program: str | None,
     channel: str,
@@ -57,18 +56,20 @@ def check(
     max_seconds: float | None,
     as_json: bool,
     quiet: bool,
-) -> None:
+) -> int:
     """Explore every interleaving within a bound; without PROTOCOL: of all protocols.
 
     A violation is shown by a shortest run, of those one with the fewest switches between processes.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
+    if program is not None and (processes is not None or messages is not None or self_sends):
+        raise BadInput("a program brings its own processes and messages", mend="leave out -n, -m and --self-sends")
     script, program_name = load_program(program) if program is not None else (None, None)
     checks = [
         Check(
             protocol=name,
-            processes=processes,
+            processes=processes if processes is not None else 3,
             messages=messages if messages is not None else (3 if protocols else 4),
             program=script,
             program_name=program_name,
@@ -97,7 +98,7 @@ def check(
         _print(results, drawings=not quiet and bool(protocols))
     verdicts = {result.verdict for result in results}
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
-    sys.exit(EXITS[worst])
+    return EXITS[worst]
 
 
 def _parameters(settings: Iterable[str]) -> dict[str, int]:
@@ -127,12 +128,9 @@ def _print(results: list[CheckResult], *, drawings: bool) -> None:
                 verdict.append(f" ({note})", style="")
             rows.add_row(name, line.property.name, line.property.kind, verdict, *facts)
             name, facts = "", ("", "", "", "")
+    for scope in dict.fromkeys(result.scope for result in results):
+        out.print(scope)
     print_table(rows)
-    for result in results:
-        scope = f"{result.check.protocol}: {result.verdict}" + (
-            " within the bound" if result.verdict == "holds" else ""
-        )
-        out.print(f"{scope} — {result.scope}")
 
 
 def _note(line: PropertyResult) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 from rich.text import Text
 
@@ -40,7 +38,7 @@ DRAWN_UP_TO = 40
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawing.")
-def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, as_json: bool, quiet: bool) -> None:
+def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, as_json: bool, quiet: bool) -> int:
     """Decide the orders of computations: files in the papers' notation, JSON Lines event logs, or bundled names."""
     for order in orders:
         order_named(order)
@@ -53,7 +51,7 @@ def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, 
         for classification in found:
             _print(classification, drawing=not quiet)
     outcomes = {outcome for classification in found for outcome in classification.outcomes()}
-    sys.exit(EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS)
+    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
 def _print(classification: oracle.Classification, *, drawing: bool) -> None:

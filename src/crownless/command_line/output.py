@@ -13,6 +13,8 @@ from rich.status import Status
 from rich.table import Table
 
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+#: What shells use for a program ended by Ctrl-C, and for one whose reader has gone.
+EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
 #: Colours of the verdicts, on a terminal.
 STYLES = {

@@ -1,0 +1,80 @@
+"""DELIV is redundant in the protocol of [RST91]: an answer to the question at the end of [Kup], for every n.
+
+"It would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
+either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i,
+as long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
+
+Assumed: what a claim lists as given, and no more. In particular nothing is assumed
+
+- of n, of the number of messages, or of the other processes;
+- of the packet that i delivers, beyond that i accepts it: its stamp may be any matrix and its sender anybody. So the
+  answer holds over any channel, and even if packets are lost, duplicated or forged.
+
+What mattered (`without_each`, and the tests): the invariant before the step, of course. On sending, that the receiver
+is another process: a send to itself counts in SENT_i[i, i] and not in DELIV_i[i], until it is delivered. On delivering,
+the guard: it is [Kup]'s own argument that SENT_i cannot have heard of a message to i which i has not delivered.
+
+The invariant is about one process's bookkeeping. It does not show causal order, and it would survive the loss of the
+updates that serve only other processes (the tests name them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.impl.protocol import Packet, Step
+from crownless.impl.rst import Rst, State
+from crownless.spec.computation import Message
+
+from .terms import Term, Terms, for_every_n
+from .theorem import Claim
+
+INVARIANT = "DELIV_i is column i of SENT_i"
+TO_ANOTHER = "the receiver is not i"
+GUARD = "i accepts the packet"
+
+
+def deliv_equals_sent_column(machine: Rst, i: Term, state: State) -> Term:
+    """For all k: DELIV_i[k] = SENT_i[k, i]; `spec.invariants` has it for integers."""
+    return machine.ops.every(lambda k: state.deliv[k] == state.sent[k][i])
+
+
+def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
+    """The invariant holds initially and is kept by every step of process i; and so DELIV may be read from SENT."""
+    terms = Terms()
+    machine = for_every_n(protocol, terms)
+    i, j = terms.any_process("i"), terms.any_process("j")
+    state = State(terms.any_matrix("sent"), terms.any_vector("deliv"))
+    before = deliv_equals_sent_column(machine, i, state)
+
+    sending = _only(machine.send(i, state, Message("m", i, (j,))))
+    packet = Packet(j, i, "message", Message("m", j, (i,)), terms.any_matrix("stamp"))
+    accepts = machine.accepts(i, state, packet)
+    delivering = _only(machine.arrive(i, state, packet))
+    assert not machine.receive(i, state, None) and not machine.internal(i, state), "there are no other steps"
+
+    without_deliv = State(state.sent, terms.vector(lambda k: state.sent[k][i]))
+    return (
+        Claim("initially", {}, deliv_equals_sent_column(machine, i, machine.initial(i))),
+        Claim(
+            "kept by sending",
+            {INVARIANT: before, TO_ANOTHER: i != j},
+            deliv_equals_sent_column(machine, i, sending.state),
+        ),
+        Claim(
+            "kept by delivering",
+            {INVARIANT: before, GUARD: accepts},
+            deliv_equals_sent_column(machine, i, delivering.state),
+        ),
+        Claim(
+            "the guard may read column i of SENT_i instead of DELIV_i",
+            {INVARIANT: before},
+            machine.accepts(i, without_deliv, packet) == accepts,
+        ),
+    )
+
+
+def _only(steps: Sequence[Step]) -> Step:
+    """The protocol leaves no choice."""
+    (step,) = steps
+    return step

@@ -1,0 +1,158 @@
+"""z3 terms as the values of a protocol: its own transitions, read for any number of processes at once.
+
+A process is a constant of an uninterpreted sort, so nothing is known of the processes but that there is at least one
+and which of them are equal: what z3 shows here holds for every n, also for infinitely many. A number is an integer
+without bounds (a negative one too, unless a hypothesis says otherwise), a vector an array from processes to numbers, a
+matrix an array of rows.
+
+A transition must not branch on a value, since z3's ``==`` yields a term, which Python takes for false: the theorem
+would be about another protocol. `for_every_n` therefore first runs the machine on values that refuse to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import z3
+
+from crownless.impl.ops import Value
+from crownless.impl.protocol import ProtocolMachine
+from crownless.spec.computation import Message
+
+#: A z3 expression; z3 comes without types.
+Term = Any
+
+Machine = TypeVar("Machine", bound=ProtocolMachine)
+
+
+def for_every_n(machine: type[Machine], terms: Terms) -> Machine:
+    """The protocol for any number of processes; raises `TypeError` if a step of it branches on a value or reads n."""
+    _refuse_branches(machine)
+    return machine(_ANY, terms)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """An `impl.ops.Ops` over z3 terms; `process` is the sort of the processes.
+
+    A finite sort of n processes in its place gives the system of n processes.
+    """
+
+    process: Term = field(default_factory=lambda: z3.DeclareSort("Process"))
+
+    def vector(self, entry: Callable[[Term], Value]) -> Term:
+        k = self._fresh("k")
+        return z3.Lambda([k], _term(entry(k)))
+
+    def matrix(self, entry: Callable[[Term, Term], Value]) -> Term:
+        """A vector of rows, so that ``sent[k][l]`` reads it."""
+        k, l = self._fresh("k"), self._fresh("l")
+        return z3.Lambda([k], z3.Lambda([l], _term(entry(k, l))))
+
+    def every(self, holds: Callable[[Term], Value]) -> Term:
+        k = self._fresh("k")
+        return z3.ForAll([k], holds(k))
+
+    def maximum(self, a: Value, b: Value) -> Term:
+        a, b = _term(a), _term(b)
+        return z3.If(a >= b, a, b)
+
+    def one_if(self, *conditions: Value) -> Term:
+        return z3.If(z3.And(*map(_term, conditions)), z3.IntVal(1), z3.IntVal(0))
+
+    def any_process(self, name: str) -> Term:
+        """A process of which nothing is known; the same name is the same process. Likewise the next two."""
+        return z3.Const(name, self.process)
+
+    def any_vector(self, name: str) -> Term:
+        return z3.Array(name, self.process, z3.IntSort())
+
+    def any_matrix(self, name: str) -> Term:
+        return z3.Array(name, self.process, z3.ArraySort(self.process, z3.IntSort()))
+
+    def _fresh(self, prefix: str) -> Term:
+        """A process to bind: no other binder's, lest a nested one capture it."""
+        return z3.FreshConst(self.process, prefix)
+
+
+def _term(value: Value) -> Term:
+    """The value as a term; transitions also use plain numbers and truth values."""
+    if isinstance(value, bool):
+        return z3.BoolVal(value)
+    return z3.IntVal(value) if isinstance(value, int) else value
+
+
+class InModel:
+    """What terms are in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1."""
+
+    def __init__(self, model: Term, terms: Terms) -> None:
+        self.model = model
+        self.processes = model.get_universe(terms.process)
+        self.n = len(self.processes)
+
+    def process(self, term: Term) -> int:
+        value = self._value(term)
+        return next(k for k, process in enumerate(self.processes) if process.eq(value))
+
+    def vector(self, term: Term) -> tuple[int, ...]:
+        return tuple(self._value(term[k]).as_long() for k in self.processes)
+
+    def matrix(self, term: Term) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.vector(term[k]) for k in self.processes)
+
+    def _value(self, term: Term) -> Term:
+        return self.model.eval(term, model_completion=True)
+
+
+class _Opaque:
+    """A value of which nothing may be asked: reading, arithmetic and comparison yield another, its truth raises."""
+
+    def _another(self, *others: object) -> Any:
+        return _Opaque()
+
+    __getitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _another
+    __hash__ = None  # type: ignore[assignment]
+    __iter__ = None  # else Python would read entries 0, 1, … for ever
+
+    def __bool__(self) -> bool:
+        raise TypeError("a transition asks whether a value is true: z3 cannot see a Python branch; use ops")
+
+
+_ANY: Any = _Opaque()
+
+
+class _Unasked:
+    """An `impl.ops.Ops` over opaque values: it runs every comprehension once."""
+
+    def vector(self, entry: Callable[[Value], Value]) -> Value:
+        entry(_ANY)
+        return _ANY
+
+    def matrix(self, entry: Callable[[Value, Value], Value]) -> Value:
+        entry(_ANY, _ANY)
+        return _ANY
+
+    def every(self, holds: Callable[[Value], Value]) -> Value:
+        holds(_ANY)
+        return _ANY
+
+    def maximum(self, a: Value, b: Value) -> Value:
+        return _ANY
+
+    def one_if(self, *conditions: Value) -> Value:
+        return _ANY
+
+
+def _refuse_branches(machine: type[ProtocolMachine]) -> None:
+    """Run every input of the protocol once on opaque values."""
+    opaque = machine(_ANY, _Unasked())
+    state = opaque.initial(_ANY)
+    for step in opaque.send(_ANY, state, Message("m", _ANY, (_ANY,))):
+        for packet in step.packets:
+            opaque.accepts(_ANY, state, packet)
+            opaque.arrive(_ANY, state, packet)
+    opaque.receive(_ANY, state, _ANY)
+    opaque.internal(_ANY, state)

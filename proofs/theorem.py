@@ -1,0 +1,68 @@
+"""A theorem, put to z3: proved, refuted with a model, or unknown with z3's reason. Unknown is never success.
+
+z3 looks for a situation in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
+own count of its steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import z3
+
+from .terms import Term
+
+#: z3 steps allowed to one query, unless told otherwise: some hundred times what the theorems here take.
+EFFORT = 10_000_000
+
+
+class Claim(NamedTuple):
+    """What is to be put to z3: `theorem(*claim)`."""
+
+    name: str
+    given: Mapping[str, Term]  #: the hypotheses, by name
+    shows: Term
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What z3 says of a claim; true only if it is proved."""
+
+    name: str
+    outcome: Literal["proved", "refuted", "unknown"]
+    given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
+    model: Term = None  #: if refuted: a situation in which the given holds and the claim fails
+    reason: str = ""  #: if unknown: why, in z3's words
+
+    def __bool__(self) -> bool:
+        return self.outcome == "proved"
+
+
+def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> Verdict:
+    """Does `shows` follow from what is given, whatever the constants in them stand for?"""
+    solver = z3.Solver()
+    solver.set(rlimit=effort)
+    solver.add(*given.values(), z3.Not(shows))
+    answer = solver.check()
+    if answer == z3.unsat:
+        return Verdict(name, "proved", tuple(given))
+    if answer == z3.sat:
+        return Verdict(name, "refuted", tuple(given), model=solver.model())
+    return Verdict(name, "unknown", tuple(given), reason=solver.reason_unknown())
+
+
+def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> dict[str, Verdict]:
+    """For each hypothesis the verdict without it: refuted if it mattered, proved if it was not needed."""
+
+    def without(dropped: str) -> Verdict:
+        rest = {hypothesis: term for hypothesis, term in given.items() if hypothesis != dropped}
+        return theorem(f"{name}, without: {dropped}", rest, shows, effort)
+
+    return {hypothesis: without(hypothesis) for hypothesis in given}
+
+
+def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
+    """Do the hypotheses contradict each other? To be refuted: the model is a situation that the theorem is about."""
+    return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort)

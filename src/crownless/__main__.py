@@ -1,0 +1,5 @@
+"""``python -m crownless``: the command line."""
+
+from crownless.command_line import main
+
+main()
