@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from crownless.spec.computation import Message
 
-from .ops import Integers, Ops
+from .ops import Integers, Ops, Value
 
 
 class Packet(NamedTuple):
@@ -74,7 +74,8 @@ class ProtocolMachine:
     #: Local situations that some run must reach, lest a check pass because nothing ever happened.
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
 
-    def __init__(self, n: int, ops: Ops | None = None, parameters: Mapping[str, int] | None = None) -> None:
+    def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, int] | None = None) -> None:
+        """A machine for a system of n processes. A transition reads n only through `ops`: a proof has no n to give."""
         self.n = n
         self.settings = {**self.parameters, **(parameters or {})}
         self.ops: Ops = ops if ops is not None else Integers(n)

@@ -20,7 +20,7 @@ _WHERE = {
 
 def _load(where: str) -> type[ProtocolMachine]:
     module, name = where.split(".")
-    kind = getattr(import_module(f".{module}", __package__), name)
+    kind: type[ProtocolMachine] = getattr(import_module(f".{module}", __package__), name)
     assert issubclass(kind, ProtocolMachine), f"{where} is no protocol machine"
     return kind
 

@@ -73,7 +73,7 @@ class CheckResult:
     """The verdict, and the counts that go with it. `scope` says in words how far it reaches."""
 
     check: Check
-    processes: int
+    processes: tuple[str, ...]
     messages: int
     exploration: Exploration
     properties: tuple[PropertyResult, ...]
@@ -84,7 +84,8 @@ class CheckResult:
         found = self.exploration
         return {
             "protocol": self.check.protocol,
-            "processes": self.processes,
+            "processes": len(self.processes),
+            "process_names": list(self.processes),
             "messages": self.messages,
             "program": self.check.program_name,
             "channel": self.check.channel,
@@ -117,7 +118,13 @@ def run_check(check: Check, limits: Limits | None = None, progress: Progress | N
     found = explore(system, properties, limits, progress)
     results = tuple(_result(system, found, known, program=check.program is not None) for known in properties)
     return CheckResult(
-        check, n, workload.messages, found, results, _verdict(found, results), _scope(check, workload, found)
+        check,
+        workload.processes,
+        workload.messages,
+        found,
+        results,
+        _verdict(found, results),
+        _scope(check, workload, found),
     )
 
 

@@ -42,7 +42,7 @@ class Observer:
         raise NotImplementedError
 
     def encode(self, observation: Observation) -> Any:
-        """What `observe` needs of an observation, worked out once for all the times it will be seen; None if nothing."""
+        """What `observe` needs of an observation, worked out once for all times; None if it needs nothing."""
         return observation
 
     def observe(self, ghost: Any, code: Any) -> tuple[Ghost, tuple[str, ...]]:

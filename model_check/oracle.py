@@ -6,12 +6,13 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from crownless.spec import library, notation
+from crownless.spec.by_graph import SMALLEST_CYCLE_UP_TO
 from crownless.spec.computation import Computation
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.errors import BadInput
@@ -19,6 +20,9 @@ from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
 
 from .event_logs import Hole, read_log
 
+#: n-n compares every two messages, round after round; beyond so many its verdict is taken from the other orders, or left
+#: open.
+N_N_UP_TO = 2_000
 LOG_SUFFIXES = (".jsonl", ".ndjson", ".json", ".log")
 
 
@@ -32,31 +36,42 @@ class Subject:
     holes: tuple[Hole, ...] = ()
 
 
+Outcome = Literal["kept", "broken", "unknown"]
+
+
 @dataclass(frozen=True)
 class Classification:
-    """The verdict on each order asked for."""
+    """The outcome for each order asked for: the verdict, or, where it is unknown, why."""
 
     subject: Subject
     reading: Reading
     verdicts: tuple[Verdict, ...]
+    unknown: Mapping[str, str]
 
-    def outcome(self, verdict: Verdict) -> Literal["kept", "broken", "unknown"]:
-        """Holes can hide what breaks an order, and never what keeps it broken."""
-        if not verdict.kept:
-            return "broken"
-        return "unknown" if self.subject.holes else "kept"
+    def outcome(self, verdict: Verdict) -> Outcome:
+        return "unknown" if verdict.order in self.unknown else "kept" if verdict.kept else "broken"
 
-    def outcomes(self) -> list[str]:
-        return [self.outcome(verdict) for verdict in self.verdicts]
+    def outcomes(self) -> dict[str, Outcome]:
+        return {verdict.order: self.outcome(verdict) for verdict in self.verdicts}
 
     def strongest(self) -> list[str]:
         """The strongest orders kept, of those asked for; none while there are holes."""
-        kept = [verdict.order for verdict in self.verdicts if self.outcome(verdict) == "kept"]
+        kept = [order for order, outcome in self.outcomes().items() if outcome == "kept"]
         return strongest(kept, self.subject.computation)
+
+    def crowns(self) -> dict[str, Any] | None:
+        """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""
+        c = self.subject.computation
+        if c.event_count > SMALLEST_CYCLE_UP_TO:
+            return None
+        crown, strong = smallest_crown(c), smallest_crown(c, strong=True)
+        return {
+            "smallest": None if crown is None else crown.json(c),
+            "smallest_strong": None if strong is None else strong.json(c),
+        }
 
     def json(self) -> dict[str, Any]:
         c = self.subject.computation
-        crown, strong = smallest_crown(c), smallest_crown(c, strong=True)
         return {
             "file": self.subject.file,
             "run": self.subject.run,
@@ -68,18 +83,40 @@ class Classification:
             "orders": {
                 verdict.order: {**verdict.json(c), "verdict": self.outcome(verdict)} for verdict in self.verdicts
             },
+            "unknown": dict(self.unknown),
             "strongest": self.strongest(),
-            "crowns": {
-                "smallest": None if crown is None else crown.json(c),
-                "smallest_strong": None if strong is None else strong.json(c),
-            },
+            "crowns": self.crowns(),
         }
 
 
 def classify(subject: Subject, orders: Sequence[str] = tuple(ORDERS), reading: Reading = "lost") -> Classification:
-    """Decides each of these orders."""
-    verdicts = tuple(decide(subject.computation, order, reading) for order in orders)
-    return Classification(subject, reading, verdicts)
+    """Decides each of these orders. Holes can hide what breaks an order, and never undo it."""
+    c = subject.computation
+    verdicts: list[Verdict] = []
+    unknown: dict[str, str] = {}
+    for order in orders:
+        if order == "n-n" and len(c.messages) > N_N_UP_TO:
+            verdict = _n_n_by_its_neighbours(c, reading)
+            if verdict is None:
+                unknown[order] = f"not decided for more than {N_N_UP_TO:,} messages"
+                verdict = Verdict(order, kept=True)
+        else:
+            verdict = decide(c, order, reading)
+        if verdict.kept and subject.holes:
+            unknown[order] = "nothing in the log breaks it, but the log has holes"
+        verdicts.append(verdict)
+    return Classification(subject, reading, tuple(verdicts), unknown)
+
+
+def _n_n_by_its_neighbours(c: Computation, reading: Reading) -> Verdict | None:
+    """n-n holds if the next stronger order does, and is broken if a weaker one is."""
+    if decide(c, "synchronous", reading).kept:
+        return Verdict("n-n", kept=True)
+    for order in ("mailbox", "one-n"):
+        weaker = decide(c, order, reading)
+        if not weaker.kept:
+            return Verdict("n-n", kept=False, witness=weaker.witness)
+    return None
 
 
 def subjects(name: str) -> Iterator[Subject]:

@@ -1,6 +1,6 @@
 """DELIV is redundant in the protocol of [RST91]: an answer to the question at the end of [Kup], for every n.
 
-"It would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
+"So it would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
 either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i,
 as long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
 
@@ -11,11 +11,12 @@ Assumed: what a claim lists as given, and no more. In particular nothing is assu
   answer holds over any channel, and even if packets are lost, duplicated or forged.
 
 What mattered (`without_each`, and the tests): the invariant before the step, of course. On sending, that the receiver
-is another process: a send to itself counts in SENT_i[i, i] and not in DELIV_i[i], until it is delivered. On delivering,
-the guard: it is [Kup]'s own argument that SENT_i cannot have heard of a message to i which i has not delivered.
+is another process: a message to itself counts once in DELIV_i[i], when delivered, but twice in SENT_i[i, i], when sent
+and again when delivered. On delivering, the guard: it is [Kup]'s own argument that SENT_i has not heard of any message
+to i that i has not delivered, lest i would not have accepted the message that told of it.
 
-The invariant is about one process's bookkeeping. It does not show causal order, and it would survive the loss of the
-updates that serve only other processes (the tests name them).
+The invariant is about one process's bookkeeping. It does not show causal order, nor that anything is ever delivered,
+and it would survive the loss of the updates that serve only other processes (the tests name them).
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ def deliv_equals_sent_column(machine: Rst, i: Term, state: State) -> Term:
 
 
 def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
-    """The invariant holds initially and is kept by every step of process i; and so DELIV may be read from SENT."""
+    """The invariant holds initially and is kept by every step of process i; and so DELIV may be read from SENT.
+
+    Constants: process `i` with its matrix `sent` and vector `deliv`, another or the same process `j`, to which i sends
+    or from which it delivers, and the `stamp` on what it delivers.
+    """
     terms = Terms()
     machine = for_every_n(protocol, terms)
     i, j = terms.any_process("i"), terms.any_process("j")
@@ -51,7 +56,7 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
     packet = Packet(j, i, "message", Message("m", j, (i,)), terms.any_matrix("stamp"))
     accepts = machine.accepts(i, state, packet)
     delivering = _only(machine.arrive(i, state, packet))
-    assert not machine.receive(i, state, None) and not machine.internal(i, state), "there are no other steps"
+    assert [*machine.receive(i, state, None), *machine.internal(i, state)] == [], "there are no other steps"
 
     without_deliv = State(state.sent, terms.vector(lambda k: state.sent[k][i]))
     return (

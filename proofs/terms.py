@@ -85,7 +85,10 @@ def _term(value: Value) -> Term:
 
 
 class InModel:
-    """What terms are in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1."""
+    """What terms are in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
+
+    For terms over the uninterpreted sort: the processes are those that z3 made up for the model.
+    """
 
     def __init__(self, model: Term, terms: Terms) -> None:
         self.model = model
@@ -147,12 +150,16 @@ class _Unasked:
 
 
 def _refuse_branches(machine: type[ProtocolMachine]) -> None:
-    """Run every input of the protocol once on opaque values."""
+    """Run every input of the protocol once on opaque values, from the initial state.
+
+    That is every path if the state consists of values only. A protocol that also keeps queues or sets has more.
+    """
     opaque = machine(_ANY, _Unasked())
     state = opaque.initial(_ANY)
     for step in opaque.send(_ANY, state, Message("m", _ANY, (_ANY,))):
         for packet in step.packets:
             opaque.accepts(_ANY, state, packet)
             opaque.arrive(_ANY, state, packet)
-    opaque.receive(_ANY, state, _ANY)
+    for sender in (None, _ANY):
+        opaque.receive(_ANY, state, sender)
     opaque.internal(_ANY, state)

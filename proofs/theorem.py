@@ -2,6 +2,8 @@
 
 z3 looks for a situation in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
 own count of its steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
+
+A model that refutes a step of an induction is a situation, not a run: nothing says that a run ever gets there.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import z3
 
 from .terms import Term
 
-#: z3 steps allowed to one query, unless told otherwise: some hundred times what the theorems here take.
+#: z3 steps allowed to one query, unless told otherwise: thousands of times what the theorems here take.
 EFFORT = 10_000_000
 
 

@@ -19,11 +19,11 @@ from typing import Protocol
 import networkx as nx
 
 from .computation import Computation, topological_order
-from .crowns import smallest_crown
-from .witnesses import Cycle, Link, Overtaking, Unreceived, Witness
+from .crowns import crown_of, smallest_crown
+from .witnesses import Crown, Cycle, Link, Overtaking, Unreceived, Witness
 
-#: Up to this many events the cycle of a witness is the smallest; in larger computations it is the first found.
-SMALLEST_CYCLE_UP_TO = 400
+#: Up to this many events the crown or cycle of a witness is a smallest one; in larger computations one found quickly.
+SMALLEST_CYCLE_UP_TO = 1000
 
 
 class Procedure(Protocol):
@@ -389,10 +389,23 @@ def synchronous(c: Computation, *, pending: bool) -> Witness | None:
             if on_line and on_line[-1] != m:
                 points[on_line[-1]].append(m)
     if topological_order(points) is None:
-        return smallest_crown(c) or _crown_to_come(c)
+        small = c.event_count <= SMALLEST_CYCLE_UP_TO
+        return (smallest_crown(c) if small else _some_crown(c, points)) or _crown_to_come(c)
     if c.unreceived and not pending:
         return Unreceived(*c.unreceived[0])
     return None
+
+
+def _some_crown(c: Computation, points: list[list[int]]) -> Crown | None:
+    """A crown of a large computation, short but not surely the smallest: a shortest cycle through some point.
+
+    Each point leads to the next by events on one line, so that its send happened before a receive of the next. A
+    message never received is one event, and the points before and after it are so related too: it is left out.
+    """
+    graph = nx.DiGraph((m, following) for m, targets in enumerate(points) for following in targets)
+    through, following = nx.find_cycle(graph)[0][:2]
+    cycle = nx.shortest_path(graph, following, through)
+    return crown_of(c, [m for m in cycle if c.receive_events[m]])
 
 
 def _crown_to_come(c: Computation) -> Witness:

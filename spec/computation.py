@@ -152,6 +152,27 @@ class Computation:
         """e ≺ f ([Lam78])."""
         return bool(self.past[f] >> e & 1)
 
+    def leads_to(self, e: int, f: int) -> bool:
+        """e ≺ f, found by search along the lines and messages: for computations too large for `past`."""
+        earliest = {self.process_of[e]: e}
+        stack = [e]
+        while stack:
+            start = stack.pop()
+            p = self.process_of[start]
+            if self.process_of[f] == p and start < f:
+                return True
+            for event in range(start, self.first_event[p + 1]):
+                message = self.events[event].message
+                if self.events[event].kind != "send" or message is None:
+                    continue
+                for q, receive in self.receive_events[message].items():
+                    if receive < earliest.get(q, self.event_count):
+                        earliest[q] = receive
+                        stack.append(receive)
+                        if receive == f:
+                            return True
+        return False
+
     def concurrent(self, e: int, f: int) -> bool:
         """Neither happened before the other, and they are two events."""
         return e != f and not self.happened_before(e, f) and not self.happened_before(f, e)

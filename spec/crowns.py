@@ -37,7 +37,7 @@ def crowns(c: Computation, *, strong: bool = False) -> Iterator[Crown]:
     """Every crown (every strong crown), each once; there can be exponentially many."""
     graph = crown_graph(c, strong=strong)
     for messages in nx.simple_cycles(graph):
-        yield _crown(c, graph, messages)
+        yield _named(c, graph, messages)
 
 
 def smallest_crown(c: Computation, *, strong: bool = False) -> Crown | None:
@@ -54,11 +54,23 @@ def smallest_crown(c: Computation, *, strong: bool = False) -> Crown | None:
                 if shortest is None or len(path) < len(shortest):
                     shortest = path
             if shortest is not None and len(shortest) == 2:
-                return _crown(c, graph, shortest)
-    return None if shortest is None else _crown(c, graph, shortest)
+                return _named(c, graph, shortest)
+    return None if shortest is None else _named(c, graph, shortest)
 
 
-def _crown(c: Computation, graph: nx.DiGraph[int], messages: list[int]) -> Crown:
+def crown_of(c: Computation, messages: list[int]) -> Crown | None:
+    """The crown that these messages are in this order, or None if they are none."""
+    links = []
+    for m, following in zip(messages, [*messages[1:], *messages[:1]], strict=True):
+        receives = [r for r in c.receive_events[following].values() if c.leads_to(c.send_event[m], r)]
+        if not receives:
+            return None
+        links.append((c.send_event[m], receives[0]))
+    return Crown(tuple(messages), tuple(links)) if len(set(messages)) == len(messages) >= 2 else None
+
+
+def _named(c: Computation, graph: nx.DiGraph[int], messages: list[int]) -> Crown:
+    """The crown of this cycle, from its least message on."""
     least = messages.index(min(messages))
     messages = [*messages[least:], *messages[:least]]
     following = [*messages[1:], messages[0]]

@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.model_check.diagram import draw
-from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.computation import Computation, Event, Kind, Message
 
 Run = tuple[Computation, list[int]]
+
+
+Run = tuple[Computation, list[int]]
+KINDS: dict[str, Kind] = {"send": "send", "receive": "receive"}
 
 
 def run_of(processes: str, steps: str) -> Run:
@@ -29,7 +33,7 @@ def run_of(processes: str, steps: str) -> Run:
             number_of[rest[0]] = len(messages)
             messages.append(Message(rest[0], p, tuple(sorted(names.index(q) for q in rest[2:]))))
         places.append((p, len(lines[p])))
-        lines[p].append(Event("internal", None) if verb == "act" else Event(verb, number_of[rest[0]]))
+        lines[p].append(Event("internal", None) if verb == "act" else Event(KINDS[verb], number_of[rest[0]]))
     c = Computation(tuple(names), tuple(messages), tuple(map(tuple, lines)))
     return c, [c.first_event[p] + index for p, index in places]
 
@@ -45,7 +49,7 @@ VIOLATION = run_of(
 )
 
 
-def test_a_causal_violation_is_a_crossing_beside_the_receiver():
+def test_a_causal_violation_is_a_crossing_beside_the_receiver() -> None:
     c, order = VIOLATION
     assert draw(c, order, marks={order[-1]: "m3 overtook m1"}) == golden("""
         Alice       Bob         Carol
@@ -59,7 +63,7 @@ def test_a_causal_violation_is_a_crossing_beside_the_receiver():
     """)
 
 
-def test_a_diagram_can_be_plain_ascii():
+def test_a_diagram_can_be_plain_ascii() -> None:
     c, order = VIOLATION
     assert draw(c, order, unicode=False) == golden("""
         Alice       Bob         Carol
@@ -73,7 +77,7 @@ def test_a_diagram_can_be_plain_ascii():
     """)
 
 
-def test_a_crown_of_two_messages_is_a_crossing_between_the_processes():
+def test_a_crown_of_two_messages_is_a_crossing_between_the_processes() -> None:
     assert draw(*run_of("P1 P2", "P1 send x to P2; P2 send y to P1; P1 receive y; P2 receive x")) == golden("""
         P1         P2
          ●─x────╮   ┃
@@ -84,7 +88,7 @@ def test_a_crown_of_two_messages_is_a_crossing_between_the_processes():
     """)
 
 
-def test_a_multicast_branches_and_an_internal_event_is_a_dot():
+def test_a_multicast_branches_and_an_internal_event_is_a_dot() -> None:
     steps = "P2 send x to P1 P3 P4; P4 receive x; P4 act; P1 receive x; P3 receive x"
     assert draw(*run_of("P1 P2 P3 P4", steps)) == golden("""
         P1       P2       P3      P4
@@ -97,7 +101,7 @@ def test_a_multicast_branches_and_an_internal_event_is_a_dot():
     """)
 
 
-def test_a_message_never_received_is_dotted_to_the_foot_and_said():
+def test_a_message_never_received_is_dotted_to_the_foot_and_said() -> None:
     steps = "P1 send x to P2 P3; P1 send y to P2; P2 receive y; P3 send z to P3; P3 receive z"
     c, order = run_of("P1 P2 P3", steps)
     assert draw(c, order, marks={order[0]: "lost"}) == golden("""
@@ -111,22 +115,22 @@ def test_a_message_never_received_is_dotted_to_the_foot_and_said():
     """)
 
 
-def test_an_empty_computation_is_its_process_lines():
+def test_an_empty_computation_is_its_process_lines() -> None:
     assert draw(Computation.of_lines(3, [], [[], [], []])) == "P1   P2   P3\n ┃    ┃    ┃"
 
 
-def test_without_an_order_the_rows_follow_the_linearization():
+def test_without_an_order_the_rows_follow_the_linearization() -> None:
     c, _ = VIOLATION
     assert draw(c) == draw(c, c.linearization)
 
 
-def test_an_order_that_breaks_happened_before_is_our_own_mistake():
+def test_an_order_that_breaks_happened_before_is_our_own_mistake() -> None:
     c, order = VIOLATION
     with pytest.raises(AssertionError, match="happened-before"):
         draw(c, order[::-1])
 
 
-def test_names_are_measured_in_cells_and_control_characters_are_written_out():
+def test_names_are_measured_in_cells_and_control_characters_are_written_out() -> None:
     messages = [Message("消息", 0, (1,)), Message("e\u0301", 0, (1,)), Message("a\nb", 1, (0,))]
     lines = [[Event("send", 0), Event("send", 1)], [Event("receive", 1), Event("receive", 0), Event("send", 2)]]
     text = draw(Computation(("P1", "进程"), tuple(messages), tuple(map(tuple, lines))), marks={0: "\x1b[31m"})
@@ -166,14 +170,16 @@ def runs(draw: st.DrawFn, processes: int = 6) -> Run:
 
 
 @given(runs())
-def test_every_send_and_every_receive_is_drawn_once_and_on_its_process(run):
+def test_every_send_and_every_receive_is_drawn_once_and_on_its_process(run: Run) -> None:
     c, order = run
     text = draw(c, order)
     heading, *rows, foot = text.split("\n")
     columns = [x for x, cell in enumerate(foot) if cell == "┃"]
     assert heading.split() == list(c.processes)
     assert len(columns) == len(c.processes)
-    assert [re.search("[●·]", row).start() for row in rows] == [columns[c.process_of[e]] for e in order]
+    assert [found.start() for row in rows if (found := re.search("[●·]", row))] == [
+        columns[c.process_of[e]] for e in order
+    ]
     for m, message in enumerate(c.messages):
         assert len(re.findall(rf"●─{message.name}─|─{message.name}─●", text)) == 1
         assert len(re.findall(rf"─{message.name}▶●|●◀{message.name}─", text)) == len(c.receive_events[m])
@@ -181,7 +187,7 @@ def test_every_send_and_every_receive_is_drawn_once_and_on_its_process(run):
 
 
 @given(runs())
-def test_every_line_into_a_receive_comes_from_the_send_of_the_same_message(run):
+def test_every_line_into_a_receive_comes_from_the_send_of_the_same_message(run: Run) -> None:
     c, order = run
     rows = draw(c, order).split("\n")[1:]
     row_of = {e: r for r, e in enumerate(order)}
@@ -203,7 +209,9 @@ def test_every_line_into_a_receive_comes_from_the_send_of_the_same_message(run):
 
 
 @given(st.permutations(range(6)), st.integers(0, 6))
-def test_lines_from_one_process_to_another_cross_exactly_when_one_message_overtakes_the_other(receives, received):
+def test_lines_from_one_process_to_another_cross_exactly_when_one_message_overtakes_the_other(
+    receives: list[int], received: int
+) -> None:
     receives = receives[:received]
     steps = [f"P1 send m{m} to P2" for m in range(6)] + [f"P2 receive m{m}" for m in receives]
     place = {m: receives.index(m) if m in receives else 6 for m in range(6)}
@@ -212,7 +220,9 @@ def test_lines_from_one_process_to_another_cross_exactly_when_one_message_overta
 
 
 @given(runs(), st.text(), st.text(), st.booleans(), st.data())
-def test_drawing_never_raises_and_leaves_no_trailing_spaces(run, prefix, mark, unicode, data):
+def test_drawing_never_raises_and_leaves_no_trailing_spaces(
+    run: Run, prefix: str, mark: str, unicode: bool, data: st.DataObject
+) -> None:
     c, order = run
     c = Computation(
         tuple(prefix * data.draw(st.integers(0, 2)) + name for name in c.processes),
@@ -226,7 +236,7 @@ def test_drawing_never_raises_and_leaves_no_trailing_spaces(run, prefix, mark, u
     assert unicode or text.isascii()
 
 
-def test_a_very_long_and_a_very_wide_computation_can_be_drawn():
+def test_a_very_long_and_a_very_wide_computation_can_be_drawn() -> None:
     steps = [f"P1 send m{m} to P2" for m in range(300)] + [f"P2 receive m{m}" for m in reversed(range(300))]
     rows = draw(*run_of("P1 P2", "; ".join(steps))).split("\n")
     assert len(rows) == 602

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from random import Random
 
 import pytest
 from hypothesis import assume, given
@@ -38,7 +39,7 @@ def receivers(c: Computation) -> dict[str, list[str]]:
 # -- good logs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_of_one_run_is_one_computation_without_holes():
+def test_a_log_of_one_run_is_one_computation_without_holes() -> None:
     run = read(
         event("P1", 0, "send", "x", "P2"),
         event("P2", 0, "deliver", "x", "P1"),
@@ -53,7 +54,7 @@ def test_a_log_of_one_run_is_one_computation_without_holes():
     assert run.computation.unreceived == ((1, 0),)
 
 
-def test_the_lines_of_a_run_may_come_in_any_order():
+def test_the_lines_of_a_run_may_come_in_any_order() -> None:
     lines = [
         event("P2", 1, "send", "y", "P3"),
         event("P3", 0, "deliver", "y"),
@@ -64,7 +65,7 @@ def test_the_lines_of_a_run_may_come_in_any_order():
     assert [message.name for message in read(*lines).computation.messages] == ["x", "y"]
 
 
-def test_interleaved_runs_are_told_apart_and_come_in_order_of_first_appearance():
+def test_interleaved_runs_are_told_apart_and_come_in_order_of_first_appearance() -> None:
     runs = list(
         read_log(
             [
@@ -82,12 +83,12 @@ def test_interleaved_runs_are_told_apart_and_come_in_order_of_first_appearance()
     ]
 
 
-def test_processes_are_in_natural_order():
+def test_processes_are_in_natural_order() -> None:
     run = read(event("P10", 0, "send", "x", ["P2", "Q", "P"]), event("P1", 0, "internal"), event("P02", 0, "internal"))
     assert run.computation.processes == ("P", "P1", "P02", "P2", "P10", "Q")
 
 
-def test_blank_lines_further_keys_nulls_and_integer_names_are_accepted():
+def test_blank_lines_further_keys_nulls_and_integer_names_are_accepted() -> None:
     run = read(
         "",
         '{"process": "P1", "index": 0, "kind": "send", "message": 5, "peer": "P2", "run": null, "clock": [1, 0]}\n',
@@ -98,7 +99,7 @@ def test_blank_lines_further_keys_nulls_and_integer_names_are_accepted():
     assert run.holes == ()
 
 
-def test_a_run_in_which_1_is_the_least_index_counts_from_1():
+def test_a_run_in_which_1_is_the_least_index_counts_from_1() -> None:
     assert read(event("P1", 1, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == ()
     assert read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == (
         Hole("P2", "P2: event 0 is missing"),
@@ -109,13 +110,13 @@ def test_a_run_in_which_1_is_the_least_index_counts_from_1():
 # -- holes -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_message_not_delivered_at_the_end_of_a_line_counts_as_not_received():
+def test_a_message_not_delivered_at_the_end_of_a_line_counts_as_not_received() -> None:
     run = read(event("P1", 0, "send", "x", "P2"), event("P2", 0, "internal"))
     assert run.holes == ()
     assert run.computation.unreceived == ((0, 1),)
 
 
-def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_there():
+def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_there() -> None:
     run = read(
         event("P1", 0, "send", "x", ["P2", "P3", "P4"]),
         event("P1", 1, "send", "y", "P2"),
@@ -129,18 +130,18 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
     assert [run.computation.processes[q] for _, q in run.computation.unreceived] == ["P3"]
 
 
-def test_a_message_delivered_beside_a_gap_stays():
+def test_a_message_delivered_beside_a_gap_stays() -> None:
     run = read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x"))
     assert in_words(run.computation) == ["P1 sends x", "P2 receives x"]
 
 
-def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole():
+def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole() -> None:
     run = read(event("P2", 0, "send", "y", "P3"), event("P3", 0, "deliver", "x", "P2"), event("P3", 1, "deliver", "y"))
     assert run.holes == (Hole("P3", "P3 delivers x, whose send is not in the log"),)
     assert in_words(run.computation) == ["P2 sends y", "P3 acts", "P3 receives y"]
 
 
-def test_a_missing_send_tears_the_line_of_the_sender_and_no_other():
+def test_a_missing_send_tears_the_line_of_the_sender_and_no_other() -> None:
     run = read(
         event("P1", 0, "send", "to-two", "P2"),
         event("P1", 1, "send", "to-four", "P4"),
@@ -150,7 +151,7 @@ def test_a_missing_send_tears_the_line_of_the_sender_and_no_other():
     assert receivers(run.computation) == {"to-four": ["P4"]}
 
 
-def test_a_missing_send_of_an_unknown_sender_tears_every_line_but_those_that_deliver_it():
+def test_a_missing_send_of_an_unknown_sender_tears_every_line_but_those_that_deliver_it() -> None:
     run = read(
         event("P1", 0, "send", "to-two", "P2"),
         event("P1", 1, "send", "to-three", "P3"),
@@ -159,7 +160,7 @@ def test_a_missing_send_of_an_unknown_sender_tears_every_line_but_those_that_del
     assert receivers(run.computation) == {"to-three": ["P3"]}
 
 
-def test_a_violation_beside_a_hole_stands():
+def test_a_violation_beside_a_hole_stands() -> None:
     run = read(
         event("P1", 0, "send", "x", "P2"),
         event("P1", 1, "send", "y", "P2"),
@@ -174,14 +175,14 @@ def test_a_violation_beside_a_hole_stands():
 def logs(draw: st.DrawFn) -> list[dict[str, object]]:
     """The events of a random run, in the order in which they happen."""
     processes = [f"P{p + 1}" for p in range(draw(st.integers(2, 4)))]
-    names_sender = draw(st.booleans())
+    names_sender = bool(draw(st.booleans()))
     counts = dict.fromkeys(processes, 0)
     in_flight: list[tuple[str, str, str]] = []
     rows: list[dict[str, object]] = []
     for step in range(draw(st.integers(1, 14))):
         if in_flight and draw(st.booleans()):
             message, sender, process = in_flight.pop(draw(st.integers(0, len(in_flight) - 1)))
-            row = {"kind": "deliver", "message": message, "peer": sender if names_sender else None}
+            row: dict[str, object] = {"kind": "deliver", "message": message, "peer": sender if names_sender else None}
         else:
             process = draw(st.sampled_from(processes))
             peers = draw(st.lists(st.sampled_from(processes), min_size=1, max_size=2, unique=True))
@@ -197,7 +198,9 @@ def read_rows(rows: Iterable[dict[str, object]]) -> LoggedRun:
 
 
 @given(logs(), st.randoms(use_true_random=False))
-def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(rows, random):
+def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
+    rows: list[dict[str, object]], random: Random
+) -> None:
     run = read_rows(rows)
     assert run.holes == ()
     assert run.computation.event_count == len(rows)
@@ -205,7 +208,7 @@ def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(rows, random):
 
 
 @given(logs(), st.data())
-def test_what_is_read_of_a_log_with_losses_is_certain(rows, data):
+def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, object]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique_by=id))
     # With every first event lost the log looks as if it counted from 1, which is accepted.
     assume(any(row["index"] == 0 for row in kept))
@@ -302,7 +305,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ),
     ],
 )
-def test_an_error_says_where_what_and_how_to_mend_it(lines, said, mend):
+def test_an_error_says_where_what_and_how_to_mend_it(lines: list[str], said: str, mend: str) -> None:
     with pytest.raises(BadInput) as problem:
         list(read_log(lines))
     assert str(problem.value) == f"{said}; {mend}"
@@ -311,7 +314,7 @@ def test_an_error_says_where_what_and_how_to_mend_it(lines, said, mend):
     assert str(problem.value) == f"some.jsonl:{'' if said[0].isdigit() else ' '}{said}; {mend}"
 
 
-def test_a_cyclic_run_is_named():
+def test_a_cyclic_run_is_named() -> None:
     lines = [
         event("P1", 0, "send", "x", "P2", run="good"),
         event("P1", 0, "deliver", "x", run="bad"),
@@ -322,5 +325,5 @@ def test_a_cyclic_run_is_named():
     assert str(problem.value).startswith("some.jsonl: run bad: the computation is cyclic: ")
 
 
-def test_two_runs_may_each_have_an_event_of_the_same_process_and_index():
+def test_two_runs_may_each_have_an_event_of_the_same_process_and_index() -> None:
     assert len(list(read_log([event("P1", 0, "internal", run=run) for run in "abc"]))) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -13,8 +14,8 @@ from crownless.spec.errors import BadInput
 from .check import check
 from .classify import classify
 from .count import count
-from .list import list_
-from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
+from .listing import list_
+from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED
 from .show import show
 
 
@@ -54,6 +55,9 @@ for verb in (check, classify, count, show, list_):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `crownless` command; always ends by `sys.exit`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an arrow that the terminal cannot show is no reason to die
     try:
         code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
     except BadInput as error:
@@ -68,4 +72,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = EXIT_INTERRUPTED
     except SystemExit:  # click's way of saying that the reader of our output has gone, as `head` does
         code = EXIT_BROKEN_PIPE
-    sys.exit(code)
+    sys.exit(code or EXIT_HOLDS)

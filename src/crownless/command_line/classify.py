@@ -23,6 +23,8 @@ from .output import (
 
 #: Larger computations are not drawn unless asked for by `show`.
 DRAWN_UP_TO = 40
+#: More computations than this are summed up, not shown one by one.
+SHOWN_UP_TO = 10
 
 
 @click.command()
@@ -47,10 +49,12 @@ def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, 
     if as_json:
         facts = [classification.json() for classification in found]
         print_json(facts[0] if len(facts) == 1 else facts)
+    elif len(found) > SHOWN_UP_TO:
+        _summarize(found, asked)
     else:
         for classification in found:
             _print(classification, drawing=not quiet)
-    outcomes = {outcome for classification in found for outcome in classification.outcomes()}
+    outcomes = {outcome for classification in found for outcome in classification.outcomes().values()}
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
@@ -67,15 +71,18 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
     for verdict in classification.verdicts:
         outcome = classification.outcome(verdict)
         why = "" if verdict.witness is None else verdict.witness.headline(c)
-        if outcome == "unknown":
-            why = "nothing in the log breaks it, but the log has holes"
+        why = classification.unknown.get(verdict.order, why)
         rows.add_row(verdict.order, Text(outcome, style=STYLES[outcome]), why)
     print_table(rows)
+    explained: dict[tuple[str, ...], list[str]] = {}
     for verdict in classification.verdicts:
-        if verdict.witness is not None and verdict.witness.details(c):
-            out.print(f"{verdict.order}:")
-            for detail in verdict.witness.details(c):
-                out.print(f"  {detail}")
+        if verdict.witness is not None:
+            explained.setdefault(tuple(verdict.witness.details(c)), []).append(verdict.order)
+    for details, broken in explained.items():
+        if details:
+            out.print(f"{', '.join(broken)}:")
+        for detail in details:
+            out.print(f"  {detail}")
     if classification.strongest():
         out.print(f"strongest: {', '.join(classification.strongest())}")
     for hole in subject.holes:
@@ -89,3 +96,24 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         )
         out.print(f"not received: {names}; read as {how}; see --unreceived")
     out.print()
+
+
+def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> None:
+    """How many keep each order, and the first that breaks it."""
+    out = console()
+    out.print(f"{len(found):,} computations; --json tells of each of them")
+    rows = table("order", "first that breaks it", right=("kept", "broken", "unknown"))
+    for order in asked:
+        outcomes = [classification.outcomes()[order] for classification in found]
+        first = outcomes.index("broken") if "broken" in outcomes else None
+        where = "" if first is None else f"{found[first].subject.file}, run {found[first].subject.run}"
+        rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
+    print_table(rows)
+    shown: list[oracle.Classification] = []
+    for order in asked:
+        first_broken = next((one for one in found if one.outcomes()[order] == "broken"), None)
+        if first_broken is not None and first_broken not in shown:
+            shown.append(first_broken)
+    for classification in shown:
+        out.print()
+        _print(classification, drawing=True)

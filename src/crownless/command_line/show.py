@@ -11,7 +11,6 @@ import click
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
 from crownless.model_check.runs import Run
-from crownless.spec.computation import process_names
 from crownless.spec.errors import BadInput
 
 from .output import console, speaks_unicode
@@ -35,18 +34,13 @@ def show(run: str, plain: bool) -> None:
     for facts in checks:
         for known in facts["properties"]:
             if known["run"] is not None:
-                shown = Run.from_json(_processes(facts), known["run"])
+                shown = Run.from_json(facts["process_names"], known["run"])
                 out.print(f"{facts['protocol']} breaks {known['name']}:")
                 out.print(shown.draw(unicode=unicode))
                 out.print(shown.say())
                 drawn += 1
     if not drawn:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
-
-
-def _processes(facts: dict[str, Any]) -> tuple[str, ...]:
-    names = facts.get("process_names")
-    return tuple(names) if names else process_names(int(facts["processes"]))
 
 
 def _checks(name: str) -> list[dict[str, Any]] | None:
@@ -65,6 +59,6 @@ def _checks(name: str) -> list[dict[str, Any]] | None:
             f"not JSON: {error.msg}", mend="give what 'check --json' printed", file=name, line=error.lineno
         ) from error
     for facts in checks:
-        if not isinstance(facts, dict) or not {"protocol", "processes", "properties"} <= facts.keys():
+        if not isinstance(facts, dict) or not {"protocol", "process_names", "properties"} <= facts.keys():
             raise BadInput("not the result of a check", mend="give what 'check --json' printed", file=name)
     return list(checks)

@@ -1,0 +1,369 @@
+"""The command line: exit codes, JSON keys, and bad input in one clear line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crownless.command_line import main
+from crownless.spec.orders import ORDERS
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Answer:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Crownless:
+    """Runs `crownless` in this process."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    def __call__(self, *arguments: str) -> Answer:
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        printed = self.capture.readouterr()
+        assert isinstance(exit_.value.code, int)
+        return Answer(exit_.value.code, printed.out, printed.err)
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+# -- check ----------------------------------------------------------------------------------------------------
+
+
+def test_check_of_a_protocol_that_holds_exits_0_and_tells_every_stable_key(crownless: Crownless) -> None:
+    answer = crownless("check", "rst", "-n", "3", "-m", "4", "--json")
+    assert answer.code == 0
+    (check,) = answer.json
+    assert check["protocol"] == "rst"
+    assert (check["processes"], check["messages"]) == (3, 4)
+    assert (check["states"], check["transitions"], check["depth"]) == (7370, 16722, 8)
+    assert (check["program"], check["channel"], check["parameters"]) == (None, "unordered", {})
+    assert (check["engine"], check["reductions"], check["verdict"]) == ("plain", [], "holds")
+    assert {"terminal_states", "seconds"} <= check.keys()
+    for known in check["properties"]:
+        assert {"name", "kind", "verdict", "run"} <= known.keys()
+        assert known["verdict"] == "holds"
+        assert known["run"] is None
+    assert {known["kind"] for known in check["properties"]} == {"always", "live", "sometimes"}
+
+
+@pytest.mark.parametrize("protocol", ["buffer", "murty-garg"])
+def test_the_protocols_hold_at_three_by_three(crownless: Crownless, protocol: str) -> None:
+    assert crownless("check", protocol, "-n", "3", "-m", "3").code == 0
+
+
+def test_no_protocol_violates_fifo_in_three_actions_and_is_drawn(crownless: Crownless) -> None:
+    answer = crownless("check", "unordered", "-n", "3", "-m", "3")
+    assert answer.code == 1
+    assert "unordered breaks fifo, causal:" in answer.out
+    assert "●─m2" in answer.out
+    (check,) = crownless("check", "unordered", "-n", "3", "-m", "3", "--json").json
+    runs = {known["name"]: known["run"] for known in check["properties"] if known["verdict"] == "violated"}
+    assert runs.keys() == {"fifo", "causal"}
+    assert [(action["process"], action["action"], action["message"]) for action in runs["fifo"]] == [
+        ("P1", "send", "m1"),
+        ("P1", "send", "m2"),
+        ("P2", "deliver", "m2"),
+    ]
+
+
+def test_over_fifo_channels_no_protocol_keeps_fifo_and_breaks_causal_order(crownless: Crownless) -> None:
+    answer = crownless("check", "unordered", "--channel", "fifo", "--json")
+    verdicts = {known["name"]: known["verdict"] for known in answer.json[0]["properties"]}
+    assert (verdicts["fifo"], verdicts["causal"]) == ("holds", "violated")
+    assert answer.code == 1
+
+
+def test_check_without_a_protocol_covers_all_in_one_table(crownless: Crownless) -> None:
+    answer = crownless("check", "-n", "2", "-m", "2")
+    names = [line.split()[0] for line in answer.out.splitlines() if line and not line.startswith(" ")]
+    assert {"protocol", "unordered", "rst", "buffer", "murty-garg"} <= set(names)
+    assert answer.code == 1
+
+
+def test_a_limit_gives_unknown_and_exit_3(crownless: Crownless) -> None:
+    answer = crownless("check", "rst", "--max-states", "100", "--json")
+    assert answer.code == 3
+    (check,) = answer.json
+    assert check["verdict"] == "unknown"
+    assert "100 states are reached" in check["scope"]
+    assert all(known["verdict"] != "holds" for known in check["properties"] if known["kind"] != "sometimes")
+    assert crownless("check", "rst", "-m", "6", "--max-seconds", "0").code == 3
+
+
+def test_a_search_that_delivers_nothing_does_not_pass(crownless: Crownless, tmp_path: Path) -> None:
+    program = tmp_path / "silent.txt"
+    program.write_text("P1: ...\nP2:\n")
+    answer = crownless("check", "rst", "--program", str(program), "--json")
+    assert answer.code == 3
+    assert answer.json[0]["verdict"] == "unknown"
+
+
+def test_a_program_that_blocks_says_where(crownless: Crownless) -> None:
+    answer = crownless("check", "buffer", "--program", "mf-program-3", "--json")
+    assert answer.code == 1
+    (check,) = answer.json
+    assert (check["program"], check["processes"], check["messages"]) == ("mf-program-3", 3, 2)
+    (completes,) = (known for known in check["properties"] if known["name"] == "completes")
+    assert completes["verdict"] == "violated"
+    assert completes["note"] == "P2 at its statement 1, receive from P1"
+    assert crownless("check", "rst", "--program", "mf-program-3").code == 0
+
+
+def test_orders_and_self_sends_can_be_asked_for(crownless: Crownless) -> None:
+    answer = crownless("check", "buffer", "-m", "2", "--order", "mailbox", "--order", "synchronous", "--json")
+    verdicts = {known["name"]: known["verdict"] for known in answer.json[0]["properties"]}
+    assert (verdicts["mailbox"], verdicts["synchronous"]) == ("holds", "violated")
+    assert "fifo" not in verdicts
+    broken = crownless("check", "rst", "-n", "2", "-m", "2", "--self-sends", "--json").json[0]
+    assert broken["verdict"] == "violated"
+
+
+def test_a_run_from_check_can_be_shown(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "checks.json"
+    file.write_text(crownless("check", "unordered", "rst", "--json").out)
+    drawn = crownless("show", str(file))
+    assert drawn.code == 0
+    assert drawn.out.count("unordered breaks") == 2
+    assert "deliver m2 from P1" in drawn.out
+    assert "*-m2" in crownless("show", str(file), "--ascii").out
+    file.write_text(crownless("check", "rst", "--json").out)
+    assert crownless("show", str(file)).err == (
+        f"crownless: {file}: no property is violated there, so there is no run to draw\n"
+    )
+
+
+def test_a_program_run_is_shown_with_the_programs_own_process_names(crownless: Crownless, tmp_path: Path) -> None:
+    program = tmp_path / "meeting.txt"
+    program.write_text("Alice: send hello to Bob\nBob: receive from Carol\nCarol: ...\n")
+    file = tmp_path / "checks.json"
+    file.write_text(crownless("check", "rst", "--program", str(program), "--json").out)
+    assert "Alice" in crownless("show", str(file)).out
+
+
+# -- classify, count, list --------------------------------------------------------------------------------
+
+
+def test_classify_tells_of_fig_8_what_the_text_says(crownless: Crownless) -> None:
+    answer = crownless("classify", "mf-fig8", "--json")
+    assert answer.code == 1
+    facts = answer.json
+    assert {"file", "processes", "messages", "orders", "strongest", "crowns"} <= facts.keys()
+    assert (facts["processes"], facts["messages"]) == (3, 6)
+    verdicts = {name: order["verdict"] for name, order in facts["orders"].items()}
+    assert list(verdicts) == list(ORDERS)
+    assert [name for name, verdict in verdicts.items() if verdict == "kept"] == ["asynchronous", "fifo", "causal"]
+    cycle = facts["orders"]["mailbox"]["witness"]["cycle"]
+    assert {link["before"] for link in cycle} == {f"P{p} sends {m}" for p, m in zip("332211", "afcbed", strict=True)}
+    assert facts["orders"]["synchronous"]["witness"]["kind"] == "crown"
+    assert facts["strongest"] == ["causal"]
+
+
+def test_classify_tells_of_the_alice_bob_carol_log_which_pair_and_chain(crownless: Crownless) -> None:
+    answer = crownless("classify", "kuper-alice-bob-carol.jsonl", "--json")
+    assert answer.code == 1
+    causal = answer.json["orders"]["causal"]
+    assert causal["verdict"] == "broken"
+    witness = causal["witness"]
+    assert (witness["first"], witness["second"], witness["receiver"]) == ("m1", "m3", "Carol")
+    assert [(step["process"], step["event"], step["message"]) for step in witness["chain"]] == [
+        ("Alice", "send", "m1"),
+        ("Alice", "send", "m2"),
+        ("Bob", "receive", "m2"),
+        ("Bob", "send", "m3"),
+    ]
+
+
+def test_classify_exits_0_if_every_order_asked_for_is_kept(crownless: Crownless) -> None:
+    assert crownless("classify", "mf-fig8", "--order", "causal", "--order", "fifo").code == 0
+    assert crownless("classify", "mf-fig8", "--order", "mailbox").code == 1
+    assert crownless("classify", "mf-fig5", "mf-fig8", "--order", "causal").code == 0
+
+
+def test_a_log_with_a_hole_is_unknown_and_exits_3(crownless: Crownless, tmp_path: Path) -> None:
+    log = tmp_path / "holes.jsonl"
+    events = [("P1", 0, "send", "x", "P2"), ("P2", 0, "deliver", "x", "P1"), ("P2", 2, "send", "y", "P1")]
+    log.write_text("".join(_event(*event) for event in events))
+    answer = crownless("classify", str(log), "--order", "causal")
+    assert answer.code == 3
+    assert "unknown" in answer.out
+    assert "hole: " in answer.out
+    facts = crownless("classify", str(log), "--json").json
+    assert facts["orders"]["causal"]["verdict"] == "unknown"
+    assert facts["holes"]
+
+
+def test_unreceived_messages_can_be_read_as_lost_or_pending(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "one.txt"
+    file.write_text("P1: send x to P2; send y to P3\nP2:\nP3: receive y\n")
+    lost = crownless("classify", str(file), "--json").json
+    pending = crownless("classify", str(file), "--unreceived", "pending", "--json").json
+    assert lost["strongest"] == ["mailbox"]
+    assert pending["strongest"] == ["synchronous"]
+    assert "x" in crownless("classify", str(file)).out
+
+
+def test_many_runs_are_summed_up(crownless: Crownless, tmp_path: Path) -> None:
+    log = tmp_path / "many.jsonl"
+    lines = []
+    for run in range(20):
+        events = [("P1", 0, "send", "x", "P2"), ("P1", 1, "send", "y", "P2")]
+        first, second = ("y", "x") if run == 7 else ("x", "y")
+        events += [("P2", 0, "deliver", first, "P1"), ("P2", 1, "deliver", second, "P1")]
+        lines += [_event(*event, run=run) for event in events]
+    log.write_text("".join(lines))
+    answer = crownless("classify", str(log), "--order", "fifo")
+    assert answer.code == 1
+    assert "20 computations" in answer.out
+    assert f"{log}, run 7" in answer.out
+    assert len(crownless("classify", str(log), "--json").json) == 20
+
+
+def _event(process: str, index: int, kind: str, message: str, peer: str, run: int = 0) -> str:
+    event = {"run": run, "process": process, "index": index, "kind": kind, "message": message, "peer": peer}
+    return json.dumps(event) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "counts"),
+    [("3", "4", [4581, 2280, 2136, 2136, 2136, 2130, 1296]), ("4", "3", [2120, 1688, 1664, 1664, 1664, 1664, 1440])],
+)
+def test_count_prints_all_seven_orders(crownless: Crownless, n: str, m: str, counts: list[int]) -> None:
+    answer = crownless("count", "-n", n, "-m", m, "--json")
+    assert answer.code == 0
+    expected = dict(zip(ORDERS, counts, strict=True))
+    assert answer.json == {"processes": int(n), "messages": int(m), "counts": expected}
+
+
+def test_list_names_everything_that_can_be_named(crownless: Crownless) -> None:
+    facts = crownless("list", "--json").json
+    assert [row["name"] for row in facts["protocols"]] == ["unordered", "rst", "buffer", "murty-garg"]
+    assert [row["name"] for row in facts["orders"]] == list(ORDERS)
+    assert [row["name"] for row in facts["channels"]] == ["unordered", "fifo", "lossy", "duplicating"]
+    assert "mf-fig8" in crownless("list").out
+
+
+def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
+    answer = crownless()
+    assert answer.code == 0
+    assert "Exit codes" in answer.out
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("chek", "unknown verb 'chek'; did you mean 'check'? known: check, classify, count, list, show"),
+        ("check rts", "unknown protocol 'rts'; did you mean 'rst'? known: unordered, rst, buffer, murty-garg"),
+        (
+            "check rst --order casual",
+            f"unknown order 'casual'; did you mean 'causal'? known: {', '.join(ORDERS)}",
+        ),
+        (
+            "check rst --channel fif",
+            "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
+        ),
+        ("check rst --engine spark", "unknown engine 'spark'; known: plain"),
+        ("check rst -n 0", "-n/--processes 0: nothing to explore; give 1 to 16 processes"),
+        ("check rst -n -1", "-n/--processes -1: nothing to explore; give 1 to 16 processes"),
+        (
+            "check rst -n 1000000000",
+            "-n/--processes 1000000000: no search ends there; give at most 16 processes; 3 or 4 is a good start",
+        ),
+        ("check rst -m 0", "-m/--messages 0: nothing to explore; give 1 to 64 messages"),
+        (
+            "check rst -m 1000000000",
+            "-m/--messages 1000000000: no search ends there; give at most 64 messages; 3 or 4 is a good start",
+        ),
+        ("check rst -n 1", "1 process has nobody to send to; use two processes or more, or --self-sends"),
+        ("check rst --set k=4", "rst has no parameter 'k'; its parameters: none"),
+        ("check rst --set k", "--set k: not a KEY=VALUE with a whole number; such as --set k=4"),
+        ("check murty-garg --self-sends", "murty-garg excludes messages to oneself; leave out --self-sends"),
+        (
+            "check rst --program mf-program-1 -n 4",
+            "a program brings its own processes and messages; leave out -n, -m and --self-sends",
+        ),
+        ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
+        ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
+        ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file"),
+        ("classify gone.parquet", "gone.parquet: Parquet logs cannot be read yet; give the log as JSON Lines"),
+    ],
+)
+def test_bad_usage_is_one_line_that_says_what_to_do(crownless: Crownless, arguments: str, line: str) -> None:
+    answer = crownless(*arguments.split())
+    assert (answer.code, answer.out, answer.err) == (2, "", f"crownless: {line}\n")
+
+
+@pytest.mark.parametrize("arguments", ["check rst -n two", "check rst --bogus", "count -n 3", "classify"])
+def test_what_the_option_parser_refuses_is_one_line_too(crownless: Crownless, arguments: str) -> None:
+    answer = crownless(*arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("crownless: ")
+    assert answer.err.count("\n") == 1
+    assert "--help" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("P1: receive x; send y to P2\nP2: receive y; send x to P1\n", "the computation is cyclic"),
+        ("P1: receive x\nP2:\n", "never sent"),
+        ("P1: send x to P2\nP2: receive x; receive x\n", "receives x twice"),
+        ("P1: send x to P4\nP2:\n", "unknown process 'P4'"),
+        ("P1: send x to\nP2:\n", "x is sent to nobody"),
+        ("P1: send x to P2\nP2: receive\n", "does not say which message"),
+    ],
+)
+def test_a_text_that_is_no_computation_is_refused_with_file_and_line(
+    crownless: Crownless, tmp_path: Path, text: str, line: str
+) -> None:
+    file = tmp_path / "bad.txt"
+    file.write_text(text)
+    answer = crownless("classify", str(file))
+    assert answer.code == 2
+    assert answer.err.startswith(f"crownless: {file}:")
+    assert line in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_malformed_line_in_the_middle_of_a_good_log_is_named_and_nothing_is_printed(
+    crownless: Crownless, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [_event("P1", index, "send", f"x{index}", "P2") for index in range(5)]
+    lines[2] = '{"process": "P1", "index": 2, "kind": "send", "message":\n'
+    log.write_text("".join(lines))
+    answer = crownless("classify", str(log))
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"crownless: {log}:3")
+    assert answer.err.count("\n") == 1
+
+
+def test_show_refuses_what_is_no_run(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "no.json"
+    file.write_text("[1, 2]")
+    answer = crownless("show", str(file))
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    file.write_text("[1,")
+    assert crownless("show", str(file)).err.startswith(f"crownless: {file}:1: not JSON")

@@ -1,0 +1,307 @@
+"""Proofs: z3 runs the protocols' own code; what it shows, on what hypotheses, and that it can fail."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+import z3
+
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.ops import Ops
+from crownless.impl.protocol import Packet
+from crownless.impl.rst import Rst, State
+from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, deliv_equals_sent_column
+from crownless.proofs.terms import InModel, Terms, for_every_n
+from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
+from crownless.spec import invariants
+from crownless.spec.computation import Message
+
+INITIALLY, SENDING, DELIVERING, READING = claims()
+
+
+# -- The theorem, and what it rests on
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.name)
+def test_deliv_is_redundant_for_every_number_of_processes(claim: Claim) -> None:
+    assert theorem(*claim).outcome == "proved"
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.name)
+def test_no_claim_is_vacuous(claim: Claim) -> None:
+    assert vacuous(claim.name, claim.given).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "mattered"),
+    [
+        (INITIALLY, []),
+        (SENDING, [INVARIANT, TO_ANOTHER]),
+        (DELIVERING, [INVARIANT, GUARD]),
+        (READING, [INVARIANT]),
+    ],
+    ids=lambda value: value.name if isinstance(value, Claim) else "",
+)
+def test_every_hypothesis_mattered(claim: Claim, mattered: list[str]) -> None:
+    dropped = without_each(*claim)
+    assert {name: verdict.outcome for name, verdict in dropped.items()} == dict.fromkeys(mattered, "refuted")
+    for name, verdict in dropped.items():
+        assert set(verdict.given) == set(claim.given) - {name}
+
+
+def test_a_hypothesis_that_is_not_needed_is_reported_as_such() -> None:
+    terms = Terms()
+    not_from_itself = {"the sender is not i": terms.any_process("i") != terms.any_process("j")}
+    dropped = without_each("kept by delivering", {**DELIVERING.given, **not_from_itself}, DELIVERING.shows)
+    assert {name: verdict.outcome for name, verdict in dropped.items()} == {
+        INVARIANT: "refuted",
+        GUARD: "refuted",
+        "the sender is not i": "proved",
+    }
+
+
+# -- Refutations, replayed through the integers
+
+
+@pytest.mark.parametrize("dropped", [INVARIANT, TO_ANOTHER])
+def test_a_refutation_of_sending_is_one_for_the_running_protocol(dropped: str) -> None:
+    assert replay(without_each(*SENDING)[dropped], Rst, "send") == {
+        INVARIANT: dropped != INVARIANT,
+        TO_ANOTHER: dropped != TO_ANOTHER,
+        "after": False,
+    }
+
+
+@pytest.mark.parametrize("dropped", [INVARIANT, GUARD])
+def test_a_refutation_of_delivering_is_one_for_the_running_protocol(dropped: str) -> None:
+    facts = replay(without_each(*DELIVERING)[dropped], Rst, "deliver")
+    assert (facts[INVARIANT], facts[GUARD], facts["after"]) == (dropped != INVARIANT, dropped != GUARD, False)
+
+
+def test_a_run_with_a_message_to_itself_breaks_the_invariant_for_good() -> None:
+    rst = Rst(1)
+    (sending,) = rst.send(0, rst.initial(0), Message("m", 0, (0,)))
+    assert sending.state == State(((1,),), (0,))
+    assert rst.accepts(0, sending.state, sending.packets[0])
+    (delivering,) = rst.arrive(0, sending.state, sending.packets[0])
+    assert delivering.state == State(((2,),), (1,))
+
+
+def test_a_run_without_the_guard_breaks_the_invariant() -> None:
+    rst = AcceptsAll(3)
+    (x,) = rst.send(0, rst.initial(0), Message("x", 0, (2,)))
+    (y,) = rst.send(0, x.state, Message("y", 0, (1,)))
+    (told,) = rst.arrive(1, rst.initial(1), y.packets[0])
+    (z,) = rst.send(1, told.state, Message("z", 1, (2,)))
+    (overtaken,) = rst.arrive(2, rst.initial(2), z.packets[0])
+    sent, deliv = overtaken.state
+    assert not invariants.deliv_equals_sent_column(sent, deliv, 2)
+    assert not Rst(3).accepts(2, rst.initial(2), z.packets[0])
+
+
+# -- Broken protocols
+
+
+class AcceptsAll(Rst):
+    def accepts(self, i: int, state: State, packet: Packet) -> Any:
+        return True
+
+
+class ForgetsDeliv(Rst):
+    """Without the first update after a delivery."""
+
+    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
+        return super().after_delivering(i, state, j, stamp)._replace(deliv=state.deliv)
+
+
+class ForgetsSent(Rst):
+    """Without the second update after a delivery."""
+
+    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
+        sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
+        return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
+
+
+class ForgetsMaximum(Rst):
+    """Without the third update after a delivery: SENT_i grows by the message itself, and learns nothing from it."""
+
+    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
+        return super().after_delivering(i, state, j, state.sent)
+
+
+class ForgetsSending(Rst):
+    """Without the update after a send."""
+
+    def after_sending(self, i: Any, state: State, j: Any) -> State:
+        return state
+
+
+@pytest.mark.parametrize("protocol", [AcceptsAll, ForgetsDeliv, ForgetsSent])
+def test_a_broken_protocol_is_refuted(protocol: type[Rst]) -> None:
+    verdicts = {claim.name: theorem(*claim) for claim in claims(protocol)}
+    assert [name for name, verdict in verdicts.items() if not verdict] == ["kept by delivering"]
+    broken = verdicts["kept by delivering"]
+    assert broken.outcome == "refuted"
+    facts = replay(broken, protocol, "deliver")
+    assert (facts[INVARIANT], facts[GUARD], facts["after"]) == (True, True, False)
+
+
+@pytest.mark.parametrize("protocol", [ForgetsMaximum, ForgetsSending])
+def test_updates_that_serve_only_other_processes_are_no_concern_of_this_invariant(protocol: type[Rst]) -> None:
+    assert all(theorem(*claim) for claim in claims(protocol))
+
+
+def replay(verdict: Verdict, protocol: type[Rst], step: str) -> dict[str, bool]:
+    """The hypotheses, and the invariant after the step, in the model, as the running protocol and `spec` have them."""
+    terms = Terms()
+    model = InModel(verdict.model, terms)
+    machine = protocol(model.n)
+    i, j = (model.process(terms.any_process(name)) for name in "ij")
+    state = State(model.matrix(terms.any_matrix("sent")), model.vector(terms.any_vector("deliv")))
+    facts = {INVARIANT: invariants.deliv_equals_sent_column(state.sent, state.deliv, i), TO_ANOTHER: i != j}
+    if step == "send":
+        after = machine.after_sending(i, state, j)
+    else:
+        packet = Packet(j, i, "message", Message("m", j, (i,)), model.matrix(terms.any_matrix("stamp")))
+        facts[GUARD] = machine.accepts(i, state, packet)
+        after = machine.after_delivering(i, state, j, packet.stamp)
+    return facts | {"after": invariants.deliv_equals_sent_column(after.sent, after.deliv, i)}
+
+
+# -- Terms and integers agree: over a sort of n processes, the terms have the integers' values
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_terms_and_integers_run_the_same_protocol(n: int) -> None:
+    system = Finite(n)
+    running, proving = Rst(n), Rst(n, system.terms)
+    assert system.state(proving.initial(0)) == running.initial(0)
+    chance, accepted = random.Random(n), set()
+    for _ in range(50):
+        state = State(matrix(chance, n), vector(chance, n))
+        packet = Packet(chance.randrange(n), chance.randrange(n), "message", None, matrix(chance, n))
+        j, i, *_, stamp = packet
+        p, q = system.processes[i], system.processes[j]
+        in_terms, stamp_in_terms = State(system.matrix(state.sent), system.vector(state.deliv)), system.matrix(stamp)
+
+        assert system.state(proving.after_sending(p, in_terms, q)) == running.after_sending(i, state, j)
+        after = proving.after_delivering(p, in_terms, q, stamp_in_terms)
+        assert system.state(after) == running.after_delivering(i, state, j, stamp)
+        accepts = running.accepts(i, state, packet)
+        assert system.truth(proving.accepts(p, in_terms, packet._replace(stamp=stamp_in_terms))) == accepts
+        accepted.add(accepts)
+    assert accepted == {False, True}
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_invariant_of_the_proof_is_that_of_the_specification(n: int) -> None:
+    system = Finite(n)
+    running, proving = Rst(n), Rst(n, system.terms)
+    chance, held = random.Random(n), set()
+    for _ in range(50):
+        i, sent, deliv = chance.randrange(n), matrix(chance, n), vector(chance, n)
+        for state in State(sent, deliv), State(sent, tuple(row[i] for row in sent)):
+            holds = invariants.deliv_equals_sent_column(state.sent, state.deliv, i)
+            in_terms = State(system.matrix(state.sent), system.vector(state.deliv))
+            assert deliv_equals_sent_column(running, i, state) == holds
+            assert system.truth(deliv_equals_sent_column(proving, system.processes[i], in_terms)) == holds
+            held.add(holds)
+    assert held == {False, True}
+
+
+def test_terms_are_an_ops() -> None:
+    ops: Ops = Terms()
+    assert z3.simplify(ops.maximum(2, 3)).as_long() == 3
+    assert [z3.simplify(ops.one_if(*conditions)).as_long() for conditions in ([], [True], [True, False])] == [1, 1, 0]
+
+
+def vector(chance: random.Random, n: int) -> tuple[int, ...]:
+    return tuple(chance.randrange(3) for _ in range(n))
+
+
+def matrix(chance: random.Random, n: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(vector(chance, n) for _ in range(n))
+
+
+@cache
+def sort_of(n: int) -> tuple[Any, list[Any]]:
+    """A sort of exactly n processes, and these."""
+    sort, processes = z3.EnumSort(f"Process{n}", [f"{n}p{k}" for k in range(n)])
+    return sort, processes
+
+
+class Finite:
+    """Values as terms, and back, for n processes."""
+
+    def __init__(self, n: int) -> None:
+        sort, self.processes = sort_of(n)
+        self.terms = Terms(sort)
+
+    def vector(self, entries: Sequence[int]) -> Any:
+        return self.terms.vector(lambda k: self.choose(entries, k))
+
+    def matrix(self, rows: Sequence[Sequence[int]]) -> Any:
+        return self.terms.matrix(lambda k, l: self.choose([self.choose(row, l) for row in rows], k))
+
+    def choose(self, entries: Sequence[Any], k: Any) -> Any:
+        """The k-th of these."""
+        chosen = entries[0]
+        for process, entry in zip(self.processes, entries, strict=True):
+            chosen = z3.If(k == process, entry, chosen)
+        return chosen
+
+    def state(self, state: State) -> State:
+        sent = tuple(self.numbers(state.sent[k]) for k in self.processes)
+        return State(sent, self.numbers(state.deliv))
+
+    def numbers(self, term: Any) -> tuple[int, ...]:
+        return tuple(z3.simplify(term[k]).as_long() for k in self.processes)
+
+    def truth(self, term: Any) -> bool:
+        """Of a term without constants: either it or its negation is a theorem."""
+        holds, fails = theorem("holds", {}, term), theorem("fails", {}, z3.Not(term))
+        assert {holds.outcome, fails.outcome} == {"proved", "refuted"}
+        return bool(holds)
+
+
+# -- What must not count as success
+
+
+def test_unknown_is_not_success_and_says_why() -> None:
+    verdict = theorem(*DELIVERING, effort=1)
+    assert verdict.outcome == "unknown"
+    assert "resource limit" in verdict.reason
+    assert not verdict
+    assert not theorem("refuted", {}, z3.BoolVal(False))
+
+
+def test_contradictory_hypotheses_are_found_out() -> None:
+    x = z3.Int("x")
+    given = {"small": x < 0, "great": x > 0}
+    assert theorem("anything", given, z3.BoolVal(False))
+    assert vacuous("anything", given).outcome == "proved"
+
+
+class Branches(Rst):
+    """Right for integers; z3 would take the comparison for false, and DELIV never be counted."""
+
+    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
+        deliv = self.ops.vector(lambda k: state.deliv[k] + 1 if k == j else state.deliv[k])
+        return super().after_delivering(i, state, j, stamp)._replace(deliv=deliv)
+
+
+class Counts(Rst):
+    """Loops up to n."""
+
+    def stamp(self, state: State) -> Any:
+        return [state.sent[k] for k in range(self.n)]
+
+
+@pytest.mark.parametrize("protocol", [Branches, Counts, MurtyGarg])
+def test_a_protocol_that_branches_on_a_value_is_refused(protocol: Any) -> None:
+    with pytest.raises(TypeError):
+        for_every_n(protocol, Terms())

@@ -1,0 +1,233 @@
+"""Workloads: what the applications want next, when they are done, and what they wait for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crownless.impl.workloads import Free, Position, Program, Workload
+from crownless.spec import library, notation
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+X = Message("x", 0, (2,))
+
+
+def program(text: str) -> Program:
+    return Program(notation.parse(text))
+
+
+def sends(workload: Workload, position: Position) -> list[str]:
+    return [wish.message.name for wish in workload.wishes(position)]
+
+
+def send(workload: Workload, position: Position, name: str) -> Position:
+    """The position once the message of that name is handed over."""
+    (after,) = [wish.after for wish in workload.wishes(position) if wish.message.name == name]
+    return after
+
+
+def deliver(workload: Workload, position: Position, name: str, sender: int, receiver: int) -> Position | None:
+    return workload.delivered(position, receiver, Message(name, sender, (receiver,)))
+
+
+# -- free --------------------------------------------------------------------------------------------------------------
+
+
+def test_at_first_any_process_may_send_to_any_other() -> None:
+    free = Free(3, 2)
+    assert free.processes == ("P1", "P2", "P3")
+    assert sends(free, free.start()) == ["1→2#1", "1→3#1", "2→1#1", "2→3#1", "3→1#1", "3→2#1"]
+    assert [wish.process for wish in free.wishes(free.start())] == [0, 0, 1, 1, 2, 2]
+    assert [wish.message for wish in free.wishes(free.start())][:2] == [
+        Message("1→2#1", 0, (1,)),
+        Message("1→3#1", 0, (2,)),
+    ]
+
+
+def test_with_self_sends_a_process_may_also_send_to_itself() -> None:
+    free = Free(2, 1, self_sends=True)
+    assert sends(free, free.start()) == ["1→1#1", "1→2#1", "2→1#1", "2→2#1"]
+
+
+def test_with_multicast_a_process_may_send_to_any_set_of_others() -> None:
+    free = Free(3, 1, multicast=True)
+    assert sends(free, free.start()) == [
+        *("1→2#1", "1→3#1", "1→23#1"),
+        *("2→1#1", "2→3#1", "2→13#1"),
+        *("3→1#1", "3→2#1", "3→12#1"),
+    ]
+    assert free.wishes(free.start())[2].message == Message("1→23#1", 0, (1, 2))
+
+
+def test_messages_are_numbered_on_their_channel() -> None:
+    free = Free(2, 3)
+    position = send(free, free.start(), "1→2#1")
+    assert sends(free, position) == ["1→2#2", "2→1#1"]
+    assert sends(free, send(free, position, "2→1#1")) == ["1→2#2", "2→1#2"]
+
+
+def test_runs_that_differ_in_the_order_of_concurrent_sends_meet_in_one_position() -> None:
+    free = Free(2, 2)
+    one = send(free, send(free, free.start(), "1→2#1"), "2→1#1")
+    other = send(free, send(free, free.start(), "2→1#1"), "1→2#1")
+    assert one == other
+    hash(one)
+
+
+@given(
+    st.integers(2, 4),
+    st.integers(1, 5),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.integers(0, 100), min_size=5, max_size=5),
+)
+def test_exactly_as_many_messages_are_sent_as_the_budget_says_and_no_two_have_one_name(
+    n: int, budget: int, self_sends: bool, multicast: bool, picks: list[int]
+) -> None:
+    free = Free(n, budget, self_sends=self_sends, multicast=multicast)
+    position, sent = free.start(), list[Message]()
+    for pick in picks[:budget]:
+        assert not free.finished(position)
+        wish = free.wishes(position)[pick % len(free.wishes(position))]
+        sent.append(wish.message)
+        position = wish.after
+    assert free.finished(position)
+    assert free.wishes(position) == []
+    assert len({message.name for message in sent}) == free.messages == budget
+    for message in sent:
+        assert self_sends or message.sender not in message.receivers
+        assert multicast or len(message.receivers) == 1
+
+
+def test_the_free_workload_takes_any_delivery_at_any_time() -> None:
+    free = Free(3, 2)
+    assert free.takes_anything
+    for position in (free.start(), send(free, free.start(), "1→2#1")):
+        assert all(free.asks(position, process) for process in range(3))
+        assert all(free.wanted_sender(position, process) is None for process in range(3))
+        assert free.delivered(position, 2, X) == position
+
+
+def test_the_free_workload_says_how_many_sends_were_never_taken() -> None:
+    free = Free(3, 4)
+    assert free.describe(free.start()) == ["4 of 4 sends were never taken by the protocol"]
+    position = send(free, free.start(), "1→2#1")
+    assert free.describe(position) == ["3 of 4 sends were never taken by the protocol"]
+
+
+def test_a_process_alone_has_nobody_to_send_to() -> None:
+    with pytest.raises(BadInput) as caught:
+        Free(1, 2)
+    assert str(caught.value) == "1 process has nobody to send to; use two processes or more, or --self-sends"
+    assert sends(Free(1, 1, self_sends=True), (0,)) == ["1→1#1"]
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_sends_what_it_says_and_in_its_order() -> None:
+    first = program("P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive; receive")
+    assert first.processes == ("P1", "P2", "P3")
+    assert [message.name for message in first.sends] == ["x", "y", "z"]
+    assert first.messages == 3
+    assert not first.takes_anything
+    assert sends(first, first.start()) == ["x"]
+    position = send(first, first.start(), "x")
+    assert sends(first, position) == ["y"]
+    position = send(first, position, "y")
+    assert sends(first, position) == []  # P2 receives first
+    position = deliver(first, position, "y", 0, 1)
+    assert sends(first, position) == ["z"]
+
+
+def test_a_program_in_between_says_what_each_process_waits_for() -> None:
+    first = Program(notation.load(library.path("mf-program-1")))
+    assert first.describe(first.start()) == [
+        "P1 at its statement 1, send x",
+        "P2 at its statement 1, receive",
+        "P3 at its statement 1, receive",
+    ]
+    position = send(first, send(first, first.start(), "x"), "y")
+    assert first.describe(position) == ["P2 at its statement 1, receive", "P3 at its statement 1, receive"]
+
+
+def test_a_program_is_finished_when_every_process_has_done_all_its_statements() -> None:
+    short = program("P1: send x to P2\nP2: receive")
+    assert not short.finished(short.start())
+    position = send(short, short.start(), "x")
+    assert not short.finished(position)
+    position = deliver(short, position, "x", 0, 1)
+    assert short.finished(position)
+    assert short.describe(position) == []
+    assert sends(short, position) == []
+    assert not short.asks(position, 1)
+    assert deliver(short, position, "x", 0, 1) is None
+
+
+def test_a_process_that_has_no_statements_is_finished_from_the_start() -> None:
+    idle = program("P1:\nP2: ...")
+    assert idle.finished(idle.start())
+    assert idle.messages == 0
+
+
+def test_what_is_internal_takes_no_step() -> None:
+    plain = program("P1: send x to P2; send y to P2\nP2: receive; receive")
+    dotted = program("P1: ...; send x to P2; ... send y to P2; ...\nP2: ... receive; ...; receive; ...")
+    assert dotted.statements == plain.statements
+    assert dotted.describe(dotted.start()) == plain.describe(plain.start())
+
+
+def test_a_plain_receive_takes_any_message_and_a_send_takes_none() -> None:
+    two = program("P1: send x to P2\nP2: receive; send y to P1\nP3:")
+    start = two.start()
+    assert [two.asks(start, process) for process in range(3)] == [False, True, False]
+    assert two.wanted_sender(start, 1) is None
+    assert deliver(two, start, "x", 0, 1) == (0, 1, 0)
+    assert deliver(two, start, "anything", 2, 1) == (0, 1, 0)
+    assert deliver(two, start, "y", 1, 0) is None  # P1 sends first
+    assert deliver(two, start, "z", 1, 2) is None  # P3 receives nothing at all
+
+
+def test_a_receive_selective_by_sender_takes_only_that_senders_messages() -> None:
+    selective = program("P1: send x to P3\nP2: send y to P3\nP3: receive from P2; receive from P1")
+    start = selective.start()
+    assert selective.wanted_sender(start, 2) == 1
+    assert deliver(selective, start, "x", 0, 2) is None
+    position = deliver(selective, start, "y", 1, 2)
+    assert position == (0, 0, 1)
+    assert selective.wanted_sender(position, 2) == 0
+    assert deliver(selective, position, "x", 0, 2) == (0, 0, 2)
+    assert selective.describe(start)[2] == "P3 at its statement 1, receive from P2"
+    assert selective.describe(position)[2] == "P3 at its statement 2, receive from P1"
+
+
+def test_a_receive_selective_by_message_takes_only_that_message() -> None:
+    selective = program("P1: send x to P2; send y to P2\nP2: receive y; receive x")
+    start = selective.start()
+    assert selective.asks(start, 1)
+    assert selective.wanted_sender(start, 1) is None
+    assert deliver(selective, start, "x", 0, 1) is None
+    position = deliver(selective, start, "y", 0, 1)
+    assert position == (0, 1)
+    assert deliver(selective, position, "y", 0, 1) is None
+    assert selective.describe(start) == ["P1 at its statement 1, send x", "P2 at its statement 1, receive y"]
+    assert selective.describe(position)[1] == "P2 at its statement 2, receive x"
+
+
+def test_a_receive_selective_by_both_takes_only_what_satisfies_both() -> None:
+    selective = program("P1: send x to P3\nP2: send y to P3\nP3: receive x from P1; receive")
+    start = selective.start()
+    assert selective.describe(start)[2] == "P3 at its statement 1, receive x from P1"
+    assert selective.wanted_sender(start, 2) == 0
+    assert deliver(selective, start, "x", 1, 2) is None
+    assert deliver(selective, start, "y", 0, 2) is None
+    assert deliver(selective, start, "x", 0, 2) == (0, 0, 1)
+
+
+def test_a_program_may_send_one_message_to_several_named_in_any_order() -> None:
+    multicast = program("Alice: send m to Carol, Bob\nBob: receive\nCarol: receive")
+    assert multicast.sends == [Message("m", 0, (1, 2))]
+    assert multicast.processes == ("Alice", "Bob", "Carol")
+    assert multicast.describe(multicast.start())[0] == "Alice at its statement 1, send m"
