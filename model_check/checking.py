@@ -189,8 +189,9 @@ def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost
     if known.kind != "live":
         return ""
     if known.name == DELIVERS_ALL.name:
-        names = ", ".join(run.names[message] for message, _ in system.owed(ghost))
-        return f"never delivered: {names}"
+        lost = {action.message for action in run.actions if action.action == "lose"}
+        names = [run.names[message] for message, _ in system.owed(ghost)]
+        return "never delivered: " + ", ".join(f"{name} (lost)" if name in lost else name for name in names)
     return "; ".join(system.workload.describe(system.position(state)))
 
 
@@ -209,8 +210,9 @@ def _scope(check: Check, workload: Workload, found: Exploration) -> str:
         bound = f"{len(workload.processes)} processes, up to {check.messages} messages, {sends}"
     else:
         bound = f"program {check.program_name}, {len(workload.processes)} processes"
+    fairness = "" if channel.reliable else "; fair: what is enabled again and again happens, what is lost stays lost"
     how = f"search ended early: {found.stopped}" if found.stopped else "every interleaving"
-    return f"{bound}; {check.channel} channel: {channel.meaning}; {how}; plain explorer, no reductions"
+    return f"{bound}; {check.channel} channel: {channel.meaning}{fairness}; {how}; plain explorer, no reductions"
 
 
 def all_protocols() -> tuple[str, ...]:

@@ -113,10 +113,11 @@ class Ledger(Observer):
 class FifoAndCausal(Observer):
     """FIFO and causal order, for protocols that deliver no message before its send event.
 
-    A delivery to q breaks causal order iff an undelivered message to q is in the causal past of the message's send,
-    and FIFO iff one from the same sender is. So of each past only what is undelivered need be remembered. Ghost, all
-    as bits: the undelivered copies; which of them are in the causal past of each process; and, keyed by the message's
-    copies, of each undelivered message.
+    A delivery to q breaks causal order iff an undelivered message to q is in the causal past of the message's send, and
+    FIFO iff one from the same sender is. So of each past only what is undelivered need be remembered.
+
+    Ghost, a flat tuple of sets of copies as bits: the undelivered copies; for each process, those in its causal past;
+    and for each message with undelivered copies a pair, its own copies and those in the causal past of its send.
     """
 
     watches = ("fifo", "causal")
@@ -125,8 +126,8 @@ class FifoAndCausal(Observer):
         self.n = n
         self.copies = Copies()
 
-    def initial(self) -> tuple[int, tuple[int, ...], tuple[tuple[int, int], ...]]:
-        return 0, (0,) * self.n, ()
+    def initial(self) -> tuple[int, ...]:
+        return (0,) * (1 + self.n)
 
     def encode(self, observation: Observation) -> tuple[int, int, int, int] | None:
         """(process, sender, all copies of the message, the copy delivered or 0 for a send)."""
@@ -138,38 +139,45 @@ class FifoAndCausal(Observer):
             return None  # not for this process: the ledger's business
         return process, message.sender, sum(copies.values()), copies[process] if kind == "deliver" else 0
 
-    def observe(self, ghost: Any, code: tuple[int, int, int, int]) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(self, ghost: tuple[int, ...], code: tuple[int, int, int, int]) -> tuple[Ghost, tuple[str, ...]]:
         process, sender, copies, copy = code
-        undelivered, of_process, of_message = ghost
+        pairs = range(1 + self.n, len(ghost), 2)
         if not copy:
-            past = of_process[process]
-            with_it = (*of_process[:process], past | copies, *of_process[process + 1 :])
-            return (undelivered | copies, with_it, tuple(sorted((*of_message, (copies, past))))), ()
-        if not undelivered & copy:
+            after = list(ghost)
+            past = after[1 + process]
+            after[0] |= copies
+            after[1 + process] |= copies
+            place = next((k for k in pairs if ghost[k] > copies), len(ghost))
+            after[place:place] = (copies, past)
+            return tuple(after), ()
+        if not ghost[0] & copy:
             return ghost, ()  # a second delivery is the ledger's business
-        past = dict(of_message)[copies]
+        past = ghost[1 + next(k for k in pairs if ghost[k] == copies)]
         overtaken = past & self.copies.to_receiver[process]
         broken: tuple[str, ...] = ()
         if overtaken:
             broken = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
-        undelivered ^= copy
-        learned = list(of_process)
-        learned[process] |= past | copies
-        still = tuple([(other, past & undelivered) for other, past in of_message if other & undelivered])
-        return (undelivered, tuple([past & undelivered for past in learned]), still), broken
+        undelivered = ghost[0] ^ copy
+        after = [known & undelivered for known in ghost[: 1 + self.n]]
+        after[1 + process] |= (past | copies) & undelivered
+        for k in pairs:
+            if ghost[k] & undelivered:
+                after += (ghost[k], ghost[k + 1] & undelivered)
+        return tuple(after), broken
 
 
 class Crowns(Observer):
-    """Synchronous order, in the reading `pending`: no crown can be avoided any more once messages, drawn as points,
-    form a cycle.
+    """Synchronous order, in the reading `pending`: broken as soon as no completion is free of crowns.
 
-    Each event of message v on a line puts v after all points on that line. That closes a cycle iff v already comes
-    before one of them. Only an unfinished message can still get a new event, so only those need be remembered, with
-    who comes before whom among them. Events may come in any order, a delivery before its send too (Murty & Garg).
+    Messages are drawn as points; each line orders the points of its events, and a cycle of points is a crown. An event of
+    message v on a line puts v after all points on that line. An event still to come will do the same, so a cycle through
+    such events cannot be avoided any more. Only an unfinished message can still come after another, so only those, and
+    who of them comes before whom, need be remembered. Events may come in any order, a delivery before its send too
+    (Murty & Garg).
 
     Ghost: for each process, the unfinished messages at or before the last point of its line, and that point itself if
-    unfinished; for each unfinished message, those before it; and the events it still expects (its send as receiver
-    -1).
+    unfinished; for each unfinished message, those before it; the events that they still expect (a send as receiver -1);
+    and the finished messages, whose events do not count again.
     """
 
     watches = ("synchronous",)
@@ -178,23 +186,22 @@ class Crowns(Observer):
         self.n = n
 
     def initial(self) -> Ghost:
-        return (frozenset(),) * self.n, (None,) * self.n, frozenset(), frozenset()
+        return (frozenset(),) * self.n, (None,) * self.n, frozenset(), frozenset(), frozenset()
 
     def encode(self, observation: Observation) -> Observation | None:
         return None if observation.kind == "hand" else observation
 
     def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
         kind, p, v = code
-        lines, last, known, expected = ghost
+        lines, last, known, expected, finished = ghost
         before: dict[Message, frozenset[Message]] = dict(known)
-        if v not in before:
+        if v not in before and v not in finished:
             before[v] = frozenset()
             expected = expected | {(v, q) for q in (-1, *v.receivers)}
         event = (v, -1 if kind == "send" else p)
         if event not in expected:
             return ghost, ()  # a second delivery is the ledger's business
         expected = expected - {event}
-        broken = ("synchronous",) if last[p] != v and v in lines[p] else ()
         if last[p] != v:
             gained = lines[p] - {v}
             before = {w: (some | gained) - {w} if w == v or v in some else some for w, some in before.items()}
@@ -202,10 +209,34 @@ class Crowns(Observer):
         lines = (*lines[:p], before[v] | {v}, *lines[p + 1 :])
         last = (*last[:p], v, *last[p + 1 :])
         if not any(message == v for message, _ in expected):
+            finished = finished | {v}
             before = {w: some - {v} for w, some in before.items() if w != v}
             lines = tuple(line - {v} for line in lines)
             last = tuple(None if m == v else m for m in last)
-        return (lines, last, frozenset(before.items()), expected), broken
+        broken = ("synchronous",) if self._no_way_out(lines, last, before, expected) else ()
+        return (lines, last, frozenset(before.items()), expected, finished), broken
+
+    def _no_way_out(
+        self,
+        lines: tuple[frozenset[Message], ...],
+        last: tuple[Message | None, ...],
+        before: dict[Message, frozenset[Message]],
+        expected: frozenset[tuple[Message, int]],
+    ) -> bool:
+        """Do the unfinished messages form a cycle, once the events still expected are put at the ends of their lines?"""
+        will_be_before = {v: set(some) for v, some in before.items()}
+        for v, q in expected:
+            place = v.sender if q == -1 else q
+            if v in lines[place] and last[place] != v:
+                return True  # it has been there before, with other points since
+            will_be_before[v] |= lines[place] - {v}
+        left = set(before)
+        while left:
+            first = [v for v in left if not will_be_before[v] & left]
+            if not first:
+                return True
+            left.difference_update(first)
+        return False
 
 
 class History(Observer):

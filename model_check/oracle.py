@@ -20,8 +20,7 @@ from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
 
 from .event_logs import Hole, read_log
 
-#: n-n compares every two messages, round after round; beyond so many its verdict is taken from the other orders, or left
-#: open.
+#: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
 N_N_UP_TO = 2_000
 LOG_SUFFIXES = (".jsonl", ".ndjson", ".json", ".log")
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from . import by_graph
 from .by_graph import Procedure
@@ -159,36 +159,24 @@ def strongest(kept: Iterable[str], c: Computation) -> list[str]:
     return [name for name in ORDERS if name in top]
 
 
-def asynchronous(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Every computation is asynchronous."""
-    return decide(c, "asynchronous", reading)
+class Predicate(Protocol):
+    """An order as an adjective: ``causal(c)`` is the verdict on c."""
+
+    def __call__(self, c: Computation, reading: Reading = "lost") -> Verdict: ...
 
 
-def fifo(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Is the computation FIFO? See `ORDERS`."""
-    return decide(c, "fifo", reading)
+def _adjective(order: str) -> Predicate:
+    def predicate(c: Computation, reading: Reading = "lost") -> Verdict:
+        return decide(c, order, reading)
+
+    predicate.__doc__ = f"Is the computation {order}? {ORDERS[order].demands.capitalize()} ({ORDERS[order].source})."
+    return predicate
 
 
-def causal(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Is the computation causally ordered? See `ORDERS`."""
-    return decide(c, "causal", reading)
-
-
-def mailbox(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Is the computation a mailbox (n-1) computation? See `ORDERS`."""
-    return decide(c, "mailbox", reading)
-
-
-def one_n(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Is the computation a one-n computation? See `ORDERS`."""
-    return decide(c, "one-n", reading)
-
-
-def n_n(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Is the computation an n-n computation? See `ORDERS`."""
-    return decide(c, "n-n", reading)
-
-
-def synchronous(c: Computation, reading: Reading = "lost") -> Verdict:
-    """Is the computation synchronous (crown-free)? See `ORDERS`."""
-    return decide(c, "synchronous", reading)
+asynchronous = _adjective("asynchronous")
+fifo = _adjective("fifo")
+causal = _adjective("causal")
+mailbox = _adjective("mailbox")
+one_n = _adjective("one-n")
+n_n = _adjective("n-n")
+synchronous = _adjective("synchronous")

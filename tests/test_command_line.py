@@ -360,6 +360,16 @@ def test_a_malformed_line_in_the_middle_of_a_good_log_is_named_and_nothing_is_pr
     assert answer.err.count("\n") == 1
 
 
+def test_show_prints_what_it_would_draw_as_json(crownless: Crownless, tmp_path: Path) -> None:
+    (shown,) = crownless("show", "mg-fig4a", "--json").json
+    assert [event["event"] for event in shown["lines"][0]] == ["send", "receive"]
+    file = tmp_path / "checks.json"
+    file.write_text(crownless("check", "unordered", "--order", "fifo", "--json").out)
+    (shown,) = crownless("show", str(file), "--json").json
+    assert shown["processes"] == ["P1", "P2", "P3"]
+    assert shown["run"] == json.loads(file.read_text())[0]["properties"][0]["run"]
+
+
 def test_show_refuses_what_is_no_run(crownless: Crownless, tmp_path: Path) -> None:
     file = tmp_path / "no.json"
     file.write_text("[1, 2]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from textwrap import dedent
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -12,10 +13,7 @@ from hypothesis import strategies as st
 from crownless.model_check.diagram import draw
 from crownless.spec.computation import Computation, Event, Kind, Message
 
-Run = tuple[Computation, list[int]]
-
-
-Run = tuple[Computation, list[int]]
+Run: TypeAlias = tuple[Computation, list[int]]
 KINDS: dict[str, Kind] = {"send": "send", "receive": "receive"}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, permutations
 
 import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crownless.impl.channels import CHANNELS
@@ -19,11 +21,13 @@ from crownless.model_check.observers import (
     Ledger,
     Observation,
     Observer,
+    keeps,
     observers_for,
 )
 from crownless.model_check.system import Ghost, State, System
-from crownless.spec import library, notation
-from crownless.spec.computation import Message
+from crownless.spec import by_search, library, notation
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.orders import ORDERS, causal, fifo, synchronous
 
 #: What an observer has reported on the way to a node.
 Told = frozenset[str]
@@ -43,7 +47,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 }
 
 #: Two processes, since a packet that may come twice multiplies the states.
-REPEATED = {"2 processes, 2 messages": lambda: Free(2, 2)}
+REPEATED: dict[str, Callable[[], Workload]] = {"2 processes, 2 messages": lambda: Free(2, 2)}
 
 
 def admitted(kind: type[ProtocolMachine], workload: Workload) -> bool:
@@ -108,7 +112,7 @@ def test_fifo_and_causal_reports_what_history_reports_at_every_node(protocol: st
     for _, _, (compact, by_fifo, by_causal) in walk(system):
         assert compact == by_fifo | by_causal
         nodes += 1
-    assert nodes > 5
+    assert nodes > 3
 
 
 @pytest.mark.parametrize(
@@ -127,10 +131,11 @@ def test_crowns_reports_only_what_history_reports_and_all_of_it_once_nothing_is_
     complete = 0
     for _, ghost, (_, compact, whole) in walk(system):
         assert compact <= whole
-        if all(("send", message) in sum(ghost[2], ()) for line in ghost[2] for _, message in line) and not ghost[0]:
+        events = set(chain.from_iterable(ghost[2]))
+        if not system.owed(ghost) and all(("send", message) in events for _, message in events):
             assert compact == whole
             complete += 1
-    assert complete > 1
+    assert complete >= 1
 
 
 @pytest.mark.xfail(reason="a crown that only receives to come can close is reported when they come")
@@ -140,22 +145,6 @@ def test_crowns_reports_a_crown_as_soon_as_it_cannot_be_avoided(protocol: str) -
         protocol, "unordered", "2 processes, 3 messages", lambda n: [Crowns(n), History(n, "synchronous")]
     )
     assert all(compact == whole for _, _, (compact, whole) in walk(system))
-
-
-@pytest.mark.parametrize(("protocol", "channel", "workload"), EXPLORED)
-def test_the_ledger_owes_what_was_handed_over_and_is_in_no_line_as_received(
-    protocol: str, channel: str, workload: str
-) -> None:
-    """History keeps the first of several deliveries; so does the ledger."""
-    system = system_of(protocol, channel, workload, lambda n: [Ledger(), History(n, "asynchronous")])
-    for state, ghost, _ in walk(system):
-        received = {(message, q) for q, line in enumerate(ghost[1]) for kind, message in line if kind == "receive"}
-        owed = set(system.owed(ghost))
-        assert not owed & received
-        assert len(owed | received) >= sum(len(line) for line in ghost[1]) // 2
-        if not system.moves(state) and system.finished(state) and not owed:
-            copies = [(message, q) for line in ghost[1] for _, message in line for q in message.receivers]
-            assert received == set(copies)
 
 
 @pytest.mark.parametrize("channel", ["unordered", "fifo", "duplicating"])
@@ -185,8 +174,12 @@ def test_a_ghost_never_splits_a_state_of_rst_that_runs_a_program(workload: str) 
 # -- any sequence of events --------------------------------------------------------------------------------------------
 
 
-class Sequence_:
-    pass
+def sends(message: Message) -> Observation:
+    return Observation("send", message.sender, message)
+
+
+def delivers(message: Message) -> Observation:
+    return Observation("deliver", message.receiver, message)
 
 
 @st.composite
@@ -207,14 +200,227 @@ def sequences(
     happened: list[Observation] = []
     length = draw(st.integers(0, 3 * len(messages)))
     while len(happened) < length:
-        possible = [
-            Observation(kind, process, message)
-            for message in messages
-            for kind, process in (("send", message.sender), *(("deliver", q) for q in message.receivers))
-            if kind == "send" or early or Observation("send", message.sender, message) in happened
-        ]
-        possible = [event for event in possible if event not in happened or (repeats and event.kind == "deliver")]
+        possible = [sends(message) for message in messages if sends(message) not in happened]
+        for message in messages:
+            if early or sends(message) in happened:
+                possible += [Observation("deliver", q, message) for q in message.receivers]
+        if not repeats:
+            possible = [event for event in possible if event not in happened]
         if not possible:
             break
         happened.append(draw(st.sampled_from(possible)))
     return n, happened
+
+
+def lines_of(n: int, happened: Sequence[Observation]) -> list[list[tuple[str, Message]]]:
+    """The first occurrence of every event, on its process's line."""
+    lines: list[list[tuple[str, Message]]] = [[] for _ in range(n)]
+    for kind, process, message in happened:
+        event = ("send" if kind == "send" else "receive", message)
+        if event not in lines[process]:
+            lines[process].append(event)
+    return lines
+
+
+def computation_of(n: int, happened: Sequence[Observation]) -> Computation:
+    lines = lines_of(n, happened)
+    messages = sorted({message for line in lines for _, message in line})
+    number = {message: m for m, message in enumerate(messages)}
+    events = [
+        [Event("send" if kind == "send" else "receive", number[message]) for kind, message in line] for line in lines
+    ]
+    return Computation.of_lines(n, messages, events)
+
+
+def told_by(observer: Observer, happened: Sequence[Observation]) -> list[Told]:
+    """What the observer has reported so far, after each event."""
+    ghost, told, after = observer.initial(), frozenset[str](), []
+    for observation in happened:
+        code = observer.encode(observation)
+        if code is not None:
+            ghost, names = observer.observe(ghost, code)
+            told |= set(names)
+        after.append(told)
+    return after
+
+
+def crown_can_be_avoided(n: int, happened: Sequence[Observation]) -> bool:
+    """By definition: can each message be given one moment at which all its events take place, those to come as well?
+
+    Moments do not decrease along a line, and what is to come there comes after all the rest.
+    """
+    lines = [[message for _, message in line] for line in lines_of(n, happened)]
+    messages = sorted({message for line in lines for message in line})
+    to_come = [
+        (process, message)
+        for message in messages
+        for process, kind in ((message.sender, "send"), *((q, "receive") for q in message.receivers))
+        if (kind, message) not in lines_of(n, happened)[process]
+    ]
+    for order in permutations(messages):
+        moment = {message: k for k, message in enumerate(order)}
+        moments = [[moment[message] for message in line] for line in lines]
+        if all(line == sorted(line) for line in moments) and all(
+            not moments[process] or moments[process][-1] <= moment[message] for process, message in to_come
+        ):
+            return True
+    return False
+
+
+def is_complete(n: int, happened: Sequence[Observation]) -> bool:
+    """Is every message that occurs sent, and received by all?"""
+    events = {(kind, message, process) for process, line in enumerate(lines_of(n, happened)) for kind, message in line}
+    return all(
+        ("send", message, message.sender) in events
+        and all(("receive", message, q) in events for q in message.receivers)
+        for _, message, _ in events
+    )
+
+
+A, B = Message("a", 0, (1,)), Message("b", 1, (0,))
+
+
+@settings(deadline=None)
+@given(sequences(repeats=True))
+def test_fifo_and_causal_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[Observation]]) -> None:
+    n, happened = run
+    for length, told in enumerate(told_by(FifoAndCausal(n), happened), 1):
+        c = computation_of(n, happened[:length])
+        kept = {verdict.order for verdict in (fifo(c, "pending"), causal(c, "pending")) if verdict.kept}
+        assert told == {"fifo", "causal"} - kept
+        assert kept == {order for order in ("fifo", "causal") if by_search.keeps(c, order, pending=True)}
+
+
+@settings(deadline=None)
+@given(sequences())
+def test_history_reports_exactly_what_a_search_by_definition_finds_broken(run: tuple[int, list[Observation]]) -> None:
+    n, happened = run
+    c = computation_of(n, happened)
+    for order in ORDERS:
+        told = told_by(History(n, order), happened)
+        assert not told or (order in told[-1]) != by_search.keeps(c, order, pending=True)
+
+
+@settings(deadline=None)
+@given(sequences(self_sends=False, early=True))
+def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
+    run: tuple[int, list[Observation]],
+) -> None:
+    n, happened = run
+    for length in range(1, len(happened) + 1):
+        lines = lines_of(n, happened[:length])
+        sent = {message for line in lines for kind, message in line if kind == "send"}
+        if sent < {message for line in lines for _, message in line}:
+            assert all(keeps(lines, order) for order in ORDERS)
+        else:
+            assert keeps(lines, "synchronous") == crown_can_be_avoided(n, happened[:length])
+
+
+@settings(deadline=None)
+@given(sequences(self_sends=False, early=True))
+def test_crowns_reports_only_crowns_that_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
+    n, happened = run
+    for length, told in enumerate(told_by(Crowns(n), happened), 1):
+        assert not told or not crown_can_be_avoided(n, happened[:length])
+
+
+@settings(deadline=None)
+@given(sequences(self_sends=False, early=True))
+def test_crowns_has_reported_a_crown_once_all_its_messages_are_delivered(run: tuple[int, list[Observation]]) -> None:
+    n, happened = run
+    for length, told in enumerate(told_by(Crowns(n), happened), 1):
+        if is_complete(n, happened[:length]):
+            assert told == (set() if crown_can_be_avoided(n, happened[:length]) else {"synchronous"})
+
+
+@settings(deadline=None)
+@given(sequences())
+def test_crowns_agrees_with_the_spec_on_messages_to_oneself_and_to_several(run: tuple[int, list[Observation]]) -> None:
+    n, happened = run
+    for length, told in enumerate(told_by(Crowns(n), happened), 1):
+        broken = not synchronous(computation_of(n, happened[:length]), "pending").kept
+        assert broken or not told
+        assert told or not broken or not is_complete(n, happened[:length])
+
+
+@pytest.mark.xfail(reason="a crown that only receives to come can close is reported when they come")
+@example((2, [sends(A), sends(B)]))
+@settings(deadline=None)
+@given(sequences(self_sends=False, early=True))
+def test_crowns_reports_exactly_the_crowns_that_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
+    n, happened = run
+    for length, told in enumerate(told_by(Crowns(n), happened), 1):
+        assert bool(told) != crown_can_be_avoided(n, happened[:length])
+
+
+@pytest.mark.xfail(reason="a finished message that comes again counts as new")
+@pytest.mark.parametrize(
+    "happened",
+    [
+        pytest.param([sends(A), delivers(A), sends(B), delivers(A), sends(A), delivers(B)], id="sent first"),
+        pytest.param([delivers(A), sends(A), sends(B), delivers(A), sends(A), delivers(B)], id="delivered first"),
+    ],
+)
+def test_to_crowns_a_message_that_comes_again_is_nothing_new(happened: list[Observation]) -> None:
+    assert crown_can_be_avoided(2, happened)
+    assert told_by(Crowns(2), happened)[-1] == set()
+
+
+@settings(deadline=None)
+@given(sequences(repeats=True), st.data())
+def test_the_ledger_owes_exactly_what_was_handed_over_and_not_delivered(
+    run: tuple[int, list[Observation]], data: st.DataObject
+) -> None:
+    _, events = run
+    messages = sorted({message for _, _, message in events})
+    handed = [Observation("hand", message.sender, message) for message in messages]
+    happened = data.draw(st.permutations(handed + events))
+    ledger, owed = Ledger(), set[tuple[Message, int]]()
+    ghost = ledger.initial()
+    for observation in happened:
+        kind, process, message = observation
+        code = ledger.encode(observation)
+        assert (code is None) == (kind == "send")
+        if code is None:
+            continue
+        after, broken = ledger.observe(ghost, code)
+        assert isinstance(after, int)
+        ghost = after
+        if kind == "hand":
+            owed |= {(message, q) for q in message.receivers}
+            assert broken == ()
+        else:
+            assert broken == (() if (message, process) in owed else ("delivers-once",))
+            owed.discard((message, process))
+        assert set(ledger.owed(ghost)) == owed
+
+
+def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_alone() -> None:
+    astray = [sends(A), Observation("deliver", 0, A)]
+    assert told_by(Ledger(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
+    assert told_by(FifoAndCausal(2), astray)[-1] == set()
+    assert told_by(Crowns(2), astray)[-1] == set()
+
+
+def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
+    circle = [[("receive", B), ("send", A)], [("receive", A), ("send", B)]]
+    assert not any(keeps(circle, order) for order in ORDERS)
+    assert all(keeps([circle[0], circle[1][:1]], order) for order in ORDERS)  # b is not sent yet
+
+
+def test_the_smallest_observers_that_watch_the_orders_are_chosen() -> None:
+    def chosen(*orders: str, sends_before_delivery: bool = True) -> list[str]:
+        observers = observers_for(3, orders, sends_before_delivery=sends_before_delivery)
+        return [f"{type(observer).__name__} {' '.join(observer.watches)}" for observer in observers]
+
+    ledger = "Ledger delivers-once"
+    assert chosen() == chosen("asynchronous") == [ledger]
+    assert chosen("fifo") == chosen("fifo", "causal") == [ledger, "FifoAndCausal fifo causal"]
+    assert chosen("synchronous") == [ledger, "Crowns synchronous"]
+    assert chosen("causal", "n-n", "synchronous") == [
+        ledger,
+        "FifoAndCausal fifo causal",
+        "Crowns synchronous",
+        "History n-n",
+    ]
+    assert chosen("fifo", sends_before_delivery=False) == [ledger, "History fifo"]

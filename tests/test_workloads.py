@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crownless.impl.workloads import Free, Position, Program, Workload
@@ -76,6 +76,7 @@ def test_runs_that_differ_in_the_order_of_concurrent_sends_meet_in_one_position(
     hash(one)
 
 
+@settings(deadline=None)
 @given(
     st.integers(2, 4),
     st.integers(1, 5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -36,7 +37,7 @@ def list_(as_json: bool) -> None:
 def _facts() -> dict[str, list[dict[str, Any]]]:
     protocols = []
     for name, kind in PROTOCOLS.items():
-        summary = (__import__(kind.__module__, fromlist=["_"]).__doc__ or "").split("\n")[0]
+        summary = (sys.modules[kind.__module__].__doc__ or "").split("\n")[0]
         protocols.append(
             {
                 "name": name,

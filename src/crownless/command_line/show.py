@@ -11,36 +11,62 @@ import click
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
 from crownless.model_check.runs import Run
+from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
+from crownless.spec.witnesses import event_json
 
-from .output import console, speaks_unicode
+from .output import console, print_json, speaks_unicode
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--ascii", "plain", is_flag=True, help="Plain characters only.")
-def show(run: str, plain: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what would be drawn as JSON.")
+def show(run: str, plain: bool, as_json: bool) -> None:
     """Draw RUN: what `check --json` printed, a computation in the papers' notation, an event log, or a bundled name."""
-    out = console()
     unicode = not plain and speaks_unicode()
     checks = _checks(run)
     if checks is None:
-        for subject in oracle.subjects(run):
-            if subject.run:
-                out.print(f"run {subject.run}")
-            out.print(draw(subject.computation, unicode=unicode))
+        subjects = list(oracle.subjects(run))
+        if as_json:
+            print_json([{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects])
+        else:
+            _draw_computations(subjects, unicode)
         return
-    drawn = 0
-    for facts in checks:
-        for known in facts["properties"]:
-            if known["run"] is not None:
-                shown = Run.from_json(facts["process_names"], known["run"])
-                out.print(f"{facts['protocol']} breaks {known['name']}:")
-                out.print(shown.draw(unicode=unicode))
-                out.print(shown.say())
-                drawn += 1
-    if not drawn:
+    broken = [(facts, known) for facts in checks for known in facts["properties"] if known["run"] is not None]
+    if not broken:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
+    runs = [Run.from_json(facts["process_names"], known["run"]) for facts, known in broken]
+    if as_json:
+        print_json([{"processes": list(one.processes), "run": one.json()} for one in runs])
+        return
+    out = console()
+    for (facts, known), one in zip(broken, runs, strict=True):
+        out.print(f"{facts['protocol']} breaks {known['name']}:")
+        out.print(one.draw(unicode=unicode))
+        out.print(one.say())
+
+
+def _draw_computations(subjects: list[oracle.Subject], unicode: bool) -> None:
+    out = console()
+    for subject in subjects:
+        if subject.run:
+            out.print(f"run {subject.run}")
+        out.print(draw(subject.computation, unicode=unicode))
+
+
+def _computation_json(c: Computation) -> dict[str, Any]:
+    """The lines of a computation, event by event."""
+    return {
+        "processes": list(c.processes),
+        "messages": [
+            {"name": m.name, "sender": c.processes[m.sender], "receivers": [c.processes[q] for q in m.receivers]}
+            for m in c.messages
+        ],
+        "lines": [
+            [event_json(c, e) for e in range(c.first_event[p], c.first_event[p + 1])] for p in range(len(c.processes))
+        ],
+    }
 
 
 def _checks(name: str) -> list[dict[str, Any]] | None:

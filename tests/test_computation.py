@@ -1,0 +1,254 @@
+"""Computations: how events are numbered, happened-before, consistent cuts, and the lines that are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import combinations
+
+import networkx as nx
+import pytest
+
+from crownless.spec.computation import Computation, Event, Message, down_sets, process_names, restrict
+from crownless.spec.enumeration import computations
+from crownless.spec.errors import BadInput
+from crownless.spec.notation import parse, to_computation
+
+X = Message("x", 0, (1,))
+Y = Message("y", 1, (0,))
+SEND_X, RECEIVE_X = Event("send", 0), Event("receive", 0)
+SEND_Y, RECEIVE_Y = Event("send", 1), Event("receive", 1)
+INTERNAL = Event("internal", None)
+
+SMALL = (
+    *computations(3, 3),
+    *computations(2, 3, complete=False, self_sends=True),
+    *computations(3, 2, complete=False, multicast=True),
+)
+
+
+def computation(text: str) -> Computation:
+    return to_computation(parse(text))
+
+
+def bits(events: Iterable[int]) -> int:
+    return sum(1 << e for e in events)
+
+
+# -- events and messages -----------------------------------------------------------------------------------------------
+
+
+def test_events_are_numbered_line_after_line() -> None:
+    c = computation("P1: send x to P2, P3; ...\nP2: ...; receive x; send y to P1\nP3:")
+    assert c.first_event == (0, 2, 5, 5)
+    assert c.event_count == 5
+    assert c.process_of == (0, 0, 1, 1, 1)
+    assert c.events == (SEND_X, INTERNAL, INTERNAL, RECEIVE_X, SEND_Y)
+    assert c.send_event == (0, 4)
+    assert c.receive_events == ({1: 3}, {})
+
+
+def test_a_computation_is_complete_when_every_copy_is_received() -> None:
+    incomplete = computation("P1: send x to P2, P3\nP2: receive x; send y to P1\nP3:")
+    assert incomplete.unreceived == ((0, 2), (1, 0))
+    assert not incomplete.complete
+    complete = computation("P1: send x to P2, P3; receive y\nP2: receive x; send y to P1\nP3: receive x")
+    assert complete.unreceived == ()
+    assert complete.complete
+
+
+def test_only_a_unicast_has_the_receiver() -> None:
+    assert X.receiver == 1
+    with pytest.raises(ValueError, match="too many values"):
+        _ = Message("x", 0, (1, 2)).receiver
+
+
+def test_processes_and_events_are_called_by_the_papers_names() -> None:
+    c = Computation.of_lines(2, [X], [[SEND_X, INTERNAL], [RECEIVE_X]])
+    assert c.processes == process_names(2) == ("P1", "P2")
+    assert [c.say(e) for e in range(3)] == ["P1 sends x", "P1 acts", "P2 receives x"]
+
+
+def test_a_process_may_have_no_events_and_a_computation_no_messages() -> None:
+    assert Computation.of_lines(2, [], [[], []]).complete
+    assert Computation.of_lines(0, [], []).linearization == ()
+
+
+# -- happened-before ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def closure(c: Computation) -> nx.DiGraph[int]:
+    """Happened-before from [Lam78]'s definition: the transitive closure of the lines and the messages."""
+    steps: nx.DiGraph[int] = nx.DiGraph()
+    numbers = iter(range(c.event_count))
+    lines = [[next(numbers) for _ in line] for line in c.lines]
+    for line in lines:
+        steps.add_nodes_from(line)
+        steps.add_edges_from(zip(line, line[1:], strict=False))
+    events = list(enumerate(event for line in c.lines for event in line))
+    for send, (kind, message) in events:
+        if kind == "send":
+            steps.add_edges_from((send, receive) for receive, event in events if event == ("receive", message))
+    closed: nx.DiGraph[int] = nx.transitive_closure(steps)
+    return closed
+
+
+def test_happened_before_is_the_transitive_closure_of_lines_and_messages() -> None:
+    for c in SMALL:
+        closed = closure(c)
+        for e in range(c.event_count):
+            assert c.past[e] == bits(closed.predecessors(e))
+            for f in range(c.event_count):
+                assert c.happened_before(e, f) == closed.has_edge(e, f)
+
+
+def test_two_events_are_concurrent_when_neither_happened_before_the_other() -> None:
+    for c in SMALL:
+        closed = closure(c)
+        for e in range(c.event_count):
+            assert not c.concurrent(e, e)
+            for f in range(e):
+                assert c.concurrent(e, f) == c.concurrent(f, e) == (not closed.has_edge(e, f) | closed.has_edge(f, e))
+
+
+def test_a_linearization_has_every_event_after_all_that_happened_before_it() -> None:
+    for c in SMALL:
+        place = {e: i for i, e in enumerate(c.linearization)}
+        assert sorted(place) == list(range(c.event_count))
+        assert all(place[e] < place[f] for e, f in closure(c).edges)
+
+
+def test_the_linearization_is_the_least_by_process_then_index() -> None:
+    for c in SMALL:
+        assert c.linearization == tuple(nx.lexicographical_topological_sort(closure(c)))
+
+
+# -- consistent cuts ---------------------------------------------------------------------------------------------------
+
+
+def test_down_sets_are_the_consistent_cuts_each_once() -> None:
+    for c in SMALL:
+        cuts = list(down_sets(c))
+        assert len(set(cuts)) == len(cuts)
+        subsets = (set(s) for k in range(c.event_count + 1) for s in combinations(range(c.event_count), k))
+        edges = list(closure(c).edges)
+        assert set(cuts) == {bits(s) for s in subsets if all(e in s for e, f in edges if f in s)}
+
+
+def test_two_processes_that_do_not_communicate_have_every_pair_of_places_as_a_cut() -> None:
+    c = Computation.of_lines(2, [], [[INTERNAL] * 3, [INTERNAL] * 4])
+    assert len(list(down_sets(c))) == 4 * 5
+
+
+# -- fewer messages ----------------------------------------------------------------------------------------------------
+
+
+def test_a_restricted_computation_keeps_the_events_of_its_messages_in_place() -> None:
+    c = computation("P1: send x to P2; ...; send y to P2; send z to P3\nP2: receive z2; receive y\nP3: send z2 to P2")
+    kept = restrict(c, (m for m, message in enumerate(c.messages) if message.name in ("y", "z2")))
+    assert kept == computation("P1: send y to P2\nP2: receive z2; receive y\nP3: send z2 to P2")
+
+
+def test_a_restricted_computation_orders_no_events_that_were_unordered() -> None:
+    for c in SMALL:
+        for m in range(len(c.messages)):
+            fewer = restrict(c, (k for k in range(len(c.messages)) if k != m))
+            whole = {c.say(e): e for e in range(c.event_count)}
+            pairs = ((e, f) for e in range(fewer.event_count) for f in range(fewer.event_count))
+            for e, f in pairs:
+                if fewer.happened_before(e, f):
+                    assert c.happened_before(whole[fewer.say(e)], whole[fewer.say(f)])
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def refusal(messages: Sequence[Message], *lines: Sequence[Event]) -> str:
+    """The words in which these messages and lines are refused."""
+    with pytest.raises(BadInput) as caught:
+        Computation.of_lines(len(lines), messages, lines)
+    return str(caught.value)
+
+
+def test_a_cycle_is_refused_and_told() -> None:
+    assert refusal([X, Y], [RECEIVE_Y, SEND_X], [RECEIVE_X, SEND_Y]) == (
+        "the computation is cyclic: P1 receives y → P1 sends x → P2 receives x → P2 sends y → P1 receives y; "
+        "no message can be received before it is sent"
+    )
+
+
+def test_a_process_that_receives_from_itself_before_it_sends_is_refused() -> None:
+    assert refusal([Message("x", 0, (0,))], [RECEIVE_X, SEND_X]) == (
+        "the computation is cyclic: P1 receives x → P1 sends x → P1 receives x; "
+        "no message can be received before it is sent"
+    )
+
+
+def test_a_message_that_is_never_sent_is_refused() -> None:
+    assert refusal([X], [], [RECEIVE_X]) == "x is never sent; add 'send x to …' or drop its receive"
+    assert refusal([X, Y], [SEND_X], []) == "y is never sent; add 'send y to …' or drop its receive"
+
+
+def test_a_message_sent_twice_is_refused() -> None:
+    assert refusal([X], [SEND_X, SEND_X], []) == "P1 sends x twice; name each message once"
+
+
+def test_a_message_received_twice_at_one_process_is_refused() -> None:
+    assert refusal([X], [SEND_X], [RECEIVE_X, RECEIVE_X]) == "P2 receives x twice; name each message once"
+
+
+def test_a_multicast_may_be_received_once_by_each_receiver() -> None:
+    c = Computation.of_lines(3, [Message("x", 0, (1, 2))], [[SEND_X], [RECEIVE_X], [RECEIVE_X]])
+    assert c.receive_events == ({1: 1, 2: 2},)
+
+
+def test_a_send_at_the_wrong_process_is_refused() -> None:
+    assert refusal([X], [], [SEND_X]) == "P2 sends x, which is P1's message"
+
+
+def test_a_receive_at_the_wrong_process_is_refused() -> None:
+    to_two = Message("x", 0, (1, 2))
+    assert refusal([X], [SEND_X], [], [RECEIVE_X]) == "P3 receives x, which is not sent to it; x is for P2"
+    assert refusal([to_two], [SEND_X, RECEIVE_X], [], []) == "P1 receives x, which is not sent to it; x is for P2, P3"
+
+
+def test_a_message_to_nobody_is_refused() -> None:
+    assert refusal([Message("x", 0, ())], [SEND_X], []) == "message x is sent to nobody; name a receiver"
+
+
+def test_a_receiver_named_twice_is_refused() -> None:
+    assert refusal([Message("x", 0, (1, 1))], [SEND_X], []) == (
+        "message x names a receiver twice; name each receiver once, in order"
+    )
+
+
+def test_receivers_out_of_order_are_refused_and_not_called_doubled() -> None:
+    words = refusal([Message("x", 0, (2, 1))], [SEND_X], [], [])
+    assert "twice" not in words
+    assert "in order" in words
+
+
+@pytest.mark.parametrize("message", [Message("x", 0, (2,)), Message("x", 2, (0,)), Message("x", 0, (1, 2))])
+def test_an_unknown_process_number_is_refused(message: Message) -> None:
+    assert refusal([message], [SEND_X], []) == "message x names process number 2; use 0 to 1"
+
+
+def test_a_negative_process_number_is_refused() -> None:
+    assert refusal([Message("x", 0, (-1,))], [SEND_X], []) == "message x names process number -1; use 0 to 1"
+
+
+@pytest.mark.parametrize("number", [1, -1])
+def test_an_event_of_an_unknown_message_number_is_refused(number: int) -> None:
+    assert str(number) in refusal([X], [SEND_X], [Event("receive", number)])
+
+
+@pytest.mark.parametrize("event", [Event("send", None), Event("receive", None), Event("internal", 0)])
+def test_a_send_or_receive_of_nothing_and_an_internal_event_of_a_message_are_refused(event: Event) -> None:
+    assert "P2" in refusal([X], [SEND_X], [event])
+
+
+def test_a_process_without_a_line_is_refused() -> None:
+    with pytest.raises(BadInput) as caught:
+        Computation.of_lines(3, [X], [[SEND_X], [RECEIVE_X]])
+    assert str(caught.value) == "2 lines for 3 processes; give each process one line, empty if need be"

@@ -1,0 +1,221 @@
+"""The run that is shown is a shortest one and, of these, one with the fewest switches between processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from crownless.impl.buffer import Buffer
+from crownless.impl.buffer import State as BufferState
+from crownless.impl.channels import CHANNELS
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.rst import Rst, State
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free
+from crownless.model_check.explorer import LocalProperties, explore, live_properties_broken
+from crownless.model_check.observers import observers_for
+from crownless.model_check.properties import Property, properties_of
+from crownless.model_check.runs import run_of
+from crownless.model_check.shortest import shortest_run
+from crownless.model_check.system import Ghost, LocalStep, System
+from crownless.model_check.system import State as Global
+
+
+class DeliversAtOnce(Rst):
+    """Forgets to wait."""
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return True
+
+
+class WaitsForTheSenderOnly(Rst):
+    """Looks only at its own channel with the sender: that keeps FIFO order."""
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return state.deliv[packet.source] >= packet.stamp[packet.source][i]
+
+
+class LearnsNothing(Rst):
+    """Forgets to take over what the stamp tells."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        return super().after_delivering(i, state, j, state.sent)
+
+
+class DoesNotWait(Buffer):
+    """Posts without waiting for the acknowledgement."""
+
+    def may_post(self, state: BufferState) -> bool:
+        return True
+
+
+class Case(NamedTuple):
+    kind: type[ProtocolMachine]
+    broken: str
+    n: int
+    messages: int
+    channel: str = "unordered"
+    self_sends: bool = False
+
+    def system(self) -> System:
+        orders = [order for order in ("fifo", "causal", "synchronous") if order == self.broken]
+        machine = self.kind(self.n)
+        observers = observers_for(self.n, orders, sends_before_delivery=True)
+        return System(
+            machine, Free(self.n, self.messages, self_sends=self.self_sends), CHANNELS[self.channel], observers
+        )
+
+    def property(self) -> Property:
+        machine = self.kind(self.n)
+        known = properties_of(machine, ("fifo", "causal", "synchronous"), program=False)
+        return next(one for one in known if one.name == self.broken)
+
+
+CASES = [
+    Case(Unordered, "fifo", 2, 2),
+    Case(Unordered, "fifo", 3, 3),
+    Case(Unordered, "causal", 3, 2),
+    Case(Unordered, "causal", 3, 3, "fifo"),
+    Case(Unordered, "synchronous", 2, 2, "fifo"),
+    Case(Unordered, "synchronous", 3, 3, "fifo"),
+    Case(Unordered, "delivers-all", 3, 2, "lossy"),
+    Case(Unordered, "delivers-once", 3, 2, "duplicating"),
+    Case(Rst, "deliv-equals-sent-column", 2, 2, self_sends=True),
+    Case(Rst, "delivers-all", 2, 2, self_sends=True),
+    Case(Rst, "delivers-all", 2, 3, "lossy"),
+    Case(Rst, "fifo", 2, 3, "duplicating"),
+    Case(DeliversAtOnce, "fifo", 2, 3),
+    Case(DeliversAtOnce, "causal", 3, 3),
+    Case(WaitsForTheSenderOnly, "causal", 3, 3),
+    Case(LearnsNothing, "causal", 3, 3),
+    Case(Buffer, "delivers-all", 2, 2, "lossy"),
+    Case(DoesNotWait, "fifo", 2, 2),
+    Case(MurtyGarg, "delivers-all", 2, 2, "lossy"),
+]
+
+cases = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind.__name__} breaks {case.broken}")
+
+
+def breaks(
+    system: System, broken: Property, step: LocalStep, target: Global, ghost: Ghost, names: Sequence[str]
+) -> bool:
+    """Is the property broken by this step, or by a run that ends with it?"""
+    if broken.kind == "live":
+        return not system.moves(target) and broken.name in live_properties_broken(system, target, ghost)
+    return broken.name in names or broken.name in LocalProperties(system).of(step.action.process, step.local)[0]
+
+
+def by_trying_all_runs(case: Case) -> tuple[int, int]:
+    """The length of a shortest run that breaks the property, and the fewest switches among those of that length."""
+    system, broken = case.system(), case.property()
+    runs = [(system.initial(), system.initial_ghost(), -1, 0)]
+    length = 0
+    while True:
+        length += 1
+        longer, ends = [], []
+        for state, ghost, last, switches in runs:
+            for step, target in system.moves(state):
+                after, names = system.judge(ghost, step)
+                process = last if step.action.by_channel else step.action.process
+                cost = switches + (last not in (-1, process))
+                longer.append((target, after, process, cost))
+                if breaks(system, broken, step, target, after, names):
+                    ends.append(cost)
+        if ends:
+            return length, min(ends)
+        runs = longer
+
+
+def shown(case: Case) -> tuple[System, list[LocalStep]]:
+    system = case.system()
+    found = explore(system, [case.property()])
+    steps, *_ = shortest_run(system, case.property(), found.broken[case.broken])
+    return system, steps
+
+
+@cases
+def test_of_all_runs_none_is_shorter_and_of_those_as_short_none_has_fewer_switches(case: Case) -> None:
+    system, steps = shown(case)
+    run = run_of(system, steps, keep_names=False)
+    assert (len(steps), run.switches) == by_trying_all_runs(case)
+
+
+@cases
+def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_last_step(case: Case) -> None:
+    _, steps = shown(case)
+    system = case.system()
+    state, ghost = system.initial(), system.initial_ghost()
+    broken_by = []
+    for number, replayed in enumerate(steps, 1):
+        step, state = next(move for move in system.moves(state) if move[0].action == replayed.action)
+        ghost, names = system.judge(ghost, step)
+        if breaks(system, case.property(), step, state, ghost, names):
+            broken_by.append(number)
+    assert broken_by == [len(steps)]
+
+
+@cases
+def test_where_the_run_ends_is_told_with_it(case: Case) -> None:
+    system = case.system()
+    found = explore(system, [case.property()])
+    steps, end, end_ghost = shortest_run(system, case.property(), found.broken[case.broken])
+    state, ghost = system.initial(), system.initial_ghost()
+    for step in steps:
+        (state,) = [target for known, target in system.moves(state) if known is step]
+        ghost, _ = system.judge(ghost, step)
+    assert (state, ghost) == (end, end_ghost)
+
+
+@cases
+def test_the_same_run_is_shown_every_time(case: Case) -> None:
+    (one, steps), (other, again) = shown(case), shown(case)
+    assert run_of(one, steps, keep_names=False) == run_of(other, again, keep_names=False)
+
+
+CHECK = """
+import json
+from crownless.model_check.checking import Check, run_check
+
+result = run_check(Check("unordered", 2, 3, channel="lossy", orders=("fifo", "causal", "n-n", "synchronous")))
+print(json.dumps([known.json() for known in result.properties]))
+"""
+
+
+def test_the_run_does_not_depend_on_how_python_hashes() -> None:
+    told = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        told.append(
+            subprocess.run([sys.executable, "-c", CHECK], env=environment, capture_output=True, check=True).stdout
+        )
+    assert told[0] == told[1]
+    runs = {known["name"]: known["run"] for known in json.loads(told[0])}
+    assert all(runs[name] for name in ("fifo", "causal", "n-n", "synchronous", "delivers-all"))
+
+
+def test_the_shortest_causal_violation_over_fifo_channels_is_a_relay() -> None:
+    system, steps = shown(Case(Unordered, "causal", 3, 3, "fifo"))
+    run = run_of(system, steps, keep_names=False)
+    assert [action.say() for action in run.actions] == [
+        "P1: send m1 to P2",
+        "P1: send m2 to P3",
+        "P3: deliver m2 from P1",
+        "P3: send m3 to P2",
+        "P2: deliver m3 from P3",
+    ]
+    assert run.switches == 2
+
+
+def test_a_switch_is_counted_where_two_actions_in_a_row_are_at_different_processes_and_none_is_the_channels() -> None:
+    system, steps = shown(Case(Unordered, "delivers-all", 3, 2, "lossy"))
+    run = run_of(system, steps, keep_names=False)
+    assert [action.by_channel for action in run.actions] == [False, False, True, True]
+    assert run.switches == 0
