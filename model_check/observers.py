@@ -10,6 +10,7 @@ they mostly follow from the global state and cost nothing.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -117,7 +118,8 @@ class FifoAndCausal(Observer):
     FIFO iff one from the same sender is. So of each past only what is undelivered need be remembered.
 
     Ghost, a flat tuple of sets of copies as bits: the undelivered copies; for each process, those in its causal past;
-    and for each message with undelivered copies a pair, its own copies and those in the causal past of its send.
+    the messages with undelivered copies, each as all its copies, in order; and for each of these, in the same order,
+    the undelivered copies in the causal past of its send.
     """
 
     watches = ("fifo", "causal")
@@ -141,39 +143,42 @@ class FifoAndCausal(Observer):
 
     def observe(self, ghost: tuple[int, ...], code: tuple[int, int, int, int]) -> tuple[Ghost, tuple[str, ...]]:
         process, sender, copies, copy = code
-        pairs = range(1 + self.n, len(ghost), 2)
+        start = 1 + self.n
+        open_messages = (len(ghost) - start) // 2
+        messages, pasts = ghost[start : start + open_messages], ghost[start + open_messages :]
         if not copy:
-            after = list(ghost)
-            past = after[1 + process]
-            after[0] |= copies
-            after[1 + process] |= copies
-            place = next((k for k in pairs if ghost[k] > copies), len(ghost))
-            after[place:place] = (copies, past)
-            return tuple(after), ()
+            known = list(ghost[:start])
+            past = known[1 + process]
+            known[0] |= copies
+            known[1 + process] |= copies
+            place = bisect(messages, copies)
+            messages = (*messages[:place], copies, *messages[place:])
+            return (*known, *messages, *pasts[:place], past, *pasts[place:]), ()
         if not ghost[0] & copy:
             return ghost, ()  # a second delivery is the ledger's business
-        past = ghost[1 + next(k for k in pairs if ghost[k] == copies)]
+        place = messages.index(copies)
+        past = pasts[place]
         overtaken = past & self.copies.to_receiver[process]
         broken: tuple[str, ...] = ()
         if overtaken:
             broken = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
         undelivered = ghost[0] ^ copy
-        after = [known & undelivered for known in ghost[: 1 + self.n]]
-        after[1 + process] |= (past | copies) & undelivered
-        for k in pairs:
-            if ghost[k] & undelivered:
-                after += (ghost[k], ghost[k + 1] & undelivered)
-        return tuple(after), broken
+        known = [some & undelivered for some in ghost[:start]]
+        known[1 + process] |= (past | copies) & undelivered
+        if not copies & undelivered:
+            messages = messages[:place] + messages[place + 1 :]
+            pasts = pasts[:place] + pasts[place + 1 :]
+        return (*known, *messages, *[some & undelivered for some in pasts]), broken
 
 
 class Crowns(Observer):
     """Synchronous order, in the reading `pending`: broken as soon as no completion is free of crowns.
 
-    Messages are drawn as points; each line orders the points of its events, and a cycle of points is a crown. An event of
-    message v on a line puts v after all points on that line. An event still to come will do the same, so a cycle through
-    such events cannot be avoided any more. Only an unfinished message can still come after another, so only those, and
-    who of them comes before whom, need be remembered. Events may come in any order, a delivery before its send too
-    (Murty & Garg).
+    Messages are drawn as points; each line orders the points of its events, and a cycle of points is a crown. An
+    event of message v on a line puts v after all points on that line. An event still to come will do the same, so a
+    cycle through such events cannot be avoided any more. Only an unfinished message can still come after another, so
+    only those, and who of them comes before whom, need be remembered. Events may come in any order, a delivery before
+    its send too (Murty & Garg).
 
     Ghost: for each process, the unfinished messages at or before the last point of its line, and that point itself if
     unfinished; for each unfinished message, those before it; the events that they still expect (a send as receiver -1);
@@ -223,7 +228,8 @@ class Crowns(Observer):
         before: dict[Message, frozenset[Message]],
         expected: frozenset[tuple[Message, int]],
     ) -> bool:
-        """Do the unfinished messages form a cycle, once the events still expected are put at the ends of their lines?"""
+        """Do the unfinished messages form a cycle, once the events still expected are put at the ends of their lines?
+        """
         will_be_before = {v: set(some) for v, some in before.items()}
         for v, q in expected:
             place = v.sender if q == -1 else q

@@ -52,8 +52,8 @@ class LocalStep(NamedTuple):
     packets: tuple[int, ...] = ()
     observations: tuple[Observation, ...] = ()
     delivered: tuple[Message, ...] = ()
-    #: For each observer the observations that concern it, encoded; () if nothing happened for the application.
-    codes: tuple[tuple[Any, ...], ...] = ()
+    #: What the observers are told: (number of the observer, encoded observation), in order.
+    codes: tuple[tuple[int, Any], ...] = ()
 
 
 #: One enabled action of a global state, and where it leads. A plain tuple: a search makes millions of them.
@@ -198,12 +198,10 @@ class System:
             return ghost, ()
         broken: tuple[str, ...] = ()
         after = list(ghost)
-        for k, codes in enumerate(step.codes):
-            observe = self._observe[k]
-            for code in codes:
-                after[k], names = observe(after[k], code)
-                if names:
-                    broken += names
+        for k, code in step.codes:
+            after[k], names = self._observe[k](after[k], code)
+            if names:
+                broken += names
         return tuple(after), broken
 
     def owed(self, ghost: Ghost) -> list[tuple[Message, int]]:
@@ -320,11 +318,13 @@ class System:
             )
         return tuple(steps)
 
-    def _encode(self, observations: Sequence[Observation]) -> tuple[tuple[Any, ...], ...]:
-        if not observations:
-            return ()
-        encoded = ([observer.encode(observation) for observation in observations] for observer in self.observers)
-        return tuple(tuple(code for code in codes if code is not None) for codes in encoded)
+    def _encode(self, observations: Sequence[Observation]) -> tuple[tuple[int, Any], ...]:
+        codes = (
+            (k, observer.encode(observation))
+            for observation in observations
+            for k, observer in enumerate(self.observers)
+        )
+        return tuple((k, code) for k, code in codes if code is not None)
 
     def _wait(self, packet: int) -> LocalStep:
         """Over a FIFO channel: the packet goes to the mail room, and nothing else happens."""

@@ -25,7 +25,7 @@ from crownless.model_check.explorer import Limits
 from crownless.model_check.observers import Ledger, Observation, Observer
 from crownless.model_check.system import Ghost, LocalStep, State, System
 from crownless.spec import notation
-from crownless.spec.computation import Message
+from crownless.spec.computation import Computation, Message
 from crownless.spec.notation import Script, SendStatement
 
 # -- checking what is in no registry, and telling runs -----------------------------------------------------------------
@@ -179,6 +179,30 @@ def computation_of(script: Script) -> Lines:
         )
         for parts in script.statements
     )
+
+
+def lines_of(c: Computation) -> Lines:
+    """The computation as plain data; a message is called by its channel and something of its own."""
+
+    def name(m: int) -> str:
+        return f"{c.messages[m].sender + 1}→{c.messages[m].receiver + 1}#{c.messages[m].name}"
+
+    return tuple(
+        tuple((event.kind, name(event.message)) for event in line if event.message is not None) for line in c.lines
+    )
+
+
+def numbered(lines: Lines) -> Lines:
+    """The computation with the messages of each channel numbered in the order sent, whatever they were called."""
+    counts: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for line in lines:
+        for kind, name in line:
+            if kind == "send":
+                channel = name.partition("#")[0]
+                counts[channel] = counts.get(channel, 0) + 1
+                names[name] = f"{channel}#{counts[channel]}"
+    return tuple(tuple((kind, names[name]) for kind, name in line) for line in lines)
 
 
 # -- the tables' rows --------------------------------------------------------------------------------------------------
@@ -834,3 +858,343 @@ class Blocks(MurtyGarg):
 
     def accepts(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
         return packet.kind == "ack" or state.active
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+BROKEN = (
+    # [Kup], Sending messages
+    Broken(
+        AttachesAfterIncrementing,
+        "[Kup] Sending: attach the current SENT_i, before the increment",
+        (Catch("delivers-all", 2, 1, 1),),
+    ),
+    Broken(AttachesNothing, "[Kup] Sending: attach the current SENT_i", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        AttachesOnlyTheColumn,
+        "[Kup] Question on the single column: the rest is what the receiver passes on",
+        (Catch("causal", 3, 3, 5),),
+    ),
+    Broken(NeverIncrementsOnSending, "[Kup] Sending: increment SENT_i[i, j] after sending", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        IncrementsTheMirroredEntry,
+        "[Kup] Getting started: rows are senders, columns receivers",
+        (Catch("deliv-equals-sent-column", 2, 1, 1), Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 3, 5)),
+    ),
+    Broken(WaitsForAnAnswer, "[Kup] Sending: nothing delays a send", (Catch("never-blocks", 2, 3, 4),)),
+    # [Kup], Delivering messages (or not)
+    Broken(
+        DeliversWhatArrives,
+        "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i] for all k",
+        (Catch("fifo", 2, 2, 3), Catch("causal", 2, 2, 3), Catch("deliv-equals-sent-column", 2, 3, 4)),
+    ),
+    Broken(ChecksOnlyTheSender, "[Kup] Delivering: for all k, not only the sender", (Catch("causal", 3, 3, 5),)),
+    Broken(ChecksAllButTheSender, "[Kup] Delivering: for all k, the sender too", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        ChecksItsRow,
+        "[Kup] Delivering: column i, not row i",
+        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 2, 3)),
+    ),
+    Broken(ChecksEveryColumn, "[Kup] Delivering: column i, not the others", (Catch("delivers-all", 2, 2, 3),)),
+    Broken(AsksForMore, "[Kup] Delivering: ≥, not >", (Catch("delivers-all", 2, 1, 1),)),
+    Broken(AsksForExactlyAsMany, "[Kup] Delivering: ≥, not =", (Catch("delivers-all", 3, 2, 3),)),
+    # [Kup], After delivering a message
+    Broken(
+        NeverCountsDeliveries,
+        "[Kup] After delivering: increment DELIV_i[j]",
+        (Catch("deliv-equals-sent-column", 2, 1, 2), Catch("delivers-all", 2, 2, 3)),
+    ),
+    Broken(
+        NeverCountsTheDeliveredAsSent,
+        "[Kup] After delivering: increment SENT_i[j, i]",
+        (Catch("deliv-equals-sent-column", 2, 1, 2),),
+    ),
+    Broken(NeverMerges, "[Kup] After delivering: take the maximum with SENT_m", (Catch("causal", 3, 3, 5),)),
+    Broken(
+        ReplacesInsteadOfMerging,
+        "[Kup] After delivering: the maximum of itself and SENT_m",
+        (Catch("fifo", 2, 3, 5), Catch("deliv-equals-sent-column", 2, 1, 2)),
+    ),
+    Broken(
+        AddsInsteadOfMerging,
+        "[Kup] After delivering: the maximum, not the sum",
+        (Catch("delivers-all", 2, 3, 5), Catch("deliv-equals-sent-column", 2, 2, 4)),
+    ),
+    Broken(MergesOnlyItsOwnColumn, "[Kup] After delivering: every entry", (Catch("causal", 3, 3, 5),)),
+    # [MF] §3, the output buffer
+    Broken(InsertsAtTheFront, "[MF] §3.1: output buffers are FIFO queues", (Catch("fifo", 2, 2, 5),)),
+    Broken(
+        InsertsIntoItsInputBuffer,
+        "[MF] §3.2: OB_i inserts m, to be posted to IB_j",
+        (Catch("input-holds-messages-for-itself", 2, 1, 1), Catch("delivers-once", 2, 1, 2)),
+    ),
+    Broken(PostsWithoutWaiting, "[MF] §3.2: wait for an acknowledgement", (Catch("fifo", 2, 2, 6),)),
+    Broken(PostsAllAtOnce, "[MF] §3.2: dequeue the next message, one at a time", (Catch("fifo", 2, 2, 5),)),
+    Broken(PostsTheSameAgain, "[MF] §3.2: dequeue the next message", (Catch("delivers-once", 2, 1, 8),)),
+    Broken(PostsNothing, "[MF] §3.2: transmit it", (Catch("delivers-all", 2, 1, 2),)),
+    Broken(
+        PostsToEverybody,
+        "[MF] §3.2: transmit it to IB_j",
+        (Catch("input-holds-messages-for-itself", 3, 1, 3), Catch("delivers-once", 3, 1, 4)),
+    ),
+    Broken(NeverStopsWaiting, "[MF] §3.2: an acknowledgement ends the waiting", (Catch("delivers-all", 2, 2, 6),)),
+    # [MF] §3, the input buffer
+    Broken(
+        NeverAcknowledgesAGet,
+        "[MF] §3.2: getting a message, send an acknowledgement",
+        (Catch("delivers-all", 2, 2, 5),),
+    ),
+    Broken(AcknowledgesTwice, "[MF] §3.2: one acknowledgement a message", (Catch("fifo", 2, 3, 12),)),
+    Broken(AcknowledgesToEverybody, "[MF] §3.2: an acknowledgement to OB_j", (Catch("causal", 3, 3, 10),)),
+    Broken(EnqueuesLate, "[MF] §3.2: getting is one operation, its end the get event", (Catch("fifo", 2, 2, 9),)),
+    Broken(GetsAtTheFront, "[MF] §3.1: input buffers are FIFO queues", (Catch("fifo", 2, 2, 8),)),
+    Broken(
+        GetsIntoItsOutputBuffer,
+        "[MF] §3.2: IB_i enqueues the message",
+        (Catch("output-holds-own-messages", 2, 1, 3), Catch("delivers-all", 2, 1, 4)),
+    ),
+    Broken(NeverEnqueues, "[MF] §3.2: enqueue message in buffer", (Catch("delivers-all", 2, 1, 4),)),
+    Broken(DeliversTheNewest, "[MF] §3.1: the first message, which is the oldest", (Catch("fifo", 2, 2, 8),)),
+    Broken(DeliversWithoutDequeuing, "[MF] §3.2: dequeue the next message", (Catch("delivers-once", 2, 1, 5),)),
+    Broken(
+        WaitsAndAcknowledges,
+        "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
+        (Catch("delivers-all", 2, 2, 6), Catch("never-blocks", 2, 3, 6)),
+    ),
+    # [MG] §4.2.1, the priority rule, and §4.1, the commit point
+    Broken(
+        NobodyAsks,
+        "[MG] §4.2.1 PR, type 2: the smaller process sends a request",
+        (
+            Catch("synchronous", 2, 2, 2),
+            Catch("acknowledges-only-bigger-processes", 2, 2, 3),
+            Catch("delivers-all", 2, 3, 5),
+        ),
+    ),
+    Broken(
+        EverybodyAsks,
+        "[MG] §4.2.1 PR, type 1: the bigger process sends at once",
+        (Catch("synchronous", 2, 2, 4), Catch("delivers-all", 2, 3, 8)),
+    ),
+    Broken(
+        CommitsWhenItAsks,
+        "[MG] §4.2.1 PR, type 2: the smaller process commits on receiving",
+        (Catch("synchronous", 2, 2, 2),),
+    ),
+    Broken(
+        CommitsARequestWhilePassive,
+        "[MG] §4.2.1 PR, type 2: executed when in a position to commit",
+        (Catch("synchronous", 2, 2, 4),),
+    ),
+    Broken(IgnoresRequests, "[MG] §4.2.1 PR, type 2: the bigger process sends it", (Catch("delivers-all", 2, 1, 2),)),
+    Broken(
+        SendsBackUncommitted,
+        "[MG] §4.2.1 PR, type 2: the bigger process commits it at its send",
+        (Catch("delivers-all", 2, 1, 4),),
+    ),
+    Broken(
+        CommitsOnAcknowledgement,
+        "[MG] §4.2.1 PR, type 1: committed at the send (§4.1 would also allow the acknowledgement)",
+        (Catch("synchronous", 3, 3, 7),),
+    ),
+    # [MG] §4.3, active and passive, and Fig. 8
+    Broken(SendsWhilePassive, "[MG] §4.3.1 SP: send only while active", (Catch("synchronous", 2, 2, 3),)),
+    Broken(StaysActiveOnSending, "[MG] §4.3: on sending become passive", (Catch("synchronous", 2, 2, 3),)),
+    Broken(
+        SendsTwice,
+        "[MG] Fig. 8: send the message once, for one acknowledgement",
+        (Catch("delivers-once", 2, 1, 3), Catch("synchronous", 2, 3, 8)),
+    ),
+    Broken(AcknowledgesWhilePassive, "[MG] §4.3.2 RP: acknowledge only while active", (Catch("synchronous", 3, 3, 6),)),
+    Broken(NeverAcknowledges, "[MG] §4.3: on receiving send an acknowledgement", (Catch("delivers-all", 2, 2, 3),)),
+    Broken(
+        NeverWithholdsTheDebt,
+        "[MG] Fig. 8: enqueue the acknowledgement while passive",
+        (Catch("delivers-all", 3, 3, 6),),
+    ),
+    Broken(StaysPassive, "[MG] §4.3: on an acknowledgement become active", (Catch("delivers-all", 2, 2, 4),)),
+    Broken(
+        KeepsItsAcknowledgements,
+        "[MG] Fig. 8: send the queued acknowledgements",
+        (Catch("nothing-queued-while-active", 3, 2, 5), Catch("delivers-all", 3, 3, 6)),
+    ),
+    Broken(
+        SendsOneAcknowledgement,
+        "[MG] Fig. 8: send the queued acknowledgements, while there are any",
+        (Catch("nothing-queued-while-active", 4, 3, 7),),
+    ),
+    Broken(
+        KeepsItsMessages,
+        "[MG] Fig. 8: send the next queued message",
+        (Catch("nothing-queued-while-active", 2, 2, 4), Catch("delivers-all", 2, 2, 4)),
+    ),
+    Broken(
+        StaysActiveOnSendingAQueuedMessage,
+        "[MG] Fig. 8: passive again when a queued message is sent",
+        (Catch("synchronous", 2, 3, 6), Catch("nothing-queued-while-active", 2, 3, 5)),
+    ),
+    Broken(SendsAllItsMessages, "[MG] Fig. 8: send one queued message, not all", (Catch("synchronous", 2, 3, 6),)),
+)
+
+#: The program of [MF] Fig. 1, in which synchronous communication deadlocks.
+FIG_1 = "P1: send x to P2; receive\nP2: send y to P1; receive"
+#: P2 never asks for what it is sent.
+NOBODY_ASKS = "P1: send x to P2; send y to P3\nP2:\nP3: receive"
+#: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
+TWO_DEBTS = """
+P1: receive; receive; receive
+P2: send a to P1; receive; receive
+P3: send b to P2; send d to P1
+P4: send c to P2; send e to P1
+"""
+#: The first program of [MF] §4.1 with P3's selective receives.
+PROGRAM_1_SELECTIVE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1"
+
+BROKEN_PROGRAMS = (
+    BrokenProgram(
+        SearchesItsInputBuffer,
+        "[MF] §4.1: messages in the FIFO queue cannot be reordered, whatever a receive asks for",
+        PROGRAM_1_SELECTIVE,
+        "causal",
+        12,
+    ),
+    BrokenProgram(
+        WaitsAndAcknowledges,
+        "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
+        FIG_1,
+        "completes",
+        6,
+    ),
+    BrokenProgram(
+        AcknowledgesOnDelivery,
+        "[MF] §3.1: the input buffer acknowledges immediately",
+        NOBODY_ASKS,
+        "completes",
+        4,
+    ),
+    BrokenProgram(
+        SendsOneAcknowledgement,
+        "[MG] Fig. 8: send the queued acknowledgements, while there are any",
+        TWO_DEBTS,
+        "completes",
+        12,
+    ),
+)
+
+HARMLESS = (
+    Harmless(
+        LearnsOfItsOwnDeliveriesLate,
+        "[Kup] After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own "
+        "column; what it tells others is of a message already delivered, which delays nobody.",
+        3,
+        5,
+        24731,
+    ),
+    Harmless(
+        MergesBeforeIncrementing,
+        "[Kup] After delivering: the order of the second and the third step makes no difference.",
+        3,
+        4,
+        7370,
+    ),
+    Harmless(
+        MergesAllButItsOwnColumn,
+        "[Kup] After delivering: a process's own column never learns anything from the maximum.",
+        3,
+        4,
+        7370,
+    ),
+    Harmless(
+        ReadsItsColumnForDeliv,
+        "[Kup] Is DELIV redundant? The guard may read the own column of SENT instead.",
+        3,
+        4,
+        7370,
+    ),
+    Harmless(
+        AsksForExactlyAsManyOfTheSender,
+        "[Kup] Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.",
+        3,
+        4,
+        7370,
+    ),
+    Harmless(
+        IncrementsBeforeSending,
+        "[Kup] Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.",
+        3,
+        4,
+        7370,
+    ),
+    Harmless(
+        AcknowledgesBeforeEnqueuing,
+        "[MF] §3.2: acknowledging before enqueuing, as printed, needs only that gets do not overlap.",
+        3,
+        3,
+        14984,
+    ),
+    Harmless(
+        AcknowledgesOnDelivery,
+        "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.",
+        3,
+        3,
+        3869,
+    ),
+    Harmless(
+        RefusesWhileItWaits,
+        "[MF] §3.1: that sends do not block is no matter of order.",
+        3,
+        3,
+        5821,
+        never_reaches=frozenset({"a-message-waits-for-an-acknowledgement"}),
+    ),
+    Harmless(
+        PostsAtOnce,
+        "[MF] §3.1 posts to an empty output buffer immediately, §3.2 in a loop of its own: no matter of order.",
+        3,
+        3,
+        4847,
+    ),
+    Harmless(
+        PostsOnToTheSameReceiver,
+        "[MF] footnote 4: without waiting, to the same receiver, if the transport does not reorder.",
+        3,
+        3,
+        8929,
+        channel="fifo",
+    ),
+    Harmless(
+        ReversesTheRanks,
+        "[MG] §4.2.1 PR: any total order of the processes serves.",
+        3,
+        3,
+        2491,
+    ),
+    Harmless(
+        SendsTheNewestMessage,
+        "[MG] Fig. 8: messageQueue need not be a queue; sends are not kept in the order intended anyway.",
+        3,
+        3,
+        2521,
+    ),
+    Harmless(
+        RefusesToSendWhilePassive,
+        "[MG] §4.3.1 SP: a send may as well block; only requests must be queued.",
+        3,
+        3,
+        2033,
+    ),
+    Harmless(
+        CommitsOnlyWhileActive,
+        "[MG] §4.3.2 RP: receiving only while active is as safe and live, and less concurrent.",
+        3,
+        3,
+        2351,
+    ),
+    Harmless(
+        Blocks,
+        "[MG] §1: with the priority rule even the blocking algorithm does not deadlock.",
+        3,
+        3,
+        1376,
+    ),
+)

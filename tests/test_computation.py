@@ -100,7 +100,7 @@ def test_happened_before_is_the_transitive_closure_of_lines_and_messages() -> No
         for e in range(c.event_count):
             assert c.past[e] == bits(closed.predecessors(e))
             for f in range(c.event_count):
-                assert c.happened_before(e, f) == closed.has_edge(e, f)
+                assert c.happened_before(e, f) == c.leads_to(e, f) == closed.has_edge(e, f)
 
 
 def test_two_events_are_concurrent_when_neither_happened_before_the_other() -> None:

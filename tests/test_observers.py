@@ -87,10 +87,9 @@ def walk(system: System) -> Iterator[tuple[State, Ghost, list[Told]]]:
         yield state, ghost, list(told)
         for step, target in system.moves(state):
             ghosts, reports = list(ghost), list(told)
-            for k, codes in enumerate(step.codes):
-                for code in codes:
-                    ghosts[k], names = system.observers[k].observe(ghosts[k], code)
-                    reports[k] |= set(names)
+            for k, code in step.codes:
+                ghosts[k], names = system.observers[k].observe(ghosts[k], code)
+                reports[k] |= set(names)
             node = (target, tuple(ghosts), tuple(reports))
             if node not in known:
                 known.add(node)
@@ -117,12 +116,7 @@ def test_fifo_and_causal_reports_what_history_reports_at_every_node(protocol: st
 
 @pytest.mark.parametrize(
     ("protocol", "channel", "workload"),
-    [
-        pytest.param(*combination, marks=pytest.mark.xfail(reason="a finished message that comes again counts as new"))
-        if combination[:2] == ("murty-garg", "duplicating")
-        else combination
-        for combination in EXPLORED
-    ],
+    [combination for combination in EXPLORED],
 )
 def test_crowns_reports_only_what_history_reports_and_all_of_it_once_nothing_is_under_way(
     protocol: str, channel: str, workload: str
@@ -138,7 +132,6 @@ def test_crowns_reports_only_what_history_reports_and_all_of_it_once_nothing_is_
     assert complete >= 1
 
 
-@pytest.mark.xfail(reason="a crown that only receives to come can close is reported when they come")
 @pytest.mark.parametrize("protocol", ["unordered", "rst", "buffer"])
 def test_crowns_reports_a_crown_as_soon_as_it_cannot_be_avoided(protocol: str) -> None:
     system = system_of(
@@ -343,7 +336,6 @@ def test_crowns_agrees_with_the_spec_on_messages_to_oneself_and_to_several(run: 
         assert told or not broken or not is_complete(n, happened[:length])
 
 
-@pytest.mark.xfail(reason="a crown that only receives to come can close is reported when they come")
 @example((2, [sends(A), sends(B)]))
 @settings(deadline=None)
 @given(sequences(self_sends=False, early=True))
@@ -353,7 +345,6 @@ def test_crowns_reports_exactly_the_crowns_that_cannot_be_avoided(run: tuple[int
         assert bool(told) != crown_can_be_avoided(n, happened[:length])
 
 
-@pytest.mark.xfail(reason="a finished message that comes again counts as new")
 @pytest.mark.parametrize(
     "happened",
     [

@@ -1,0 +1,316 @@
+"""Any protocol through any channel, driven by chance, and held to the spec after every step.
+
+The machine keeps its own book of what happened for the applications and asks the spec itself; the observers, which a
+check relies on, must say the same. Driven with a broken protocol it must find the fault.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import chain
+from typing import ClassVar
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from crownless.impl.buffer import Buffer
+from crownless.impl.buffer import State as BufferState
+from crownless.impl.channels import CHANNELS, Channel
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.murty_garg import State as MurtyGargState
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst, State
+from crownless.impl.workloads import Free
+from crownless.model_check.explorer import LocalProperties
+from crownless.model_check.observers import observers_for
+from crownless.model_check.system import Move, System
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.orders import decide
+
+WATCHED = ("fifo", "causal", "synchronous")
+
+#: The channels over which the texts promise anything: what arrives, arrives once.
+ONCE = ("unordered", "fifo", "lossy")
+
+
+class AnyProtocol(RuleBasedStateMachine):
+    """A protocol and a channel, given by a subclass; how many processes and messages, and every step, by chance."""
+
+    protocol: ClassVar[type[ProtocolMachine]]
+    channel: ClassVar[type[Channel]]
+    #: The actions taken in all runs of the machine, to see that it does things.
+    taken: ClassVar[Counter[str]]
+
+    system: System | None = None
+
+    @initialize(n=st.integers(2, 4), messages=st.integers(1, 5))
+    def begin(self, n: int, messages: int) -> None:
+        observers = observers_for(n, WATCHED, sends_before_delivery=self.protocol.sends_before_delivery)
+        self.system = System(self.protocol(n), Free(n, messages), self.channel, observers)
+        self.local_properties = LocalProperties(self.system)
+        self.state, self.ghost = self.system.initial(), self.system.initial_ghost()
+        self.enabled = self.system.moves(self.state)
+        self.reported = set[str]()
+        # Our own book:
+        self.lines: list[list[tuple[str, Message]]] = [[] for _ in range(n)]
+        self.handed = set[Message]()
+        self.delivered = Counter[tuple[Message, int]]()
+        self.too_early = False
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.moves(is_send))
+    @rule(pick=st.integers(0, 20))
+    def an_application_sends(self, pick: int) -> None:
+        self.take(is_send, pick)
+
+    @precondition(lambda self: self.moves(is_arrival))
+    @rule(pick=st.integers(0, 20))
+    def a_packet_arrives(self, pick: int) -> None:
+        self.take(is_arrival, pick)
+
+    @precondition(lambda self: self.moves(is_own_step))
+    @rule(pick=st.integers(0, 20))
+    def a_protocol_or_an_application_takes_a_step_of_its_own(self, pick: int) -> None:
+        self.take(is_own_step, pick)
+
+    @precondition(lambda self: self.moves(is_fault))
+    @rule(pick=st.integers(0, 20))
+    def something_goes_wrong_on_the_channel(self, pick: int) -> None:
+        self.take(is_fault, pick)
+
+    @precondition(lambda self: not self.moves(is_any))
+    @rule()
+    def it_is_at_its_end(self) -> None:
+        pass
+
+    def moves(self, which: Callable[[Move], bool]) -> list[Move]:
+        return [move for move in self.enabled if which(move)]
+
+    def take(self, which: Callable[[Move], bool], pick: int) -> None:
+        assert self.system is not None
+        moves = self.moves(which)
+        step, self.state = moves[pick % len(moves)]
+        self.enabled = self.system.moves(self.state)
+        self.ghost, broken = self.system.judge(self.ghost, step)
+        self.reported |= set(broken)
+        self.taken[step.action.name] += 1
+        for kind, process, message in step.observations:
+            self.write_down(kind, process, message)
+
+    def write_down(self, kind: str, process: int, message: Message) -> None:
+        if kind == "hand":
+            self.handed.add(message)
+            return
+        if kind == "deliver":
+            self.delivered[message, process] += 1
+            self.too_early |= message not in self.handed
+        event = ("send" if kind == "send" else "receive", message)
+        if event not in self.lines[process]:
+            self.lines[process].append(event)
+
+    # -- what must hold after every step -------------------------------------------------------------------------------
+
+    @invariant()
+    def the_promised_order_is_kept(self) -> None:
+        if self.arrives_once() and self.can_be_judged():
+            assert self.keeps(self.protocol.promises), f"{self.protocol.promises} order is broken"
+
+    @invariant()
+    def the_observers_report_a_break_exactly_if_the_spec_finds_one(self) -> None:
+        assert ("delivers-once" in self.reported) == (self.too_early or max(self.delivered.values(), default=0) > 1)
+        if not self.can_be_judged():
+            return
+        for order in ("fifo", "causal"):
+            assert (order in self.reported) == (not self.keeps(order)), order
+        if "synchronous" in self.reported:
+            assert not self.keeps("synchronous")
+        elif self.is_complete():
+            assert self.keeps("synchronous")
+
+    @invariant()
+    def nothing_is_delivered_twice(self) -> None:
+        assert not self.too_early
+        if self.arrives_once():
+            assert max(self.delivered.values(), default=0) <= 1
+
+    @invariant()
+    def what_is_owed_is_what_was_handed_over_and_not_delivered(self) -> None:
+        assert self.system is not None
+        copies = {(message, q) for message in self.handed for q in message.receivers}
+        assert set(self.system.owed(self.ghost)) == copies - set(self.delivered)
+
+    @invariant()
+    def local_invariants_hold(self) -> None:
+        assert self.system is not None
+        for process in range(self.system.n):
+            broken, _ = self.local_properties.of(process, self.state[process])
+            assert not broken, f"at process {process}"
+
+    def teardown(self) -> None:
+        """Without further faults the run comes to its end, and over a reliable channel everything is delivered."""
+        if self.system is None:
+            return
+        steps = 0
+        while self.moves(is_no_fault):
+            # Always the last is neither the order sent nor the order of the processes.
+            self.take(is_no_fault, -1 if steps % 3 else 0)
+            steps += 1
+            assert steps < 1000, "it goes on for ever"
+        self.the_promised_order_is_kept()
+        self.the_observers_report_a_break_exactly_if_the_spec_finds_one()
+        self.nothing_is_delivered_twice()
+        self.local_invariants_hold()
+        if self.channel.reliable:
+            assert self.system.finished(self.state), "a send never happens"
+            assert not self.system.owed(self.ghost), "a message is never delivered"
+            assert self.is_complete(), "a send event never happens"
+
+    # -- our own book --------------------------------------------------------------------------------------------------
+
+    def arrives_once(self) -> bool:
+        return self.channel in [CHANNELS[name] for name in ONCE]
+
+    def can_be_judged(self) -> bool:
+        """Is all that is delivered also sent? Before that it is no computation."""
+        events = set(chain.from_iterable(self.lines))
+        return all(("send", message) in events for _, message in events)
+
+    def is_complete(self) -> bool:
+        return self.can_be_judged() and all(
+            ("receive", message) in self.lines[q]
+            for _, message in chain.from_iterable(self.lines)
+            for q in message.receivers
+        )
+
+    def keeps(self, order: str) -> bool:
+        messages = sorted({message for _, message in chain.from_iterable(self.lines)})
+        number = {message: m for m, message in enumerate(messages)}
+        lines = [
+            [Event("send" if kind == "send" else "receive", number[message]) for kind, message in line]
+            for line in self.lines
+        ]
+        return decide(Computation.of_lines(len(lines), messages, lines), order, "pending").kept
+
+
+def is_any(move: Move) -> bool:
+    return True
+
+
+def is_fault(move: Move) -> bool:
+    return move[0].action.by_channel
+
+
+def is_no_fault(move: Move) -> bool:
+    return not is_fault(move)
+
+
+def is_send(move: Move) -> bool:
+    return move[0].action.name == "send"
+
+
+def is_arrival(move: Move) -> bool:
+    return move[0].action.packet is not None and not is_fault(move)
+
+
+def is_own_step(move: Move) -> bool:
+    return not is_fault(move) and not is_send(move) and not is_arrival(move)
+
+
+def drive(kind: type[ProtocolMachine], channel: str, *, examples: int, shrinks: bool) -> Counter[str]:
+    """Runs the machine with this protocol and channel, always the same way; tells how often each action was taken."""
+    taken = Counter[str]()
+    facts = {"protocol": kind, "channel": CHANNELS[channel], "taken": taken}
+    driven = type(f"{kind.__name__}Over{channel.capitalize()}", (AnyProtocol,), facts)
+    run_state_machine_as_test(
+        driven,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=30,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
+        ),
+    )
+    return taken
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_any_protocol_over_any_channel_does_what_it_promises_and_is_judged_as_the_spec_judges_it(
+    protocol: str, channel: str
+) -> None:
+    taken = drive(PROTOCOLS[protocol], channel, examples=40, shrinks=True)
+    assert taken["send"] > 40
+    assert taken["deliver"] > 40
+    assert (taken["lose"] > 10) == (channel == "lossy")
+    assert (taken["duplicate"] > 10) == (channel == "duplicating")
+
+
+# -- the machine finds faults ------------------------------------------------------------------------------------------
+
+
+class DeliversAtOnce(Rst):
+    """The matrix protocol with its guard dropped."""
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return True
+
+
+class WaitsTooLong(Rst):
+    """The matrix protocol that waits for one message more than the stamp tells of."""
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
+
+
+class CountsTwice(Rst):
+    """The matrix protocol that counts a delivered message twice."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        after = super().after_delivering(i, state, j, stamp)
+        return after._replace(deliv=self.ops.vector(lambda k: after.deliv[k] + self.ops.one_if(k == j)))
+
+
+class DoesNotWait(Buffer):
+    """The buffer protocol that posts without waiting for the acknowledgement."""
+
+    def may_post(self, state: BufferState) -> bool:
+        return True
+
+
+class SendsWhilePassive(MurtyGarg):
+    """The algorithm of Murty & Garg without its send condition."""
+
+    def may_send(self, state: MurtyGargState) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("kind", "channel", "complaint"),
+    [
+        (DeliversAtOnce, "unordered", "causal order is broken"),
+        (DoesNotWait, "unordered", "causal order is broken"),
+        (DoesNotWait, "lossy", "causal order is broken"),
+        (SendsWhilePassive, "unordered", "synchronous order is broken"),
+        (WaitsTooLong, "unordered", "a message is never delivered"),
+        (CountsTwice, "fifo", "at process"),
+    ],
+)
+def test_a_broken_protocol_is_found_out(kind: type[ProtocolMachine], channel: str, complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        drive(kind, channel, examples=200, shrinks=False)

@@ -1,0 +1,229 @@
+"""Every planted fault is caught by the property that names it; every variation that is none goes unnoticed."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+
+import broken_protocols
+import pytest
+from broken_protocols import (
+    BROKEN,
+    BROKEN_PROGRAMS,
+    HARMLESS,
+    AcknowledgesWhilePassive,
+    AsksForMore,
+    BrokenProgram,
+    Catch,
+    DeliversWhatArrives,
+    Harmless,
+    IncrementsBeforeSending,
+    MergesAllButItsOwnColumn,
+    MergesBeforeIncrementing,
+    NeverEnqueues,
+    PostsOnToTheSameReceiver,
+    ReadsItsColumnForDeliv,
+    RefusesWhileItWaits,
+    ReversesTheRanks,
+    SendsOneAcknowledgement,
+    SendsWhilePassive,
+    check,
+    never_reached,
+    violations,
+)
+
+from crownless.impl.buffer import Buffer
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst
+from crownless.model_check.checking import CheckResult
+from crownless.model_check.explorer import Limits
+from crownless.model_check.properties import default_orders, properties_of
+from crownless.spec import by_search
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS
+
+#: Some faults let buffers grow for ever.
+ENOUGH = Limits(states=12_000)
+
+CATCHES = [(row.machine, catch) for row in BROKEN for catch in row.catches]
+
+
+def original(kind: type[ProtocolMachine]) -> type[ProtocolMachine]:
+    """The protocol that this is a variation of."""
+    return next(base for base in kind.__mro__ if base in PROTOCOLS.values())
+
+
+def name_of(value: type[ProtocolMachine] | Catch | BrokenProgram | Harmless) -> str:
+    """What a test is called by."""
+    if isinstance(value, Catch):
+        return value.property
+    return (value.machine if isinstance(value, BrokenProgram | Harmless) else value).__name__
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
+def test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions(
+    kind: type[ProtocolMachine], catch: Catch
+) -> None:
+    result = check(kind, catch.processes, catch.messages, limits=ENOUGH)
+    assert result.verdict == "violated"
+    assert violations(result)[catch.property] == catch.actions
+
+
+@pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
+def test_neither_fewer_processes_nor_fewer_messages_show_it(kind: type[ProtocolMachine], catch: Catch) -> None:
+    for n, m in ((catch.processes - 1, catch.messages), (catch.processes, catch.messages - 1)):
+        if n >= 2 and m >= 1:
+            assert catch.property not in violations(check(kind, n, m, limits=ENOUGH))
+
+
+@pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
+def test_the_protocol_itself_keeps_what_the_fault_breaks(kind: type[ProtocolMachine], catch: Catch) -> None:
+    assert violations(check(original(kind), catch.processes, catch.messages)) == {}
+
+
+@pytest.mark.parametrize(("kind", "catch"), [row for row in CATCHES if row[1].property in ORDERS], ids=name_of)
+def test_the_computation_of_the_run_shown_breaks_the_order_by_its_definition(
+    kind: type[ProtocolMachine], catch: Catch
+) -> None:
+    result = check(kind, catch.processes, catch.messages, limits=ENOUGH)
+    assert not keeps_by_definition(result, catch.property)
+
+
+def keeps_by_definition(result: CheckResult, order: str) -> bool:
+    """Does the run shown for an order keep it after all? Sends to come are put at the end of their lines."""
+    (run,) = [known.run for known in result.properties if known.property.name == order]
+    assert run is not None
+    number = {process: p for p, process in enumerate(run.processes)}
+    messages: list[Message] = []
+    for action in run.actions:
+        if action.action == "send":
+            receivers = tuple(number[q] for q in action.to)
+            messages.append(Message(action.message or "", number[action.process], receivers))
+    names = [message.name for message in messages]
+    lines: list[list[Event]] = [[] for _ in run.processes]
+    for action in run.actions:
+        for kind, name in action.happened:
+            event = Event("send" if kind == "send" else "receive", names.index(name))
+            lines[number[action.process]].append(event)
+    for m, message in enumerate(messages):
+        if Event("send", m) not in lines[message.sender]:
+            lines[message.sender].append(Event("send", m))
+    try:
+        c = Computation.of_lines(len(lines), messages, lines)
+    except BadInput:
+        return False  # a circle of lines and messages
+    return by_search.keeps(c, order, pending=True)
+
+
+@pytest.mark.parametrize("row", BROKEN_PROGRAMS, ids=name_of)
+def test_a_fault_that_only_a_program_shows_is_caught(row: BrokenProgram) -> None:
+    assert violations(check(row.machine, program=row.program))[row.property] == row.actions
+    assert row.property not in violations(check(original(row.machine), program=row.program))
+
+
+def test_one_acknowledgement_instead_of_all_needs_two_debts_at_once_and_so_four_processes() -> None:
+    for n, m in ((3, 3), (3, 4), (4, 2)):
+        assert violations(check(SendsOneAcknowledgement, n, m)) == {}
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if order != "asynchronous"])
+def test_every_order_is_reported_as_broken_where_messages_are_delivered_as_they_arrive(order: str) -> None:
+    result = check(DeliversWhatArrives, 2, 2, orders=(order,))
+    assert violations(result) == {order: 2 if order == "synchronous" else 3}
+    assert not keeps_by_definition(result, order)
+
+
+# -- the tables are complete -------------------------------------------------------------------------------------------
+
+
+def test_every_machine_is_in_a_table() -> None:
+    machines = {
+        kind
+        for kind in vars(broken_protocols).values()
+        if inspect.isclass(kind) and issubclass(kind, ProtocolMachine) and kind.__module__ == broken_protocols.__name__
+    }
+    assert machines == {row.machine for row in (*BROKEN, *BROKEN_PROGRAMS, *HARMLESS)}
+
+
+def test_every_row_breaks_a_rule_that_it_cites() -> None:
+    sources = {Rst: "[Kup] ", Buffer: "[MF] ", MurtyGarg: "[MG] "}
+    cited = [(row.machine, row.rule) for row in BROKEN]
+    cited += [(row.machine, row.rule) for row in BROKEN_PROGRAMS]
+    cited += [(row.machine, row.finding) for row in HARMLESS]
+    for kind, text in cited:
+        assert text.startswith(sources[original(kind)]), kind.__name__
+    assert Counter(original(row.machine).__name__ for row in BROKEN) == {"Rst": 19, "Buffer": 18, "MurtyGarg": 19}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_property_of_every_protocol_is_broken_by_some_fault(protocol: str) -> None:
+    caught = {catch.property for row in BROKEN for catch in row.catches} | {row.property for row in BROKEN_PROGRAMS}
+    kind = PROTOCOLS[protocol]
+    for program in (False, True):
+        decided = properties_of(kind(3), default_orders(kind), program=program)
+        missed = {known.name for known in decided if known.kind != "sometimes"} - caught
+        assert not missed, "give `BROKEN` a machine that violates it"
+
+
+@pytest.mark.parametrize(
+    ("kind", "situation"),
+    [
+        (AsksForMore, "delivers-something"),
+        (DeliversWhatArrives, "holds-back"),
+        (RefusesWhileItWaits, "a-message-waits-for-an-acknowledgement"),
+        (NeverEnqueues, "an-input-buffer-holds-two"),
+        (SendsWhilePassive, "a-send-waits-for-an-acknowledgement"),
+        (AcknowledgesWhilePassive, "an-acknowledgement-is-withheld"),
+    ],
+)
+def test_a_machine_that_never_comes_into_a_situation_is_not_said_to_reach_it(
+    kind: type[ProtocolMachine], situation: str
+) -> None:
+    assert situation in never_reached(check(kind, 3, 3))
+    assert never_reached(check(original(kind), 3, 3)) == set()
+
+
+# -- variations --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", HARMLESS, ids=name_of)
+def test_a_harmless_variation_keeps_every_property(row: Harmless) -> None:
+    result = check(row.machine, row.processes, row.messages, channel=row.channel)
+    assert result.verdict == "holds"
+    assert violations(result) == {}
+    assert never_reached(result) == row.never_reaches
+    assert result.exploration.states == row.states
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        MergesBeforeIncrementing,
+        MergesAllButItsOwnColumn,
+        ReadsItsColumnForDeliv,
+        IncrementsBeforeSending,
+        ReversesTheRanks,
+    ],
+)
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3), (4, 2)])
+def test_a_variation_that_is_the_protocol_in_other_words_has_its_counts(
+    kind: type[ProtocolMachine], n: int, m: int
+) -> None:
+    ours, its = check(kind, n, m).exploration, check(original(kind), n, m).exploration
+    assert (ours.states, ours.transitions, ours.depth, ours.terminal_states) == (
+        its.states,
+        its.transitions,
+        its.depth,
+        its.terminal_states,
+    )
+
+
+def test_posting_on_to_the_same_receiver_needs_a_transport_that_does_not_reorder() -> None:
+    assert violations(check(PostsOnToTheSameReceiver, 2, 2)) == {"fifo": 6, "causal": 6}
+    assert violations(check(PostsOnToTheSameReceiver, 3, 3, channel="fifo")) == {}

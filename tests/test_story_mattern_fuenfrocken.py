@@ -1,0 +1,397 @@
+"""[MF], told on the machines: its operations, its three programs with their figures, and its lemmas in every run."""
+
+from __future__ import annotations
+
+import pytest
+from broken_protocols import (
+    FIG_1,
+    AcknowledgesTwice,
+    DeliversTheNewest,
+    GetsAtTheFront,
+    InsertsAtTheFront,
+    Lines,
+    PostsWithoutWaiting,
+    Replay,
+    WaitsAndAcknowledges,
+    check,
+    computation_of,
+    endings,
+    lines_of,
+    numbered,
+    violations,
+)
+
+from crownless.impl.buffer import Buffer, State
+from crownless.impl.channels import channel_named
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.rst import Rst
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.checking import Check, run_check
+from crownless.model_check.observers import Ledger
+from crownless.model_check.system import LocalStep, System
+from crownless.model_check.system import State as GlobalState
+from crownless.spec import enumeration, library, notation
+from crownless.spec.computation import Message
+from crownless.spec.notation import Script
+from crownless.spec.orders import decide
+
+
+def script(name: str) -> Script:
+    return notation.load(library.path(name))
+
+
+def figure(name: str) -> Lines:
+    return computation_of(script(name))
+
+
+def computations(kind: type[ProtocolMachine], program: Script) -> set[Lines]:
+    """All that the program can be when it has come to its end."""
+    return {ending.computation for ending in endings(kind, Program(program)) if ending.finished}
+
+
+def names(messages: tuple[Message, ...]) -> str:
+    return "".join(message.name for message in messages)
+
+
+# -- §3: a single operation, and Fig. 3 --------------------------------------------------------------------------------
+
+
+def test_fig_2_a_message_is_sent_posted_got_acknowledged_and_received() -> None:
+    story = Replay(Buffer, "P1: send m to P2\nP2: receive")
+    assert story.do("P1 send m") == []
+    assert (names(story.at("P1").output), story.at("P1").waiting) == ("m", False)
+    (packet,) = story.do("P1 post")
+    assert (packet.kind, packet.source, packet.destination, packet.stamp) == ("message", 0, 1, None)
+    assert story.at("P1") == State((), True, ())
+    (packet,) = story.do("P2 receive message m from P1")
+    assert (packet.kind, packet.source, packet.destination, packet.message) == ("ack", 1, 0, None)
+    assert names(story.at("P2").input) == "m"
+    assert story.can() == {"P1 receive ack from P2", "P2 deliver m"}
+    story.do("P1 receive ack from P2")
+    story.do("P2 deliver m")
+    assert story.at("P1") == story.at("P2") == State((), False, ())
+    assert story.happened == ["P1 sends m", "P2 delivers m"]
+
+
+def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> None:
+    story = Replay(Buffer, "P1: send x to P2; send y to P3; send z to P2\nP2:\nP3:")
+    for told in ("P1 send x", "P1 post", "P1 send y", "P1 send z"):
+        story.do(told)
+    assert (names(story.at("P1").output), story.at("P1").waiting) == ("yz", True)
+    assert story.can() == {"P2 receive message x from P1"}
+    story.do("P2 receive message x from P1")
+    story.do("P1 receive ack from P2")
+    assert story.can() == {"P1 post"}
+    (packet,) = story.do("P1 post")
+    assert packet.message is not None
+    assert packet.message.name == "y"
+
+
+def test_fig_1_synchronous_communication_deadlocks_where_each_waits_for_its_own_message() -> None:
+    story = Replay(WaitsAndAcknowledges, FIG_1)
+    for told in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
+        story.do(told)
+    story.do("P1 receive message y from P2")
+    story.do("P2 receive message x from P1")
+    assert story.can() == set()
+    assert story.waiting() == ["P1 at its statement 2, receive", "P2 at its statement 2, receive"]
+
+
+def test_fig_3_the_buffer_protocol_does_not_deadlock_there() -> None:
+    story = Replay(Buffer, FIG_1)
+    for told in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
+        story.do(told)
+    story.do("P1 receive message y from P2")
+    story.do("P2 receive message x from P1")
+    assert {"P1 deliver y", "P2 deliver x"} < story.can()
+    assert all(ending.finished for ending in endings(Buffer, Program(notation.parse(FIG_1))))
+
+
+# -- §4.1: the first program, Figs. 4, 5 and 6 -------------------------------------------------------------------------
+
+
+def test_fig_4_the_first_program_without_a_protocol_need_not_be_causally_ordered() -> None:
+    assert computations(Unordered, script("mf-program-1")) == {figure("mf-fig4"), figure("mf-fig5")}
+
+
+@pytest.mark.parametrize("kind", [Rst, Buffer])
+def test_both_protocols_yield_the_computation_of_fig_5_and_no_other(kind: type[ProtocolMachine]) -> None:
+    ends = list(endings(kind, Program(script("mf-program-1"))))
+    assert {ending.computation for ending in ends} == {figure("mf-fig5")}
+    assert all(ending.finished for ending in ends)
+
+
+def test_fig_5_the_matrix_protocol_delays_z_at_its_receiver() -> None:
+    story = Replay(Rst, script("mf-program-1"))
+    for told in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
+        story.do(told)
+    (z,) = story.system.refused(story.state)
+    assert z.message is not None
+    assert (z.message.name, z.source, z.destination) == ("z", 1, 2)
+    assert z.stamp[0][2] == 1, "z depends on x, which has not yet arrived"
+    assert story.can() == {"P3 deliver x from P1"}
+    story.do("P3 deliver x from P1")
+    story.do("P3 deliver z from P2")
+    assert story.waiting() == []
+
+
+def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
+    story = Replay(Buffer, script("mf-program-1"))
+    for told in ("P1 send x", "P1 post", "P1 send y"):
+        story.do(told)
+    assert (names(story.at("P1").output), story.at("P1").waiting) == ("y", True)
+    assert story.can() == {"P3 receive message x from P1"}, "no step of P1 or of the chain that y would begin"
+    for told in ("P3 receive message x from P1", "P1 receive ack from P3", "P1 post", "P2 receive message y from P1"):
+        story.do(told)
+    for told in ("P2 deliver y", "P2 send z", "P2 post", "P3 receive message z from P2"):
+        story.do(told)
+    assert names(story.at("P3").input) == "xz"
+    story.do("P3 deliver x")
+    story.do("P3 deliver z")
+    assert story.waiting() == []
+
+
+def test_under_the_buffer_protocol_y_is_never_under_way_before_x_is_in_its_input_buffer() -> None:
+    system = System(Buffer(3), Program(script("mf-program-1")), channel_named("unordered"), [Ledger()])
+    under_way = 0
+    for state in states(system):
+        sent = {packet.message.name for packet in system.in_flight(state) if packet.message}
+        if "y" in sent:
+            under_way += 1
+            received = system.position(state)[2]
+            assert received or names(system.local_states(state)[2].input)[:1] == "x"
+    assert under_way
+
+
+def states(system: System) -> list[GlobalState]:
+    """Every state of a system."""
+    found = [system.initial()]
+    known = set(found)
+    for state in found:
+        for _, target in system.moves(state):
+            if target not in known:
+                known.add(target)
+                found.append(target)
+    return found
+
+
+@pytest.mark.parametrize(("protocol", "kind"), [("rst", Rst), ("buffer", Buffer)])
+def test_with_p3s_selective_receives_both_protocols_block_at_its_first_receive(
+    protocol: str, kind: type[ProtocolMachine]
+) -> None:
+    program = script("mf-program-1-selective")
+    result = run_check(Check(protocol, program=program, program_name="mf-program-1-selective"))
+    assert set(violations(result)) == {"completes"}
+    ends = list(endings(kind, Program(program)))
+    assert ends
+    assert all(ending.waiting == ["P3 at its statement 1, receive from P2"] for ending in ends)
+    if kind is Buffer:
+        assert all(names(ending.locals[2].input) == "xz" for ending in ends)
+
+
+def test_without_a_protocol_p3s_selective_receives_are_served() -> None:
+    assert computations(Unordered, script("mf-program-1-selective")) == {figure("mf-fig4")}
+
+
+# -- §4.2: the second program, Figs. 7 and 8 ---------------------------------------------------------------------------
+
+
+def test_every_computation_of_the_second_program_is_causally_ordered() -> None:
+    program = script("mf-program-2")
+    result = run_check(Check("unordered", program=program, program_name="mf-program-2", orders=("causal",)))
+    assert violations(result) == {}
+    assert len(computations(Unordered, program)) == 8, "three processes receive two messages each, in either order"
+
+
+def test_fig_7_overlapping_crowns_are_generated_as_the_text_says() -> None:
+    story = Replay(Buffer, script("mf-program-2"))
+    for first, second in (("ec", "a"), ("db", "f")):
+        for process, message in zip(("P1", "P2", "P3"), first + second, strict=True):
+            story.do(f"{process} send {message}")
+        for process in ("P1", "P2", "P3"):
+            story.do(f"{process} post")
+        for told in sorted(move for move in story.can() if " receive message " in move):
+            story.do(told)
+        for told in sorted(move for move in story.can() if " receive ack " in move):
+            story.do(told)
+    assert [names(story.at(process).input) for process in ("P1", "P2", "P3")] == ["ab", "ef", "cd"]
+    for told in ("P1 deliver a", "P1 deliver b", "P2 deliver e", "P2 deliver f", "P3 deliver c", "P3 deliver d"):
+        story.do(told)
+    assert story.waiting() == []
+
+
+def test_fig_8_nested_crowns_are_the_one_computation_that_the_buffer_protocol_cannot_generate() -> None:
+    program = script("mf-program-2")
+    everything = computations(Unordered, program)
+    assert {figure("mf-fig7"), figure("mf-fig8")} < everything
+    assert computations(Rst, program) == everything
+    assert computations(Buffer, program) == everything - {figure("mf-fig8")}
+
+
+def test_selective_receives_that_enforce_fig_8_block_the_buffer_protocol_and_not_the_matrix_protocol() -> None:
+    fig8 = script("mf-fig8")
+    assert violations(run_check(Check("rst", program=fig8, program_name="mf-fig8"))) == {}
+    result = run_check(Check("buffer", program=fig8, program_name="mf-fig8"))
+    assert set(violations(result)) == {"completes"}
+    assert not any(ending.finished for ending in endings(Buffer, Program(fig8)))
+
+
+def test_selective_receives_that_enforce_fig_7_may_block_the_buffer_protocol_and_need_not() -> None:
+    fig7 = script("mf-fig7")
+    assert violations(run_check(Check("rst", program=fig7, program_name="mf-fig7"))) == {}
+    assert {ending.finished for ending in endings(Buffer, Program(fig7))} == {False, True}
+
+
+#: The circle of get events of Fig. 8 closes with two messages fewer if there is a process more.
+SMALLEST = """
+P1: send a to P3; send b to P4
+P2: send c to P4; send d to P3
+P3: receive; receive
+P4: receive; receive
+"""
+OUT_OF_REACH: Lines = (
+    (("send", "a"), ("send", "b")),
+    (("send", "c"), ("send", "d")),
+    (("receive", "d"), ("receive", "a")),
+    (("receive", "b"), ("receive", "c")),
+)
+
+
+def test_four_messages_among_four_processes_are_enough_to_be_out_of_the_buffer_protocols_reach() -> None:
+    program = notation.parse(SMALLEST)
+    everything = computations(Rst, program)
+    assert OUT_OF_REACH in everything
+    assert computations(Buffer, program) == everything - {OUT_OF_REACH}
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"), [(Rst, "causal"), (Buffer, "mailbox")], ids=["rst-causal", "buffer-mailbox"]
+)
+@pytest.mark.parametrize(("n", "m", "count"), [(2, 3, 14), (2, 4, 42), (3, 3, 278)])
+def test_the_matrix_protocol_generates_what_is_causally_ordered_and_the_buffer_protocol_what_is_mailbox_ordered(
+    kind: type[ProtocolMachine], order: str, n: int, m: int, count: int
+) -> None:
+    generated = {numbered(ending.computation) for ending in endings(kind, Free(n, m))}
+    wanted = {numbered(lines_of(c)) for c in enumeration.computations(n, m) if decide(c, order).kept}
+    assert generated == wanted
+    assert len(wanted) == count
+
+
+@pytest.mark.parametrize(
+    ("n", "m"),
+    [(2, 4), (3, 4), (4, 3), pytest.param(3, 5, marks=pytest.mark.slow)],
+)
+def test_no_smaller_causally_ordered_computation_is_out_of_reach(n: int, m: int) -> None:
+    for c in enumeration.computations(n, m):
+        assert decide(c, "mailbox").kept or not decide(c, "causal").kept
+
+
+# -- §4.2: the third program -------------------------------------------------------------------------------------------
+
+
+def test_the_third_program_completes_under_the_buffer_protocol_if_x_arrives_first() -> None:
+    story = Replay(Buffer, script("mf-program-3"))
+    for told in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
+        story.do(told)
+    story.do("P2 receive message x from P1")
+    story.do("P2 receive message y from P3")
+    story.do("P2 deliver x")
+    story.do("P2 deliver y")
+    assert story.waiting() == []
+
+
+def test_the_third_program_blocks_under_the_buffer_protocol_if_y_arrives_first() -> None:
+    story = Replay(Buffer, script("mf-program-3"))
+    for told in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
+        story.do(told)
+    story.do("P2 receive message y from P3")
+    story.do("P2 receive message x from P1")
+    assert names(story.at("P2").input) == "yx"
+    assert story.can() == {"P1 receive ack from P2", "P3 receive ack from P2"}
+    assert story.waiting() == ["P2 at its statement 1, receive from P1"]
+
+
+def test_the_third_program_completes_under_the_matrix_protocol_in_either_order_of_arrival() -> None:
+    program = script("mf-program-3")
+    assert {ending.finished for ending in endings(Buffer, Program(program))} == {False, True}
+    assert {ending.finished for ending in endings(Rst, Program(program))} == {True}
+    assert violations(run_check(Check("rst", program=program, program_name="mf-program-3"))) == {}
+
+
+@pytest.mark.parametrize("name", ["mf-program-1", "mf-program-1-selective", "mf-program-2", "mf-program-3"])
+def test_without_selective_receives_the_buffer_protocol_always_comes_to_the_end(name: str) -> None:
+    plain = notation.parse(script(name).print().replace(" from P1", "").replace(" from P2", "").replace(" from P3", ""))
+    result = check(Buffer, program=plain)
+    assert result.verdict == "holds"
+    assert violations(result) == {}
+
+
+# -- §3.3: the lemmas, in every run ------------------------------------------------------------------------------------
+
+
+def lemmas_broken(kind: type[ProtocolMachine], n: int, m: int) -> set[str]:
+    """Which of the lemmas fail in some run.
+
+    That one event is before another in every run in which both happen is what ≺ means. So whenever a message is got, it
+    must be the first not yet got of those posted, and of those sent; and when received, the first not yet received.
+    """
+    system = System(kind(n), Free(n, m), channel_named("unordered"), [Ledger()])
+    nothing: Waiting = (((),) * n,) * 3
+    nodes = [(system.initial(), nothing)]
+    known = set(nodes)
+    broken: set[str] = set()
+    for state, waiting in nodes:
+        for step, target in system.moves(state):
+            node = (target, follow(waiting, system, step, broken))
+            if node not in known:
+                known.add(node)
+                nodes.append(node)
+    return broken
+
+
+#: For each process messages in the order of their events: sent and not got, posted and not got, got and not received.
+Waiting = tuple[tuple[tuple[Message, ...], ...], ...]
+
+
+def follow(waiting: Waiting, system: System, step: LocalStep, broken: set[str]) -> Waiting:
+    """The messages that wait after a step; the lemmas that it breaks are added to `broken`."""
+    sent, posted, got = ([list(queue) for queue in queues] for queues in waiting)
+
+    def leaves(queue: list[Message], message: Message, lemma: str) -> None:
+        if queue[0] != message:
+            broken.add(lemma)
+        queue.remove(message)
+
+    process, message = step.action.process, step.action.message
+    for kind, _, observed in step.observations:
+        if kind == "send":
+            sent[process].append(observed)
+        elif kind == "deliver":
+            leaves(got[process], observed, "Lemma 4")
+    posted[process] += [packet.message for packet in system.transmitted(step) if packet.message]
+    if step.action.name == "receive message":
+        assert message is not None
+        leaves(posted[message.sender], message, "Lemma 2")
+        leaves(sent[message.sender], message, "Lemma 3")
+        got[process].append(message)
+    return tuple(tuple(map(tuple, queues)) for queues in (sent, posted, got))
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3)])
+def test_lemmas_2_3_and_4_hold_in_every_run(n: int, m: int) -> None:
+    assert lemmas_broken(Buffer, n, m) == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "lemmas"),
+    [
+        (PostsWithoutWaiting, {"Lemma 2", "Lemma 3"}),
+        (AcknowledgesTwice, {"Lemma 2", "Lemma 3"}),
+        (InsertsAtTheFront, {"Lemma 3"}),
+        (GetsAtTheFront, {"Lemma 4"}),
+        (DeliversTheNewest, {"Lemma 4"}),
+    ],
+)
+def test_each_lemma_falls_with_the_rule_that_its_proof_cites(kind: type[ProtocolMachine], lemmas: set[str]) -> None:
+    assert lemmas_broken(kind, 2, 3) == lemmas
