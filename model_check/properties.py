@@ -1,9 +1,9 @@
 """The properties that a check decides, and what each of them means.
 
-`always`     holds at every step of every run within the bound; `live`       holds of every run that goes on to its
-end. Fairness: an action that is enabled again and again is taken in the end; a
-             channel that may lose packets may lose any number of them;
-`sometimes`  some run reaches it: without that, an `always` may hold because nothing ever happened.
+- `always`: holds at every step of every run within the bound;
+- `live`: holds of every run that goes on to its end, under fairness: an action that is enabled again and again is taken
+  in the end. A channel that loses packets may lose any number of them, and never makes a loss good;
+- `sometimes`: some run reaches it. Without that, an `always` may hold because nothing ever happened.
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@ machines"). Properties of local states are likewise evaluated once per local sta
 
 The actions of a global state:
 
-send       an application hands a message to its protocol (and, for most protocols, sends it) deliver    a packet is
-taken in, which delivers its message; or the application takes one from its protocol's buffer receive …  any other
-packet is taken in; over a FIFO channel also: a packet that may not be taken in yet goes to the mail room …
-the protocol's own internal steps, by their names; `lose` and `duplicate` of a faulty channel
+- `send`: an application hands a message to its protocol (and, for most protocols, sends it);
+- `deliver`: a packet is taken in, which delivers its message; or the application takes one from its protocol's buffer;
+- `receive …`: any other packet is taken in. Over a FIFO channel also: a packet that may not be taken in yet goes to the
+  mail room;
+- the protocol's own internal steps, by their names, and `lose` and `duplicate` of a faulty channel.
 """
 
 from __future__ import annotations

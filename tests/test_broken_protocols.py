@@ -7,30 +7,19 @@ from collections import Counter
 
 import broken_protocols
 import pytest
-from broken_protocols import (
-    BROKEN,
-    BROKEN_PROGRAMS,
-    HARMLESS,
-    AcknowledgesWhilePassive,
+from broken_buffer import NeverEnqueues, PostsOnToTheSameReceiver, RefusesWhileItWaits
+from broken_murty_garg import AcknowledgesWhilePassive, ReversesTheRanks, SendsOneAcknowledgement, SendsWhilePassive
+from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
+from broken_rst import (
     AsksForMore,
-    BrokenProgram,
-    Catch,
     DeliversWhatArrives,
-    Harmless,
     IncrementsBeforeSending,
     MergesAllButItsOwnColumn,
     MergesBeforeIncrementing,
-    NeverEnqueues,
-    PostsOnToTheSameReceiver,
     ReadsItsColumnForDeliv,
-    RefusesWhileItWaits,
-    ReversesTheRanks,
-    SendsOneAcknowledgement,
-    SendsWhilePassive,
-    check,
-    never_reached,
-    violations,
 )
+from broken_tables import BrokenProgram, Catch, Harmless
+from replay import check, never_reached, violations
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg
@@ -145,8 +134,9 @@ def test_every_order_is_reported_as_broken_where_messages_are_delivered_as_they_
 def test_every_machine_is_in_a_table() -> None:
     machines = {
         kind
-        for kind in vars(broken_protocols).values()
-        if inspect.isclass(kind) and issubclass(kind, ProtocolMachine) and kind.__module__ == broken_protocols.__name__
+        for file in broken_protocols.FILES
+        for kind in vars(file).values()
+        if inspect.isclass(kind) and issubclass(kind, ProtocolMachine) and kind.__module__ == file.__name__
     }
     assert machines == {row.machine for row in (*BROKEN, *BROKEN_PROGRAMS, *HARMLESS)}
 

@@ -43,7 +43,7 @@ BOUNDS = [
         for self_sends in (True, False)
     ),
     Bound(4, 2, complete=False),
-    Bound(2, 3, complete=False, multicast=True, self_sends=True),
+    Bound(2, 3, multicast=True, self_sends=True),
 ]
 
 

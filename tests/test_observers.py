@@ -116,7 +116,7 @@ def test_fifo_and_causal_reports_what_history_reports_at_every_node(protocol: st
 
 @pytest.mark.parametrize(
     ("protocol", "channel", "workload"),
-    [combination for combination in EXPLORED],
+    EXPLORED,
 )
 def test_crowns_reports_only_what_history_reports_and_all_of_it_once_nothing_is_under_way(
     protocol: str, channel: str, workload: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from broken_protocols import ChecksEveryColumn, Replay, check, computation_of, endings, violations
+from broken_rst import ChecksEveryColumn
+from replay import Replay, check, computation_of, endings, violations
 
 from crownless.impl.protocol import Happened, Packet, Step
 from crownless.impl.rst import Rst, State

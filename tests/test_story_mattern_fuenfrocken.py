@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from broken_protocols import (
+from broken_buffer import (
     FIG_1,
     AcknowledgesTwice,
     DeliversTheNewest,
     GetsAtTheFront,
     InsertsAtTheFront,
-    Lines,
     PostsWithoutWaiting,
-    Replay,
     WaitsAndAcknowledges,
-    check,
-    computation_of,
-    endings,
-    lines_of,
-    numbered,
-    violations,
 )
+from replay import Lines, Replay, check, computation_of, endings, lines_of, numbered, violations
 
 from crownless.impl.buffer import Buffer, State
 from crownless.impl.channels import channel_named

@@ -10,18 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from broken_protocols import (
-    FIG_1,
-    Blocks,
-    Lines,
-    Replay,
-    WaitsAndAcknowledges,
-    check,
-    endings,
-    lines_of,
-    numbered,
-    violations,
-)
+from broken_buffer import FIG_1, WaitsAndAcknowledges
+from broken_murty_garg import Blocks
+from replay import Lines, Replay, check, endings, lines_of, numbered, violations
 
 from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg, State

@@ -1,0 +1,356 @@
+"""The buffer protocol with one planted fault each, and variations that look like faults and are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from broken_tables import Broken, BrokenProgram, Catch, Harmless
+
+from crownless.impl import buffer
+from crownless.impl.buffer import Buffer
+from crownless.impl.protocol import Happened, Packet, Step
+from crownless.spec.computation import Message
+
+# -- the buffer protocol: the output buffer ----------------------------------------------------------------------------
+
+
+class InsertsAtTheFront(Buffer):
+    def insert(self, state: buffer.State, message: Message) -> buffer.State:
+        return state._replace(output=(message, *state.output))
+
+
+class InsertsIntoItsInputBuffer(Buffer):
+    def insert(self, state: buffer.State, message: Message) -> buffer.State:
+        return state._replace(input=(*state.input, message))
+
+
+class PostsWithoutWaiting(Buffer):
+    def may_post(self, state: buffer.State) -> bool:
+        return True
+
+
+class PostsAllAtOnce(Buffer):
+    """Waits for an acknowledgement before it posts, but then posts all there is."""
+
+    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
+        if not state.output or state.waiting:
+            return []
+        packets = [Packet(i, message.receiver, "message", message) for message in state.output]
+        return [("post", Step(state._replace(output=(), waiting=True), packets))]
+
+
+class PostsTheSameAgain(Buffer):
+    """Transmits the oldest message and does not dequeue it."""
+
+    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
+        return [(name, step._replace(state=state._replace(waiting=True))) for name, step in super().internal(i, state)]
+
+
+class PostsNothing(Buffer):
+    """Dequeues the oldest message and does not transmit it."""
+
+    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
+        return [(name, step._replace(packets=())) for name, step in super().internal(i, state)]
+
+
+class PostsToEverybody(Buffer):
+    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
+        others = [j for j in range(self.n) if j != i]
+        return [
+            (name, step._replace(packets=[packet._replace(destination=j) for packet in step.packets for j in others]))
+            for name, step in super().internal(i, state)
+        ]
+
+
+class NeverStopsWaiting(Buffer):
+    def acknowledged(self, state: buffer.State) -> buffer.State:
+        return state
+
+
+# -- the buffer protocol: the input buffer -----------------------------------------------------------------------------
+
+
+class NeverAcknowledgesAGet(Buffer):
+    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
+        return ()
+
+
+class AcknowledgesTwice(Buffer):
+    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
+        return [*super().acknowledgement(i, packet), *super().acknowledgement(i, packet)]
+
+
+class AcknowledgesToEverybody(Buffer):
+    """The acknowledgement is for the output buffer that posted; others take it for their own."""
+
+    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
+        return [Packet(i, j, "ack") for j in range(self.n) if j != i]
+
+
+class GetsAtTheFront(Buffer):
+    def get(self, state: buffer.State, message: Message) -> buffer.State:
+        return state._replace(input=(message, *state.input))
+
+
+class GetsIntoItsOutputBuffer(Buffer):
+    def get(self, state: buffer.State, message: Message) -> buffer.State:
+        return state._replace(output=(*state.output, message))
+
+
+class NeverEnqueues(Buffer):
+    def get(self, state: buffer.State, message: Message) -> buffer.State:
+        return state
+
+
+class DeliversTheNewest(Buffer):
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return super().receive(i, state._replace(input=state.input[-1:] + state.input[:-1]), sender)
+
+
+class DeliversWithoutDequeuing(Buffer):
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return [step._replace(state=state) for step in super().receive(i, state, sender)]
+
+
+class SearchesItsInputBuffer(Buffer):
+    """A selective receive takes the oldest message from the sender it names, wherever that is in the buffer."""
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        for place, message in enumerate(state.input):
+            if sender in (None, message.sender):
+                rest = state.input[:place] + state.input[place + 1 :]
+                return [Step(state._replace(input=rest), (), [Happened("deliver", message)])]
+        return []
+
+
+class Arrived(NamedTuple):
+    """A buffer state with messages that are acknowledged and not yet enqueued."""
+
+    output: tuple[Message, ...]
+    waiting: bool
+    input: tuple[Message, ...]
+    arrived: tuple[Message, ...]
+
+
+class EnqueuesLate(Buffer):
+    """Acknowledges at once and enqueues by a later step: another message may be enqueued in between."""
+
+    def initial(self, i: int) -> Any:
+        return Arrived((), False, (), ())
+
+    def get(self, state: Any, message: Message) -> Any:
+        return state._replace(arrived=(*state.arrived, message))
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return [
+            *super().internal(i, state),
+            *(("enqueue", Step(self.enqueued(state, place))) for place in range(len(state.arrived))),
+        ]
+
+    def enqueued(self, state: Arrived, place: int) -> Arrived:
+        rest = state.arrived[:place] + state.arrived[place + 1 :]
+        return state._replace(input=(*state.input, state.arrived[place]), arrived=rest)
+
+
+# -- the buffer protocol: variations -----------------------------------------------------------------------------------
+
+
+class AcknowledgesBeforeEnqueuing(EnqueuesLate):
+    """Getting a message is two steps in the order printed, and the next one is got when both are done."""
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+        return packet.kind == "ack" or not state.arrived
+
+
+class AcknowledgesOnDelivery(Buffer):
+    """Synchronous communication between an output buffer and the *process*."""
+
+    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
+        return ()
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return [
+            step._replace(packets=[Packet(i, event.message.sender, "ack") for event in step.events])
+            for step in super().receive(i, state, sender)
+        ]
+
+
+class WaitsAndAcknowledges(AcknowledgesOnDelivery):
+    """No buffers: the sender does nothing else until its message has been received ([MF] §2)."""
+
+    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
+        return [] if state.output or state.waiting else super().send(i, state, message)
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return [] if state.output or state.waiting else super().receive(i, state, sender)
+
+
+class RefusesWhileItWaits(Buffer):
+    """The send blocks until the last message is acknowledged."""
+
+    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
+        return [] if state.output or state.waiting else super().send(i, state, message)
+
+
+class PostsAtOnce(Buffer):
+    """[MF] §3.1's words: to an empty output buffer a message is "immediately transmitted"; no step lies between."""
+
+    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
+        return [self.posting(i, step) for step in super().send(i, state, message)]
+
+    def arrive(self, i: int, state: buffer.State, packet: Packet) -> Sequence[Step]:
+        return [self.posting(i, step) for step in super().arrive(i, state, packet)]
+
+    def posting(self, i: int, step: Step) -> Step:
+        for _, post in super().internal(i, step.state):
+            return Step(post.state, [*step.packets, *post.packets], step.events)
+        return step
+
+    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
+        return []
+
+
+class Posted(NamedTuple):
+    """A buffer state that counts the posts not yet acknowledged, all of them to one receiver."""
+
+    output: tuple[Message, ...]
+    waiting: int
+    input: tuple[Message, ...]
+    towards: int | None
+
+
+class PostsOnToTheSameReceiver(Buffer):
+    """Waits only before it posts to another receiver than the last ([MF] footnote 4)."""
+
+    witnesses = {}
+
+    def initial(self, i: int) -> Any:
+        return Posted((), 0, (), None)
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        if not state.output or (state.waiting and state.output[0].receiver != state.towards):
+            return []
+        message, *rest = state.output
+        after = Posted(tuple(rest), state.waiting + 1, state.input, message.receiver)
+        return [("post", Step(after, [Packet(i, message.receiver, "message", message)]))]
+
+    def acknowledged(self, state: Any) -> Any:
+        return state._replace(waiting=state.waiting - 1, towards=state.towards if state.waiting > 1 else None)
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+#: The program of [MF] Fig. 1, in which synchronous communication deadlocks.
+FIG_1 = "P1: send x to P2; receive\nP2: send y to P1; receive"
+
+#: P2 never asks for what it is sent.
+NOBODY_ASKS = "P1: send x to P2; send y to P3\nP2:\nP3: receive"
+
+#: The first program of [MF] §4.1 with P3's selective receives.
+PROGRAM_1_SELECTIVE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1"
+
+BROKEN = (
+    Broken(InsertsAtTheFront, "[MF] §3.1: output buffers are FIFO queues", (Catch("fifo", 2, 2, 5),)),
+    Broken(
+        InsertsIntoItsInputBuffer,
+        "[MF] §3.2: OB_i inserts m, to be posted to IB_j",
+        (Catch("input-holds-messages-for-itself", 2, 1, 1), Catch("delivers-once", 2, 1, 2)),
+    ),
+    Broken(PostsWithoutWaiting, "[MF] §3.2: wait for an acknowledgement", (Catch("fifo", 2, 2, 6),)),
+    Broken(PostsAllAtOnce, "[MF] §3.2: dequeue the next message, one at a time", (Catch("fifo", 2, 2, 5),)),
+    Broken(PostsTheSameAgain, "[MF] §3.2: dequeue the next message", (Catch("delivers-once", 2, 1, 8),)),
+    Broken(PostsNothing, "[MF] §3.2: transmit it", (Catch("delivers-all", 2, 1, 2),)),
+    Broken(
+        PostsToEverybody,
+        "[MF] §3.2: transmit it to IB_j",
+        (Catch("input-holds-messages-for-itself", 3, 1, 3), Catch("delivers-once", 3, 1, 4)),
+    ),
+    Broken(NeverStopsWaiting, "[MF] §3.2: an acknowledgement ends the waiting", (Catch("delivers-all", 2, 2, 6),)),
+    Broken(
+        NeverAcknowledgesAGet,
+        "[MF] §3.2: getting a message, send an acknowledgement",
+        (Catch("delivers-all", 2, 2, 5),),
+    ),
+    Broken(AcknowledgesTwice, "[MF] §3.2: one acknowledgement a message", (Catch("fifo", 2, 3, 12),)),
+    Broken(AcknowledgesToEverybody, "[MF] §3.2: an acknowledgement to OB_j", (Catch("causal", 3, 3, 10),)),
+    Broken(EnqueuesLate, "[MF] §3.2: getting is one operation, its end the get event", (Catch("fifo", 2, 2, 9),)),
+    Broken(GetsAtTheFront, "[MF] §3.1: input buffers are FIFO queues", (Catch("fifo", 2, 2, 8),)),
+    Broken(
+        GetsIntoItsOutputBuffer,
+        "[MF] §3.2: IB_i enqueues the message",
+        (Catch("output-holds-own-messages", 2, 1, 3), Catch("delivers-all", 2, 1, 4)),
+    ),
+    Broken(NeverEnqueues, "[MF] §3.2: enqueue message in buffer", (Catch("delivers-all", 2, 1, 4),)),
+    Broken(DeliversTheNewest, "[MF] §3.1: the first message, which is the oldest", (Catch("fifo", 2, 2, 8),)),
+    Broken(DeliversWithoutDequeuing, "[MF] §3.2: dequeue the next message", (Catch("delivers-once", 2, 1, 5),)),
+    Broken(
+        WaitsAndAcknowledges,
+        "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
+        (Catch("delivers-all", 2, 2, 6), Catch("never-blocks", 2, 3, 6)),
+    ),
+)
+
+BROKEN_PROGRAMS = (
+    BrokenProgram(
+        SearchesItsInputBuffer,
+        "[MF] §4.1: messages in the FIFO queue cannot be reordered, whatever a receive asks for",
+        PROGRAM_1_SELECTIVE,
+        "causal",
+        12,
+    ),
+    BrokenProgram(
+        WaitsAndAcknowledges,
+        "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
+        FIG_1,
+        "completes",
+        6,
+    ),
+    BrokenProgram(
+        AcknowledgesOnDelivery,
+        "[MF] §3.1: the input buffer acknowledges immediately",
+        NOBODY_ASKS,
+        "completes",
+        4,
+    ),
+)
+
+HARMLESS = (
+    Harmless(
+        AcknowledgesBeforeEnqueuing,
+        "[MF] §3.2: acknowledging before enqueuing, as printed, needs only that gets do not overlap.",
+        3,
+        3,
+        14984,
+    ),
+    Harmless(
+        AcknowledgesOnDelivery,
+        "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.",
+        3,
+        3,
+        3869,
+    ),
+    Harmless(
+        RefusesWhileItWaits,
+        "[MF] §3.1: that sends do not block is no matter of order.",
+        3,
+        3,
+        5821,
+        never_reaches=frozenset({"a-message-waits-for-an-acknowledgement"}),
+    ),
+    Harmless(
+        PostsAtOnce,
+        "[MF] §3.1 posts to an empty output buffer immediately, §3.2 in a loop of its own: no matter of order.",
+        3,
+        3,
+        4847,
+    ),
+    Harmless(
+        PostsOnToTheSameReceiver,
+        "[MF] footnote 4: without waiting, to the same receiver, if the transport does not reorder.",
+        3,
+        3,
+        8929,
+        channel="fifo",
+    ),
+)

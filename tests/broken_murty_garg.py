@@ -1,0 +1,359 @@
+"""Murty & Garg's algorithm with one planted fault each, and variations that look like faults and are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from broken_tables import Broken, BrokenProgram, Catch, Harmless
+
+from crownless.impl import murty_garg
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import Packet, Step
+from crownless.spec.computation import Message
+
+# -- Murty & Garg: the priority rule -----------------------------------------------------------------------------------
+
+
+class NobodyAsks(MurtyGarg):
+    def must_ask(self, i: int, j: int) -> bool:
+        return False
+
+
+class EverybodyAsks(MurtyGarg):
+    def must_ask(self, i: int, j: int) -> bool:
+        return True
+
+
+class CommitsWhenItAsks(MurtyGarg):
+    """The smaller process commits at its request, not when the message comes back."""
+
+    def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
+        if self.must_ask(i, message.receiver):
+            return [step._replace(events=[self.commit(i, message)]) for step in super().send(i, state, message)]
+        return super().send(i, state, message)
+
+    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+        steps = super().arrive(i, state, packet)
+        if packet.message is not None and packet.message.sender == i:
+            return [step._replace(events=()) for step in steps]
+        return steps
+
+
+class CommitsARequestWhilePassive(MurtyGarg):
+    """The bigger process executes what it is asked for at once, not when "in a position to commit"."""
+
+    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+        if packet.kind == "request":
+            assert packet.message is not None
+            return [self.commit_and_send(i, state._replace(active=False), packet.message)]
+        return super().arrive(i, state, packet)
+
+
+class IgnoresRequests(MurtyGarg):
+    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+        return [Step(state)] if packet.kind == "request" else super().arrive(i, state, packet)
+
+
+class SendsBackUncommitted(MurtyGarg):
+    """The bigger process sends a requested message back and does not commit it."""
+
+    def commit_and_send(self, i: int, state: murty_garg.State, message: Message) -> Step:
+        step = super().commit_and_send(i, state, message)
+        return step if message.sender == i else step._replace(events=())
+
+
+class Uncommitted(NamedTuple):
+    """A state of Murty & Garg with the message sent and not yet committed, if there is one."""
+
+    active: bool
+    messages: tuple[Message, ...]
+    acks: tuple[int, ...]
+    message: Message | None
+
+
+class CommitsOnAcknowledgement(MurtyGarg):
+    """The sender of a message to a smaller process commits it at the acknowledgement ([MG] §4.1: "either")."""
+
+    def initial(self, i: int) -> Any:
+        return Uncommitted(True, (), (), None)
+
+    def commit_and_send(self, i: int, state: Any, message: Message) -> Step:
+        step = super().commit_and_send(i, state, message)
+        return step if message.sender != i else Step(state._replace(message=message), step.packets)
+
+    def acknowledged(self, i: int, state: Any) -> Step:
+        committed = [] if state.message is None else [self.commit(i, state.message)]
+        packets = [Packet(i, j, "ack") for j in state.acks]
+        active = Uncommitted(True, state.messages[1:], (), None)
+        if not state.messages:
+            return Step(active, packets, committed)
+        sent = self.send_to_smaller(i, active, state.messages[0])  # type: ignore[arg-type]
+        return Step(sent.state, [*packets, *sent.packets], [*committed, *sent.events])
+
+
+# -- Murty & Garg: sends and acknowledgements --------------------------------------------------------------------------
+
+
+class SendsWhilePassive(MurtyGarg):
+    def may_send(self, state: murty_garg.State) -> bool:
+        return True
+
+
+class StaysActiveOnSending(MurtyGarg):
+    def send_to_smaller(self, i: int, state: murty_garg.State, message: Message) -> Step:
+        step = super().send_to_smaller(i, state, message)
+        return step._replace(state=step.state._replace(active=state.active))
+
+
+class SendsTwice(MurtyGarg):
+    def commit_and_send(self, i: int, state: murty_garg.State, message: Message) -> Step:
+        step = super().commit_and_send(i, state, message)
+        return step._replace(packets=[*step.packets, *step.packets])
+
+
+class AcknowledgesWhilePassive(MurtyGarg):
+    def may_acknowledge(self, state: murty_garg.State) -> bool:
+        return True
+
+
+class NeverAcknowledges(MurtyGarg):
+    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
+        return Step(state, (), [self.commit(i, message)])
+
+
+class NeverWithholdsTheDebt(MurtyGarg):
+    """While passive it neither acknowledges nor remembers to."""
+
+    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
+        return super().commit_and_acknowledge(i, state, j, message)._replace(state=state)
+
+
+class StaysPassive(MurtyGarg):
+    """After an acknowledgement it does all that Fig. 8 says but to become active."""
+
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        step = super().acknowledged(i, state)
+        return step._replace(state=step.state._replace(active=False))
+
+
+class KeepsItsAcknowledgements(MurtyGarg):
+    """Active again, it does not send the acknowledgements that it owes."""
+
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        step = super().acknowledged(i, state._replace(acks=()))
+        return step._replace(state=step.state._replace(acks=state.acks))
+
+
+class SendsOneAcknowledgement(MurtyGarg):
+    """`if (notEmpty(ackQueue))` for `while`: the others are kept."""
+
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        step = super().acknowledged(i, state._replace(acks=state.acks[:1]))
+        return step._replace(state=step.state._replace(acks=state.acks[1:]))
+
+
+class KeepsItsMessages(MurtyGarg):
+    """Active again, it does not send the message that waits."""
+
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        step = super().acknowledged(i, state._replace(messages=()))
+        return step._replace(state=step.state._replace(messages=state.messages))
+
+
+class StaysActiveOnSendingAQueuedMessage(MurtyGarg):
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        step = super().acknowledged(i, state)
+        return step._replace(state=step.state._replace(active=True))
+
+
+class SendsAllItsMessages(MurtyGarg):
+    """`while (notEmpty(messageQueue))` for `if`: all that wait are sent at once."""
+
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        step = super().acknowledged(i, state)
+        for message in state.messages[1:]:
+            more = self.commit_and_send(i, step.state._replace(messages=()), message)
+            step = Step(more.state, [*step.packets, *more.packets], [*step.events, *more.events])
+        return step
+
+
+# -- Murty & Garg: variations ------------------------------------------------------------------------------------------
+
+
+class ReversesTheRanks(MurtyGarg):
+    """The total order of the processes is the other way round; the invariant that names it goes with it."""
+
+    invariants = {name: holds for name, holds in MurtyGarg.invariants.items() if "bigger" not in name}
+
+    def must_ask(self, i: int, j: int) -> bool:
+        return i > j
+
+
+class SendsTheNewestMessage(MurtyGarg):
+    """messageQueue is a stack."""
+
+    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
+        return super().acknowledged(i, state._replace(messages=state.messages[-1:] + state.messages[:-1]))
+
+
+class RefusesToSendWhilePassive(MurtyGarg):
+    """The application's own sends to smaller processes wait outside; only requests are queued."""
+
+    def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
+        refused = not state.active and not self.must_ask(i, message.receiver)
+        return [] if refused else super().send(i, state, message)
+
+
+class CommitsOnlyWhileActive(MurtyGarg):
+    """A message from a bigger process waits in the mail room while the receiver is passive, and with it its commit."""
+
+    witnesses = {"a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages)}
+
+    def accepts(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
+        return packet.kind != "message" or state.active
+
+
+class Blocks(MurtyGarg):
+    """A passive process takes in nothing but its acknowledgement: the informal algorithm, made safe by the ranks."""
+
+    witnesses = {}
+
+    def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
+        return super().send(i, state, message) if state.active else []
+
+    def accepts(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
+        return packet.kind == "ack" or state.active
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+#: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
+TWO_DEBTS = """
+P1: receive; receive; receive
+P2: send a to P1; receive; receive
+P3: send b to P2; send d to P1
+P4: send c to P2; send e to P1
+"""
+
+BROKEN = (
+    Broken(
+        NobodyAsks,
+        "[MG] §4.2.1 PR, type 2: the smaller process sends a request",
+        (
+            Catch("synchronous", 2, 2, 2),
+            Catch("acknowledges-only-bigger-processes", 2, 2, 3),
+            Catch("delivers-all", 2, 3, 5),
+        ),
+    ),
+    Broken(
+        EverybodyAsks,
+        "[MG] §4.2.1 PR, type 1: the bigger process sends at once",
+        (Catch("synchronous", 2, 2, 4), Catch("delivers-all", 2, 3, 8)),
+    ),
+    Broken(
+        CommitsWhenItAsks,
+        "[MG] §4.2.1 PR, type 2: the smaller process commits on receiving",
+        (Catch("synchronous", 2, 2, 2),),
+    ),
+    Broken(
+        CommitsARequestWhilePassive,
+        "[MG] §4.2.1 PR, type 2: executed when in a position to commit",
+        (Catch("synchronous", 2, 2, 4),),
+    ),
+    Broken(IgnoresRequests, "[MG] §4.2.1 PR, type 2: the bigger process sends it", (Catch("delivers-all", 2, 1, 2),)),
+    Broken(
+        SendsBackUncommitted,
+        "[MG] §4.2.1 PR, type 2: the bigger process commits it at its send",
+        (Catch("delivers-all", 2, 1, 4),),
+    ),
+    Broken(
+        CommitsOnAcknowledgement,
+        "[MG] §4.2.1 PR, type 1: committed at the send (§4.1 would also allow the acknowledgement)",
+        (Catch("synchronous", 3, 3, 7),),
+    ),
+    Broken(SendsWhilePassive, "[MG] §4.3.1 SP: send only while active", (Catch("synchronous", 2, 2, 3),)),
+    Broken(StaysActiveOnSending, "[MG] §4.3: on sending become passive", (Catch("synchronous", 2, 2, 3),)),
+    Broken(
+        SendsTwice,
+        "[MG] Fig. 8: send the message once, for one acknowledgement",
+        (Catch("delivers-once", 2, 1, 3), Catch("synchronous", 2, 3, 8)),
+    ),
+    Broken(AcknowledgesWhilePassive, "[MG] §4.3.2 RP: acknowledge only while active", (Catch("synchronous", 3, 3, 6),)),
+    Broken(NeverAcknowledges, "[MG] §4.3: on receiving send an acknowledgement", (Catch("delivers-all", 2, 2, 3),)),
+    Broken(
+        NeverWithholdsTheDebt,
+        "[MG] Fig. 8: enqueue the acknowledgement while passive",
+        (Catch("delivers-all", 3, 3, 6),),
+    ),
+    Broken(StaysPassive, "[MG] §4.3: on an acknowledgement become active", (Catch("delivers-all", 2, 2, 4),)),
+    Broken(
+        KeepsItsAcknowledgements,
+        "[MG] Fig. 8: send the queued acknowledgements",
+        (Catch("nothing-queued-while-active", 3, 2, 5), Catch("delivers-all", 3, 3, 6)),
+    ),
+    Broken(
+        SendsOneAcknowledgement,
+        "[MG] Fig. 8: send the queued acknowledgements, while there are any",
+        (Catch("nothing-queued-while-active", 4, 3, 7),),
+    ),
+    Broken(
+        KeepsItsMessages,
+        "[MG] Fig. 8: send the next queued message",
+        (Catch("nothing-queued-while-active", 2, 2, 4), Catch("delivers-all", 2, 2, 4)),
+    ),
+    Broken(
+        StaysActiveOnSendingAQueuedMessage,
+        "[MG] Fig. 8: passive again when a queued message is sent",
+        (Catch("synchronous", 2, 3, 6), Catch("nothing-queued-while-active", 2, 3, 5)),
+    ),
+    Broken(SendsAllItsMessages, "[MG] Fig. 8: send one queued message, not all", (Catch("synchronous", 2, 3, 6),)),
+)
+
+BROKEN_PROGRAMS = (
+    BrokenProgram(
+        SendsOneAcknowledgement,
+        "[MG] Fig. 8: send the queued acknowledgements, while there are any",
+        TWO_DEBTS,
+        "completes",
+        12,
+    ),
+)
+
+HARMLESS = (
+    Harmless(
+        ReversesTheRanks,
+        "[MG] §4.2.1 PR: any total order of the processes serves.",
+        3,
+        3,
+        2491,
+    ),
+    Harmless(
+        SendsTheNewestMessage,
+        "[MG] Fig. 8: messageQueue need not be a queue; sends are not kept in the order intended anyway.",
+        3,
+        3,
+        2521,
+    ),
+    Harmless(
+        RefusesToSendWhilePassive,
+        "[MG] §4.3.1 SP: a send may as well block; only requests must be queued.",
+        3,
+        3,
+        2033,
+    ),
+    Harmless(
+        CommitsOnlyWhileActive,
+        "[MG] §4.3.2 RP: receiving only while active is as safe and live, and less concurrent.",
+        3,
+        3,
+        2351,
+    ),
+    Harmless(
+        Blocks,
+        "[MG] §1: with the priority rule even the blocking algorithm does not deadlock.",
+        3,
+        3,
+        1376,
+    ),
+)

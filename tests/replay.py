@@ -1,0 +1,193 @@
+"""How a machine that is in no registry is checked, and how a run is told move by move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from crownless.impl import registry
+from crownless.impl.channels import channel_named
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.workloads import Program, Workload
+from crownless.model_check.checking import Check, CheckResult, run_check
+from crownless.model_check.explorer import Limits
+from crownless.model_check.observers import Ledger, Observation, Observer
+from crownless.model_check.system import Ghost, LocalStep, State, System
+from crownless.spec import notation
+from crownless.spec.computation import Computation
+from crownless.spec.notation import Script, SendStatement
+
+
+def check(
+    kind: type[ProtocolMachine],
+    processes: int = 3,
+    messages: int = 3,
+    *,
+    program: Script | str | None = None,
+    channel: str = "unordered",
+    orders: tuple[str, ...] = (),
+    limits: Limits | None = None,
+) -> CheckResult:
+    """What `run_check` says of a machine, as if it were registered under its class name."""
+    script = notation.parse(program) if isinstance(program, str) else program
+    asked = Check(
+        kind.__name__, processes, messages, script, "a program" if script else None, channel=channel, orders=orders
+    )
+    with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
+        return run_check(asked, limits)
+
+
+def violations(result: CheckResult) -> dict[str, int]:
+    """Each property found violated, with the length of the run shown for it."""
+    return {
+        known.property.name: len(known.run.actions)
+        for known in result.properties
+        if known.verdict == "violated" and known.run is not None
+    }
+
+
+def never_reached(result: CheckResult) -> set[str]:
+    """The `sometimes` properties that no run reaches."""
+    return {
+        known.property.name
+        for known in result.properties
+        if known.property.kind == "sometimes" and known.verdict != "holds"
+    }
+
+
+class Replay:
+    """One run of a program, move by move. A move is told in words: `P1 send x`, `P1 post`, `P3 deliver z from P2`."""
+
+    def __init__(self, kind: type[ProtocolMachine], program: Script | str, channel: str = "unordered") -> None:
+        script = notation.parse(program) if isinstance(program, str) else program
+        self.processes = script.processes
+        self.machine = kind(len(self.processes))
+        self.system = System(self.machine, Program(script), channel_named(channel), [Ledger()])
+        self.state = self.system.initial()
+        #: What has happened for the applications: `P1 sends x`.
+        self.happened: list[str] = []
+
+    def _moves(self) -> dict[str, tuple[LocalStep, State]]:
+        moves: dict[str, tuple[LocalStep, State]] = {}
+        for step, target in self.system.moves(self.state):
+            action = step.action
+            message = action.message.name if action.message else None
+            origin = f"from {self.processes[action.packet.source]}" if action.packet else None
+            told = " ".join(filter(None, (self.processes[action.process], action.name, message, origin)))
+            assert told not in moves, f"two moves are both told as '{told}'"
+            moves[told] = (step, target)
+        return moves
+
+    def can(self) -> set[str]:
+        """Every move that can be made now."""
+        return set(self._moves())
+
+    def do(self, told: str) -> list[Packet]:
+        """Makes that move, and returns what it transmits."""
+        moves = self._moves()
+        assert told in moves, f"'{told}' cannot happen now; what can: {sorted(moves)}"
+        step, self.state = moves[told]
+        self.happened += [
+            f"{self.processes[process]} {kind}s {message.name}"
+            for kind, process, message in step.observations
+            if kind != "hand"
+        ]
+        return self.system.transmitted(step)
+
+    def at(self, process: str) -> Any:
+        """The protocol's local state at a process."""
+        return self.system.local_states(self.state)[self.processes.index(process)]
+
+    def waiting(self) -> list[str]:
+        """What each application that is not at its end waits for."""
+        return self.system.workload.describe(self.system.position(self.state))
+
+
+#: A computation as plain data: for each process its events, as (`send` or `receive`, message name).
+Lines = tuple[tuple[tuple[str, str], ...], ...]
+
+
+class Recorder(Observer):
+    """Remembers the computation and judges nothing."""
+
+    watches = ()
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def initial(self) -> Lines:
+        return ((),) * self.n
+
+    def encode(self, observation: Observation) -> tuple[int, tuple[str, str]] | None:
+        kind, process, message = observation
+        if kind == "hand":
+            return None
+        return process, ("send" if kind == "send" else "receive", message.name)
+
+    def observe(self, ghost: Any, code: tuple[int, tuple[str, str]]) -> tuple[Ghost, tuple[str, ...]]:
+        process, event = code
+        return (*ghost[:process], (*ghost[process], event), *ghost[process + 1 :]), ()
+
+
+class Ending(NamedTuple):
+    """Where a run ends: nothing can happen any more."""
+
+    computation: Lines
+    finished: bool
+    locals: list[Any]
+    waiting: list[str]
+
+
+def endings(kind: type[ProtocolMachine], workload: Workload, channel: str = "unordered") -> Iterator[Ending]:
+    """Every end of every run, told apart by the computations that led there."""
+    machine = kind(len(workload.processes))
+    system = System(machine, workload, channel_named(channel), [Ledger(), Recorder(machine.n)])
+    nodes = [(system.initial(), system.initial_ghost())]
+    known = set(nodes)
+    for state, ghost in nodes:
+        moves = system.moves(state)
+        if not moves:
+            waiting = workload.describe(system.position(state))
+            yield Ending(ghost[1], system.finished(state), system.local_states(state), waiting)
+        for step, target in moves:
+            node = (target, system.judge(ghost, step)[0])
+            if node not in known:
+                known.add(node)
+                nodes.append(node)
+
+
+def computation_of(script: Script) -> Lines:
+    """The computation that a script says, without its internal activity."""
+    return tuple(
+        tuple(
+            ("send" if isinstance(part, SendStatement) else "receive", part.message or "")
+            for part in parts
+            if not isinstance(part, notation.Activity)
+        )
+        for parts in script.statements
+    )
+
+
+def lines_of(c: Computation) -> Lines:
+    """The computation as plain data; a message is called by its channel and something of its own."""
+
+    def name(m: int) -> str:
+        return f"{c.messages[m].sender + 1}→{c.messages[m].receiver + 1}#{c.messages[m].name}"
+
+    return tuple(
+        tuple((event.kind, name(event.message)) for event in line if event.message is not None) for line in c.lines
+    )
+
+
+def numbered(lines: Lines) -> Lines:
+    """The computation with the messages of each channel numbered in the order sent, whatever they were called."""
+    counts: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for line in lines:
+        for kind, name in line:
+            if kind == "send":
+                channel = name.partition("#")[0]
+                counts[channel] = counts.get(channel, 0) + 1
+                names[name] = f"{channel}#{counts[channel]}"
+    return tuple(tuple((kind, names[name]) for kind, name in line) for line in lines)
