@@ -7,8 +7,8 @@ as it sends it back, the smaller one as it receives it (§4.2.1, type 2).
 
 Modelling choices: each box of Fig. 8 is one step. The application events are the commits: a process's *send* of a
 type 2 message happens when its bigger partner's copy comes back, after the partner has delivered it. "A process
-cannot send a message to itself" (§4.2.1). The text knows no programs: in one, a box that delivers waits until the application asks,
-and an acknowledgement with it, if a queued request is next.
+cannot send a message to itself" (§4.2.1). The text knows no programs: in one, a box that delivers waits until the
+application asks, and an acknowledgement with it, if a queued request is next.
 """
 
 from __future__ import annotations

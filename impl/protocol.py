@@ -28,7 +28,9 @@ from .ops import Integers, Ops, Value
 
 
 class Packet(NamedTuple):
-    """What travels on a channel. `message` is the application's message it carries, if any, `kind` tells packets apart."""
+    """What travels on a channel. `message` is the application's message it carries, if any, `kind` tells packets
+    apart.
+    """
 
     source: Any
     destination: Any

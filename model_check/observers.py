@@ -228,7 +228,7 @@ class Crowns(Observer):
         before: dict[Message, frozenset[Message]],
         expected: frozenset[tuple[Message, int]],
     ) -> bool:
-        """Do the unfinished messages form a cycle, once the events still expected are put at the ends of their lines?"""
+        """Do the unfinished messages form a cycle, once the events still expected are at the ends of their lines?"""
         will_be_before = {v: set(some) for v, some in before.items()}
         for v, q in expected:
             place = v.sender if q == -1 else q

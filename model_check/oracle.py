@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crownless.spec import library, notation
-from crownless.spec.by_graph import SMALLEST_CYCLE_UP_TO
 from crownless.spec.computation import Computation
+from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
@@ -61,7 +61,7 @@ class Classification:
     def crowns(self) -> dict[str, Any] | None:
         """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""
         c = self.subject.computation
-        if c.event_count > SMALLEST_CYCLE_UP_TO:
+        if c.event_count > SMALLEST_UP_TO:
             return None
         crown, strong = smallest_crown(c), smallest_crown(c, strong=True)
         return {

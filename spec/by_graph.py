@@ -12,18 +12,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, pairwise, permutations, product
 from typing import Protocol
 
 import networkx as nx
 
 from .computation import Computation, topological_order
+from .constraints import SMALLEST_UP_TO, Constraints
 from .crowns import crown_of, smallest_crown
 from .witnesses import Crown, Cycle, Link, Overtaking, Unreceived, Witness
-
-#: Up to this many events the crown or cycle of a witness is a smallest one; in larger computations one found quickly.
-SMALLEST_CYCLE_UP_TO = 1000
 
 
 class Procedure(Protocol):
@@ -90,6 +88,8 @@ def causal(c: Computation, *, pending: bool) -> Witness | None:
                     run_of_first[k] += 1
                 needed = bisect_left(places[k, q], time[k])
                 if run_of_first[k] < needed:
+                    if c.event_count <= SMALLEST_UP_TO:
+                        return _overtaking_of_shortest_chain(c)
                     return _overtaking(c, messages[run_of_first[k]], m, q)
             received.add(m)
     return None
@@ -120,24 +120,37 @@ def _sends_by_channel(c: Computation) -> dict[int, dict[int, list[int]]]:
     return channels
 
 
+def _overtaking_of_shortest_chain(c: Computation) -> Overtaking:
+    """Of all pairs that break causal order, of which there are some, one with the shortest chain of events."""
+    pairs = (
+        _overtaking(c, first, second, q)
+        for first, second in permutations(range(len(c.messages)), 2)
+        if c.happened_before(c.send_event[first], c.send_event[second])
+        for q, received in c.receive_events[second].items()
+        if q in c.messages[first].receivers and c.receive_events[first].get(q, received + 1) > received
+    )
+    return min(pairs, key=lambda overtaking: len(overtaking.chain))
+
+
 def _overtaking(c: Computation, first: int, second: int, receiver: int) -> Overtaking:
     return Overtaking(first, second, receiver, shortest_chain(c, c.send_event[first], c.send_event[second]))
 
 
 def shortest_chain(c: Computation, start: int, end: int) -> tuple[int, ...]:
-    """A chain of fewest events from `start` to `end`, which it happened before; stays on one line cost one step."""
+    """A chain of fewest events from `start` to `end`, which it happened before; any way along a line is one step."""
     came_from: dict[int, int] = {start: -1}
+    reached = list(c.first_event[1:])  # of each line, from where on its events are known to be reached
     queue = deque([start])
     while queue and end not in came_from:
         e = queue.popleft()
         p = c.process_of[e]
-        later = range(e + 1, c.first_event[p + 1])
         message = c.events[e].message
         receives = c.receive_events[message].values() if message is not None and c.events[e].kind == "send" else ()
-        for f in (*receives, *later):
+        for f in (*receives, *range(e + 1, reached[p])):
             if f not in came_from:
                 came_from[f] = e
                 queue.append(f)
+        reached[p] = min(reached[p], e + 1)
     chain = [end]
     while came_from[chain[-1]] >= 0:
         chain.append(came_from[chain[-1]])
@@ -148,118 +161,20 @@ def shortest_chain(c: Computation, start: int, end: int) -> tuple[int, ...]:
 # --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Forced:
-    """A constraint that an order adds: the edge's head comes after its tail in every linearization that would do."""
-
-    because: str
-    #: For a constraint derived from another one (n-n): the two events whose order it mirrors.
-    mirrors: tuple[int, int] | None = None
+#: Which pairs of a sequence of messages are constrained: neighbours, which is enough, or all, for a smallest witness.
+Pairs = Callable[[list[int]], Iterable[tuple[int, int]]]
 
 
-class Constraints:
-    """The events of a computation (and, if pending, the receives to come) with what must come before what."""
+def all_pairs(messages: list[int]) -> Iterable[tuple[int, int]]:
+    return combinations(messages, 2)
 
-    def __init__(self, c: Computation, *, pending: bool) -> None:
-        self.c = c
-        self.successors = c.immediate_successors()
-        self.forced: dict[tuple[int, int], Forced] = {}
-        self.expected: dict[int, tuple[int, int]] = {}
-        self.receives: list[dict[int, int]] = [dict(receives) for receives in c.receive_events]
-        if pending:
-            for m, q in c.unreceived:
-                self._expect(m, q)
 
-    def _expect(self, m: int, q: int) -> None:
-        node = len(self.successors)
-        self.successors.append([])
-        self.expected[node] = (m, q)
-        self.receives[m][q] = node
-        self.successors[self.c.send_event[m]].append(node)
-        if self.c.lines[q]:
-            self.successors[self.c.first_event[q + 1] - 1].append(node)
-
-    def force(self, before: int, after: int, because: str, mirrors: tuple[int, int] | None = None) -> None:
-        if before != after and (before, after) not in self.forced:
-            self.forced[before, after] = Forced(because, mirrors)
-            self.successors[before].append(after)
-
-    def cycle(self) -> Cycle | None:
-        """The smallest cycle among the constraints, or None if some linearization satisfies them."""
-        if topological_order(self.successors) is not None:
-            return None
-        return self._witness(self._smallest_cycle())
-
-    def _smallest_cycle(self) -> list[int]:
-        """Fewest forced edges and messages; steps along a line are free."""
-        graph: nx.DiGraph[int] = nx.DiGraph()
-        for e, targets in enumerate(self.successors):
-            graph.add_weighted_edges_from((e, f, self._weight(e, f)) for f in targets)
-        best: tuple[float, list[int]] | None = None
-        for e, f in self.forced:
-            if not nx.has_path(graph, f, e):
-                continue
-            path = nx.dijkstra_path(graph, f, e)
-            length = nx.path_weight(graph, path, "weight") + 1
-            if best is None or length < best[0]:
-                best = (length, path)
-            if best is not None and len(self.successors) > SMALLEST_CYCLE_UP_TO:
-                break
-        assert best is not None, "the computation itself is acyclic, so a forced edge is on every cycle"
-        return best[1]
-
-    def _weight(self, e: int, f: int) -> int:
-        if (e, f) in self.forced:
-            return 1
-        on_one_line = e < self.c.event_count and f < self.c.event_count and self.c.process_of[e] == self.c.process_of[f]
-        return 0 if on_one_line else 1
-
-    def _witness(self, cycle: list[int]) -> Cycle:
-        """Runs of happened-before along the cycle are told as one link."""
-        turns = [*cycle, cycle[0]]
-        derived: list[Link] = []
-        links: list[Link] = []
-        start = cycle[0]
-        for e, f in zip(turns, turns[1:], strict=False):
-            if (e, f) in self.forced:
-                if start != e:
-                    links.append(Link(self.say(start), self.say(e), "happened before"))
-                self._explain(e, f, derived)
-                links.append(Link(self.say(e), self.say(f), self.forced[e, f].because))
-                start = f
-        return Cycle(tuple(links), tuple(derived))
-
-    def _explain(self, e: int, f: int, derived: list[Link]) -> None:
-        """Lists the constraints that this forced one rests on, the deepest first."""
-        mirrors = self.forced[e, f].mirrors
-        if mirrors is None or self._happened_before(*mirrors):
-            return
-        path = nx.shortest_path(self._earlier_than((e, f)), *mirrors)
-        for a, b in zip(path, path[1:], strict=False):
-            if (a, b) in self.forced:
-                self._explain(a, b, derived)
-                link = Link(self.say(a), self.say(b), self.forced[a, b].because)
-                if link not in derived:
-                    derived.append(link)
-
-    def _happened_before(self, e: int, f: int) -> bool:
-        return max(e, f) < self.c.event_count and self.c.happened_before(e, f)
-
-    def _earlier_than(self, edge: tuple[int, int]) -> nx.DiGraph[int]:
-        """The graph before this constraint and those derived after it were added (dictionaries keep their order)."""
-        graph: nx.DiGraph[int] = nx.DiGraph()
-        graph.add_edges_from((e, f) for e, fs in enumerate(self.successors) for f in fs if (e, f) not in self.forced)
-        for known in self.forced:
-            if known == edge:
-                break
-            graph.add_edge(*known)
-        return graph
-
-    def say(self, node: int) -> str:
-        if node in self.expected:
-            m, q = self.expected[node]
-            return f"{self.c.processes[q]} receives {self.c.messages[m].name} (still to come)"
-        return self.c.say(node)
+def _circle(c: Computation, constrain: Callable[[Pairs], Constraints]) -> Cycle | None:
+    """A circle among the constraints, a smallest one unless the computation is large; None if there is none."""
+    constraints = constrain(pairwise)
+    if c.event_count <= SMALLEST_UP_TO and not constraints.satisfiable():
+        constraints = constrain(all_pairs)
+    return constraints.cycle()
 
 
 def mailbox(c: Computation, *, pending: bool) -> Witness | None:
@@ -267,24 +182,25 @@ def mailbox(c: Computation, *, pending: bool) -> Witness | None:
 
     The two readings of unreceived messages agree: a receive to come is after all others at q.
     """
-    broken = causal(c, pending=pending)
-    if broken is not None:
-        return broken
-    constraints = Constraints(c, pending=False)
+    name = [message.name for message in c.messages]
     unreceived: dict[int, list[int]] = {}
     for m, q in c.unreceived:
         unreceived.setdefault(q, []).append(m)
-    for q, line in enumerate(c.lines):
-        at = c.processes[q]
-        received = [event.message for event in line if event.kind == "receive" and event.message is not None]
-        for m, following in zip(received, received[1:], strict=False):
-            because = f"{at} receives {c.messages[m].name} before {c.messages[following].name}"
-            constraints.force(c.send_event[m], c.send_event[following], because)
-        if received:
-            for m in unreceived.get(q, ()):
-                because = f"{at} receives {c.messages[received[-1]].name} and not {c.messages[m].name}"
-                constraints.force(c.send_event[received[-1]], c.send_event[m], because)
-    return constraints.cycle()
+
+    def constrain(pairs: Pairs) -> Constraints:
+        constraints = Constraints(c, pending=False)
+        for q, line in enumerate(c.lines):
+            at = c.processes[q]
+            received = [event.message for event in line if event.kind == "receive" and event.message is not None]
+            for m, later in pairs(received):
+                constraints.force(c.send_event[m], c.send_event[later], f"{at} receives {name[m]} before {name[later]}")
+            for m in received if pairs is all_pairs else received[-1:]:
+                for never in unreceived.get(q, ()):
+                    because = f"{at} receives {name[m]} and not {name[never]}"
+                    constraints.force(c.send_event[m], c.send_event[never], because)
+        return constraints
+
+    return causal(c, pending=pending) or _circle(c, constrain)
 
 
 def one_n(c: Computation, *, pending: bool) -> Witness | None:
@@ -296,21 +212,46 @@ def one_n(c: Computation, *, pending: bool) -> Witness | None:
         broken = causal(c, pending=pending)
         if broken is not None:
             return broken
-    constraints = Constraints(c, pending=pending)
-    for p, line in enumerate(c.lines):
-        sent = [event.message for event in line if event.kind == "send" and event.message is not None]
-        unreceived: int | None = None
-        for m in sent:
-            if unreceived is not None and constraints.receives[m]:
-                return _overtaking(c, unreceived, m, next(iter(constraints.receives[m])))
-            if len(constraints.receives[m]) < len(c.messages[m].receivers):
-                unreceived = m
-        for m, following in zip(sent, sent[1:], strict=False):
-            because = f"{c.processes[p]} sends {c.messages[m].name} before {c.messages[following].name}"
-            for receive in constraints.receives[m].values():
-                for later in constraints.receives[following].values():
-                    constraints.force(receive, later, because)
-    return constraints.cycle()
+    name = [message.name for message in c.messages]
+    sent_by = [
+        [event.message for event in line if event.kind == "send" and event.message is not None] for line in c.lines
+    ]
+    if not pending:
+        for sent in sent_by:
+            stuck = _received_behind_an_unreceived_one(c, sent)
+            if stuck is not None:
+                return stuck
+
+    def constrain(pairs: Pairs) -> Constraints:
+        constraints = Constraints(c, pending=pending)
+        for p, sent in enumerate(sent_by):
+            for m, later in pairs(sent):
+                because = f"{c.processes[p]} sends {name[m]} before {name[later]}"
+                for first, second in product(constraints.receives[m].values(), constraints.receives[later].values()):
+                    constraints.force(first, second, because)
+        return constraints
+
+    return _circle(c, constrain)
+
+
+def _received_behind_an_unreceived_one(c: Computation, sent: list[int]) -> Witness | None:
+    """In one queue a sender, a copy that is never received lets no later message be received."""
+    unreceived: tuple[int, int] | None = None
+    for m in sent:
+        receives = c.receive_events[m]
+        if unreceived is not None and receives:
+            never, lacking = unreceived
+            elsewhere = next((q for q in receives if q not in c.receive_events[never]), None)
+            if elsewhere is not None:
+                return _overtaking(c, never, m, elsewhere)
+            constraints = Constraints(c, pending=False)
+            because = f"{c.messages[m].name} is received, {c.messages[never].name} is not by {c.processes[lacking]}"
+            constraints.force(c.send_event[m], c.send_event[never], because)
+            return constraints.cycle()
+        lacks = [q for q in c.messages[m].receivers if q not in receives]
+        if lacks and unreceived is None:
+            unreceived = (m, lacks[0])
+    return None
 
 
 def n_n(c: Computation, *, pending: bool) -> Witness | None:
@@ -377,43 +318,74 @@ def synchronous(c: Computation, *, pending: bool) -> Witness | None:
 
     That is [MG]'s proof of Theorem 2: a cycle of points is a crown.
     """
-    points: list[list[int]] = [[] for _ in c.messages]
-    for line in c.lines:
-        on_line = [event.message for event in line if event.message is not None]
-        for m, following in zip(on_line, on_line[1:], strict=False):
-            if m != following:
-                points[m].append(following)
-    if pending:
-        for m, q in c.unreceived:
-            on_line = [event.message for event in c.lines[q] if event.message is not None]
-            if on_line and on_line[-1] != m:
-                points[on_line[-1]].append(m)
-    if topological_order(points) is None:
-        small = c.event_count <= SMALLEST_CYCLE_UP_TO
-        return (smallest_crown(c) if small else _some_crown(c, points)) or _crown_to_come(c)
+    points = _points(c, pending=pending)
+    if topological_order([list(targets) for targets in points]) is None:
+        crown = smallest_crown(c) if c.event_count <= SMALLEST_UP_TO else _some_crown(c, points)
+        if crown is not None:
+            return crown
+        if pending:
+            return _crown_to_come(c, points)
     if c.unreceived and not pending:
         return Unreceived(*c.unreceived[0])
     return None
 
 
-def _some_crown(c: Computation, points: list[list[int]]) -> Crown | None:
-    """A crown of a large computation, short but not surely the smallest: a shortest cycle through some point.
+#: For each message the messages that come next on some line, with the two events there (see `Constraints` on numbers).
+Points = list[dict[int, tuple[int, int]]]
 
-    Each point leads to the next by events on one line, so that its send happened before a receive of the next. A
-    message never received is one event, and the points before and after it are so related too: it is left out.
+
+def _points(c: Computation, *, pending: bool) -> Points:
+    points: Points = [{} for _ in c.messages]
+    for p, line in enumerate(c.lines):
+        on_line = [(event.message, c.first_event[p] + k) for k, event in enumerate(line) if event.message is not None]
+        for (m, e), (following, f) in pairwise(on_line):
+            if m != following:
+                points[m].setdefault(following, (e, f))
+        if pending and on_line:
+            m, e = on_line[-1]
+            for number, (following, q) in enumerate(c.unreceived):
+                if q == p and following != m:
+                    points[m].setdefault(following, (e, c.event_count + number))
+    return points
+
+
+def _some_crown(c: Computation, points: Points) -> Crown | None:
+    """A crown of a large computation, short but not surely the smallest.
+
+    A message that overtakes another is a crown with it. Otherwise a cycle of points: each leads to the next by events
+    on one line, so that its send happened before a receive of the next. A message never received is one event, and
+    the points before and after it are so related too: it is left out.
     """
+    overtaking = causal(c, pending=False)
+    if isinstance(overtaking, Overtaking):
+        crown = crown_of(c, [overtaking.first, overtaking.second])
+        if crown is not None:
+            return crown
+    return crown_of(c, [m for m in _short_cycle(points, exhaustive=False) if c.receive_events[m]])
+
+
+def _crown_to_come(c: Computation, points: Points) -> Cycle:
+    """A cycle of points that only receives to come close: told as what cannot all be at one instant."""
+    say = Constraints(c, pending=True).say
+    cycle = _short_cycle(points, exhaustive=c.event_count <= SMALLEST_UP_TO)
+    steps = [points[m][following] for m, following in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
+    links = []
+    for m, (_, arrives), (e, f) in zip(cycle, [steps[-1], *steps[:-1]], steps, strict=True):
+        send = c.send_event[m]
+        if arrives not in (e, send):
+            links.append(Link(say(arrives), say(send), f"{c.messages[m].name} is to take one instant"))
+        if (e != arrives and e != send) or arrives == send != e:
+            links.append(Link(say(send), say(e), "happened before"))
+        links.append(Link(say(e), say(f), "happened before"))
+    return Cycle(tuple(links))
+
+
+def _short_cycle(points: Points, *, exhaustive: bool) -> list[int]:
+    """A cycle of points, a shortest one if searched exhaustively."""
     graph = nx.DiGraph((m, following) for m, targets in enumerate(points) for following in targets)
-    through, following = nx.find_cycle(graph)[0][:2]
-    cycle = nx.shortest_path(graph, following, through)
-    return crown_of(c, [m for m in cycle if c.receive_events[m]])
-
-
-def _crown_to_come(c: Computation) -> Witness:
-    """The messages form a cycle of points, one of them by a receive still to come: tell it as constraints."""
-    constraints = Constraints(c, pending=True)
-    for m, receives in enumerate(constraints.receives):
-        for receive in receives.values():
-            constraints.force(receive, c.send_event[m], f"{c.messages[m].name} is to take one instant")
-    cycle = constraints.cycle()
-    assert cycle is not None
-    return cycle
+    if not exhaustive:
+        through, following = nx.find_cycle(graph)[0][:2]
+        return list(nx.shortest_path(graph, following, through))
+    component = {m: k for k, ms in enumerate(nx.strongly_connected_components(graph)) for m in ms}
+    paths = (nx.shortest_path(graph, n, m) for m, n in graph.edges if component[m] == component[n])
+    return list(min(paths, key=len))

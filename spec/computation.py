@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from .errors import BadInput
@@ -194,20 +195,20 @@ def process_names(n: int) -> tuple[str, ...]:
 
 
 def topological_order(successors: Sequence[Sequence[int]]) -> list[int] | None:
-    """Kahn's algorithm, smallest number first among those ready on a stack; None if there is a cycle."""
+    """The topological order that always takes the smallest number possible; None if there is a cycle."""
     missing = [0] * len(successors)
     for targets in successors:
         for target in targets:
             missing[target] += 1
-    ready = [node for node in reversed(range(len(successors))) if not missing[node]]
+    ready = [node for node in range(len(successors)) if not missing[node]]
     order = []
     while ready:
-        node = ready.pop()
+        node = heappop(ready)
         order.append(node)
         for target in successors[node]:
             missing[target] -= 1
             if not missing[target]:
-                ready.append(target)
+                heappush(ready, target)
     return order if len(order) == len(successors) else None
 
 
@@ -221,13 +222,24 @@ def _validate(c: Computation) -> None:
                 raise BadInput(f"message {message.name} names process number {p}", mend=f"use 0 to {n - 1}")
         if not message.receivers:
             raise BadInput(f"message {message.name} is sent to nobody", mend="name a receiver")
-        if list(message.receivers) != sorted(set(message.receivers)):
-            raise BadInput(f"message {message.name} names a receiver twice", mend="name each receiver once, in order")
+        if len(set(message.receivers)) < len(message.receivers):
+            raise BadInput(f"message {message.name} names a receiver twice", mend="name each receiver once")
+        if list(message.receivers) != sorted(message.receivers):
+            raise BadInput(f"message {message.name} names its receivers out of order", mend="name them in order")
     seen: set[tuple[str, int, int]] = set()
     for p, line in enumerate(c.lines):
         for event in line:
+            if (event.message is None) != (event.kind == "internal"):
+                what = "no message" if event.message is None else "a message"
+                raise BadInput(
+                    f"{c.processes[p]} has an event of kind {event.kind} with {what}",
+                    mend="internal events alone have none",
+                )
             if event.message is None:
                 continue
+            if not 0 <= event.message < len(c.messages):
+                mend = f"there are {len(c.messages)} messages, counted from 0"
+                raise BadInput(f"{c.processes[p]} {event.kind}s message number {event.message}", mend=mend)
             message = c.messages[event.message]
             key = (event.kind, event.message, p if event.kind == "receive" else -1)
             if key in seen:

@@ -149,7 +149,10 @@ def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
 
 
 def strongest(kept: Iterable[str], c: Computation) -> list[str]:
-    """Of the orders that the computation keeps, those not implied by another: one, or mailbox and one-n."""
+    """Of the orders that the computation keeps, those not implied by another.
+
+    That is one, but for mailbox and one-n where they are the same, and one-n beside another among multicasts.
+    """
     names = set(kept)
     unicasts = all(len(message.receivers) == 1 for message in c.messages)
     implied = frozenset[str]().union(*(weaker(name, unicasts=unicasts) for name in names))
