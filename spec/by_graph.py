@@ -374,7 +374,7 @@ def _crown_to_come(c: Computation, points: Points) -> Cycle:
         send = c.send_event[m]
         if arrives not in (e, send):
             links.append(Link(say(arrives), say(send), f"{c.messages[m].name} is to take one instant"))
-        if (e != arrives and e != send) or arrives == send != e:
+        if e not in (arrives, send):
             links.append(Link(say(send), say(e), "happened before"))
         links.append(Link(say(e), say(f), "happened before"))
     return Cycle(tuple(links))
@@ -387,5 +387,5 @@ def _short_cycle(points: Points, *, exhaustive: bool) -> list[int]:
         through, following = nx.find_cycle(graph)[0][:2]
         return list(nx.shortest_path(graph, following, through))
     component = {m: k for k, ms in enumerate(nx.strongly_connected_components(graph)) for m in ms}
-    paths = (nx.shortest_path(graph, n, m) for m, n in graph.edges if component[m] == component[n])
-    return list(min(paths, key=len))
+    paths = [list(nx.shortest_path(graph, n, m)) for m, n in graph.edges if component[m] == component[n]]
+    return min(paths, key=len)

@@ -233,7 +233,7 @@ def _validate(c: Computation) -> None:
                 what = "no message" if event.message is None else "a message"
                 raise BadInput(
                     f"{c.processes[p]} has an event of kind {event.kind} with {what}",
-                    mend="internal events alone have none",
+                    mend="internal events have none, all others one",
                 )
             if event.message is None:
                 continue

@@ -37,6 +37,7 @@ from crownless.model_check.explorer import LocalProperties
 from crownless.model_check.observers import observers_for
 from crownless.model_check.system import Move, System
 from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
 WATCHED = ("fifo", "causal", "synchronous")
@@ -202,7 +203,11 @@ class AnyProtocol(RuleBasedStateMachine):
             [Event("send" if kind == "send" else "receive", number[message]) for kind, message in line]
             for line in self.lines
         ]
-        return decide(Computation.of_lines(len(lines), messages, lines), order, "pending").kept
+        try:
+            computation = Computation.of_lines(len(lines), messages, lines)
+        except BadInput:
+            return False  # lines and messages in a circle are no computation
+        return decide(computation, order, "pending").kept
 
 
 def is_any(move: Move) -> bool:

@@ -219,7 +219,7 @@ def test_a_message_to_nobody_is_refused() -> None:
 
 def test_a_receiver_named_twice_is_refused() -> None:
     assert refusal([Message("x", 0, (1, 1))], [SEND_X], []) == (
-        "message x names a receiver twice; name each receiver once, in order"
+        "message x names a receiver twice; name each receiver once"
     )
 
 
