@@ -8,7 +8,7 @@ from typing import Any
 
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import ORDERS, decide, weaker
 
 MOST_PROCESSES = 8
 MOST_MESSAGES = 8
@@ -27,7 +27,7 @@ class Count:
 
 
 def count(n: int, m: int, *, self_sends: bool = False, progress: Callable[[int], None] | None = None) -> Count:
-    """Counts by enumeration, each order decided on each computation."""
+    """Counts by enumeration. An order is decided on each computation that keeps all orders which contain it."""
     for option, value, most in (("-n", n, MOST_PROCESSES), ("-m", m, MOST_MESSAGES)):
         if not 1 <= value <= most:
             raise BadInput(f"{option} {value}: cannot be enumerated", mend=f"give 1 to {most}")
@@ -35,6 +35,9 @@ def count(n: int, m: int, *, self_sends: bool = False, progress: Callable[[int],
     for number, c in enumerate(computations(n, m, self_sends=self_sends)):
         if progress is not None and not number % 256:
             progress(number)
+        kept: set[str] = set()
         for order in ORDERS:
-            counts[order] += decide(c, order).kept
+            if weaker(order) <= kept and decide(c, order).kept:
+                kept.add(order)
+                counts[order] += 1
     return Count(n, m, counts)

@@ -24,17 +24,19 @@ def endless(system: System, live: Property) -> list[LocalStep] | None:
     if topological_order(successors) is not None:
         return None
     graph = nx.DiGraph((node, target) for node, targets in enumerate(successors) for target in targets)
+    nearest: int | None = None
     for members in nx.attracting_components(graph):
         if len(members) == 1 and not any(graph.has_edge(node, node) for node in members):
             continue  # a terminal state: the explorer has judged it
         if all(live.name in live_properties_broken(system, *nodes[node]) for node in members):
-            node = min(members)
-            steps: list[LocalStep] = []
-            while node:
-                node, step = came_by[node]
-                steps.append(step)
-            return list(reversed(steps))
-    return None
+            nearest = min(members) if nearest is None else min(nearest, *members)
+    if nearest is None:
+        return None
+    steps: list[LocalStep] = []
+    while nearest:
+        nearest, step = came_by[nearest]
+        steps.append(step)
+    return list(reversed(steps))
 
 
 def _graph(system: System) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:

@@ -85,14 +85,25 @@ class ShownAction:
                 transmits=tuple(ShownPacket(x["kind"], x["message"], process, x["to"]) for x in facts["transmits"]),
                 happened=tuple((x["event"], x["message"]) for x in facts["happens"]),
                 by_channel=bool(facts.get("by_channel", False)),
-            )
+            ).checked()
         except (KeyError, TypeError, AttributeError) as error:
             raise BadInput(
                 f"not an action of a run: {facts!r}", mend="give a run as 'check --json' prints it"
             ) from error
 
+    def checked(self) -> ShownAction:
+        """Itself, if every name in it is one; raises TypeError otherwise."""
+        packets = (*self.transmits, *([self.packet] if self.packet else []))
+        names = [self.process, self.action, *self.to, *(name for event in self.happened for name in event)]
+        names += [name for packet in packets for name in (packet.kind, packet.source, packet.destination)]
+        names += [name for name in (self.message, *(packet.message for packet in packets)) if name is not None]
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"{name!r} is no name")
+        return self
+
     def say(self) -> str:
-        """In words: ``P1 sends m1 to P3``."""
+        """In words: ``P1: send m1 to P3``."""
         message = f" {self.message}" if self.message else ""
         origin = f" from {self.packet.source}" if self.packet else ""
         receivers = f" to {', '.join(self.to)}" if self.to else ""
@@ -127,7 +138,8 @@ class Run:
         """The run that `json` told of."""
         run = cls(tuple(processes), tuple(ShownAction.from_json(action) for action in actions))
         for action in run.actions:
-            for name in (action.process, *action.to, *(packet.destination for packet in action.transmits)):
+            source = [action.packet.source] if action.packet is not None else []
+            for name in (action.process, *action.to, *source, *(packet.destination for packet in action.transmits)):
                 if name not in run.processes:
                     raise BadInput(f"the run names a process {name}", mend=f"known: {', '.join(run.processes)}")
         return run

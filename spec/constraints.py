@@ -1,6 +1,6 @@
 """What an order adds to happened-before, and the circle that shows when it is too much.
 
-The order that one queue a receiver, a sender, or for all asks of a linearization is a set of constraints "this event
+What a queue (one a receiver, one a sender, one for all) asks of a linearization is a set of constraints "this event
 before that one". With happened-before they form a graph; a linearization that satisfies all is a topological order of
 it, and there is none iff there is a cycle.
 """

@@ -134,12 +134,8 @@ class AnyProtocol(RuleBasedStateMachine):
         assert ("delivers-once" in self.reported) == (self.too_early or max(self.delivered.values(), default=0) > 1)
         if not self.can_be_judged():
             return
-        for order in ("fifo", "causal"):
+        for order in WATCHED:
             assert (order in self.reported) == (not self.keeps(order)), order
-        if "synchronous" in self.reported:
-            assert not self.keeps("synchronous")
-        elif self.is_complete():
-            assert self.keeps("synchronous")
 
     @invariant()
     def nothing_is_delivered_twice(self) -> None:

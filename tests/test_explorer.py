@@ -440,7 +440,6 @@ def test_a_step_that_changes_nothing_goes_on_for_ever(check_of: Checks) -> None:
     assert sorted(says(result, "delivers-all")) == ["P1: send m1 to P2", "P2: fall asleep"]
 
 
-@pytest.mark.xfail(reason="the first component found is shown, not the nearest")
 def test_of_several_ways_to_go_on_for_ever_a_shortest_is_shown(check_of: Checks) -> None:
     result = check_of(TwoSleeps, processes=2, messages=1, orders=("asynchronous",))
     assert sorted(says(result, "delivers-all")) == ["P1: send m1 to P2", "P2: fall asleep"]
