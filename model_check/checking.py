@@ -190,9 +190,13 @@ def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost
         return ""
     if known.name == DELIVERS_ALL.name:
         lost = {action.message for action in run.actions if action.action == "lose"}
-        names = [run.names[message] for message, _ in system.owed(ghost)]
+        names = [run.names[message] for message, _ in system.undelivered(ghost)]
         return "never delivered: " + ", ".join(f"{name} (lost)" if name in lost else name for name in names)
-    return "; ".join(system.workload.describe(system.position(state)))
+    names_in_run = {message.name: name for message, name in run.names.items()}
+    waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(ghost)]
+    if not system.finished(state):
+        waits += system.workload.describe(system.position(state))
+    return "; ".join(waits)
 
 
 def _verdict(found: Exploration, results: Sequence[PropertyResult]) -> Outcome:
@@ -207,7 +211,9 @@ def _scope(check: Check, workload: Workload, found: Exploration) -> str:
     channel = channel_named(check.channel)
     if check.program is None:
         sends = "any process to any, itself included" if check.self_sends else "any process to any other"
-        bound = f"{len(workload.processes)} processes, up to {check.messages} messages, {sends}"
+        bound = (
+            f"{len(workload.processes)} processes, up to {check.messages} message{'s' * (check.messages != 1)}, {sends}"
+        )
     else:
         bound = f"program {check.program_name}, {len(workload.processes)} processes"
     fairness = "" if channel.reliable else "; fair: what is enabled again and again happens, what is lost stays lost"

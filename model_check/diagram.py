@@ -19,7 +19,7 @@ one time. A message that is never received keeps its lane, dotted, to the foot o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -72,12 +72,13 @@ def draw(
     unicode: bool = True,
     marks: Mapping[int, str] | None = None,
     unreceived: str = "is never received by",
+    lost: Container[int] = (),
 ) -> str:
     """The diagram, without a final newline; with `unicode` off it is plain ASCII.
 
     `order` is the linearization that fixes the rows (all event numbers; `c.linearization` if absent). `marks` has
     short remarks on events, printed at the right of their rows, where it also says, in the words of `unreceived`,
-    which messages are not received.
+    which messages are not received; those in `lost` are said to be lost.
     """
     order = c.linearization if order is None else tuple(order)
     row_of = {event: row for row, event in enumerate(order)}
@@ -89,7 +90,8 @@ def draw(
     labels = [_printable(message.name, unicode) for message in c.messages]
     remarks = {event: [_printable(remark, unicode)] for event, remark in (marks or {}).items()}
     for m, missing in groupby(c.unreceived, key=lambda pair: pair[0]):
-        said = f"{labels[m]} {unreceived} {', '.join(processes[q] for _, q in missing)}"
+        how = "is lost on the way to" if m in lost else unreceived
+        said = f"{labels[m]} {how} {', '.join(processes[q] for _, q in missing)}"
         remarks.setdefault(c.send_event[m], []).append(said)
 
     lanes = _lanes(c, row_of)

@@ -72,9 +72,9 @@ class LocalProperties:
 def live_properties_broken(system: System, state: State, ghost: Ghost) -> list[str]:
     """The live properties that a run breaks which ends here."""
     broken = []
-    if not system.finished(state):
+    if not system.finished(state) or system.unsent(ghost):
         broken += [NEVER_BLOCKS.name, COMPLETES.name]
-    if system.owed(ghost):
+    if system.undelivered(ghost):
         broken.append(DELIVERS_ALL.name)
     return broken
 

@@ -83,7 +83,10 @@ class Copies:
 
 
 class Ledger(Observer):
-    """Which copies of messages are owed: handed over and not delivered. Ghost: that set, as bits."""
+    """What is owed to the application: of each message handed over, its send event, and its delivery to each receiver.
+
+    Ghost: the set of these, as bits. A send that is owed is numbered like a copy, to receiver -1.
+    """
 
     watches = ("delivers-once",)
 
@@ -93,22 +96,29 @@ class Ledger(Observer):
     def initial(self) -> int:
         return 0
 
-    def encode(self, observation: Observation) -> tuple[int, int] | None:
-        """(copies handed over, 0) or (0, copy delivered); a send is no concern of the ledger."""
+    def encode(self, observation: Observation) -> tuple[int, int, bool]:
+        """(what is owed from now on, what no longer is, whether it is a fault if that was not owed)."""
         kind, process, message = observation
+        send = self.copies.all_of(message._replace(receivers=(-1,)))
         if kind == "hand":
-            return self.copies.all_of(message), 0
-        return (0, self.copies.of(message).get(process, 0)) if kind == "deliver" else None
+            return send | self.copies.all_of(message), 0, False
+        return (0, send, False) if kind == "send" else (0, self.copies.of(message).get(process, 0), True)
 
-    def observe(self, ghost: int, code: tuple[int, int]) -> tuple[Ghost, tuple[str, ...]]:
-        handed, delivered = code
+    def observe(self, ghost: int, code: tuple[int, int, bool]) -> tuple[Ghost, tuple[str, ...]]:
+        handed, happened, delivered = code
         if handed:
             return ghost | handed, ()
-        return (ghost ^ delivered, ()) if ghost & delivered else (ghost, ("delivers-once",))
+        if delivered and not ghost & happened:
+            return ghost, ("delivers-once",)
+        return ghost & ~happened, ()
 
-    def owed(self, ghost: int) -> list[tuple[Message, int]]:
+    def undelivered(self, ghost: int) -> list[tuple[Message, int]]:
         """The (message, receiver) handed over and not delivered."""
-        return self.copies.members(ghost)
+        return [copy for copy in self.copies.members(ghost) if copy[1] != -1]
+
+    def unsent(self, ghost: int) -> list[str]:
+        """The names of the messages handed over whose send event has not happened."""
+        return [message.name for message, receiver in self.copies.members(ghost) if receiver == -1]
 
 
 class FifoAndCausal(Observer):

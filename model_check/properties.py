@@ -29,7 +29,9 @@ DELIVERS_ONCE = Property(
     "delivers-once", "always", "no message is delivered twice to one process, or before it was handed over"
 )
 DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is delivered in the end")
-NEVER_BLOCKS = Property("never-blocks", "live", "every send that an application wants happens in the end")
+NEVER_BLOCKS = Property(
+    "never-blocks", "live", "every send that an application wants is taken, and its send event happens, in the end"
+)
 COMPLETES = Property("completes", "live", "every process comes to the end of its program")
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")

@@ -158,7 +158,12 @@ class Run:
         """A space-time diagram of the packets, with the application's events beside."""
         picture = _Picture(self)
         return draw(
-            picture.computation(), picture.order(), unicode=unicode, marks=picture.marks(), unreceived="is under way to"
+            picture.computation(),
+            picture.order(),
+            unicode=unicode,
+            marks=picture.marks(),
+            unreceived="is under way to",
+            lost=picture.lost,
         )
 
 
@@ -207,6 +212,7 @@ class _Picture:
         self.drawn: list[tuple[int, int]] = []  # process, index on its line, in the order of the run
         self.remarks: dict[tuple[int, int], str] = {}
         self.under_way: list[tuple[ShownPacket, int]] = []
+        self.lost: set[int] = set()
         for action in run.actions:
             self._add(action)
 
@@ -228,11 +234,14 @@ class _Picture:
 
     def _arrive(self, action: ShownAction) -> int | None:
         """The drawn packet that this action takes from the channel, if it does."""
-        if action.packet is None or action.by_channel:
+        if action.packet is None or (action.by_channel and action.action != "lose"):
             return None
         for place, (packet, number) in enumerate(self.under_way):
             if packet == action.packet:
                 del self.under_way[place]
+                if action.by_channel:
+                    self.lost.add(number)
+                    return None
                 return number
         return None  # from the mail room, or a copy: it was drawn when it first arrived
 

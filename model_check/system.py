@@ -106,7 +106,7 @@ class System:
         self._own: dict[tuple[int, int, bool, int | None], tuple[LocalStep, ...]] = {}
         self._waits: dict[int, LocalStep] = {}
         self._faults: dict[tuple[str, int], LocalStep] = {}
-        self._wishes: list[tuple[tuple[int, int, int], ...]] = []
+        self._wishes: dict[int, tuple[tuple[int, int, int], ...]] = {}
         self._wanted: dict[tuple[int, int, tuple[Message, ...]], int | None] = {}
 
     # -- states and moves ----------------------------------------------------------------------------------------------
@@ -205,11 +205,18 @@ class System:
                 broken += names
         return tuple(after), broken
 
-    def owed(self, ghost: Ghost) -> list[tuple[Message, int]]:
+    def undelivered(self, ghost: Ghost) -> list[tuple[Message, int]]:
         """The (message, receiver) handed to the protocol and not delivered."""
+        return self._ledger().undelivered(ghost[0])
+
+    def unsent(self, ghost: Ghost) -> list[str]:
+        """The names of the messages handed to the protocol whose send event has not happened."""
+        return self._ledger().unsent(ghost[0])
+
+    def _ledger(self) -> Ledger:
         ledger = self.observers[0]
-        assert isinstance(ledger, Ledger)
-        return ledger.owed(ghost[0])
+        assert isinstance(ledger, Ledger), "the first observer is the ledger"
+        return ledger
 
     def transmitted(self, step: LocalStep) -> list[Packet]:
         """What a step puts on the channel."""
@@ -230,15 +237,13 @@ class System:
 
     def _wishes_at(self, position: int) -> tuple[tuple[int, int, int], ...]:
         """(process, message number, position afterwards) of everything that may be handed over."""
-        while position >= len(self._wishes):
-            wishes = self.workload.wishes(self._positions.values[len(self._wishes)])
-            self._wishes.append(
-                tuple(
-                    (wish.process, self._messages.number(wish.message), self._positions.number(wish.after))
-                    for wish in wishes
-                )
+        wishes = self._wishes.get(position)
+        if wishes is None:
+            wishes = self._wishes[position] = tuple(
+                (wish.process, self._messages.number(wish.message), self._positions.number(wish.after))
+                for wish in self.workload.wishes(self._positions.values[position])
             )
-        return self._wishes[position]
+        return wishes
 
     def _accepting(self, position: int, process: int, delivered: tuple[Message, ...]) -> int | None:
         """The position once the application has taken these deliveries; None if it does not want them now."""

@@ -147,7 +147,7 @@ class AnyProtocol(RuleBasedStateMachine):
     def what_is_owed_is_what_was_handed_over_and_not_delivered(self) -> None:
         assert self.system is not None
         copies = {(message, q) for message in self.handed for q in message.receivers}
-        assert set(self.system.owed(self.ghost)) == copies - set(self.delivered)
+        assert set(self.system.undelivered(self.ghost)) == copies - set(self.delivered)
 
     @invariant()
     def local_invariants_hold(self) -> None:
@@ -172,7 +172,7 @@ class AnyProtocol(RuleBasedStateMachine):
         self.local_invariants_hold()
         if self.channel.reliable:
             assert self.system.finished(self.state), "a send never happens"
-            assert not self.system.owed(self.ghost), "a message is never delivered"
+            assert not self.system.undelivered(self.ghost), "a message is never delivered"
             assert self.is_complete(), "a send event never happens"
 
     # -- our own book --------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ from broken_tables import BrokenProgram, Catch, Harmless
 from replay import check, never_reached, violations
 
 from crownless.impl.buffer import Buffer
-from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.murty_garg import MurtyGarg, State
+from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check.checking import CheckResult
@@ -217,3 +217,16 @@ def test_a_variation_that_is_the_protocol_in_other_words_has_its_counts(
 def test_posting_on_to_the_same_receiver_needs_a_transport_that_does_not_reorder() -> None:
     assert violations(check(PostsOnToTheSameReceiver, 2, 2)) == {"fifo": 6, "causal": 6}
     assert violations(check(PostsOnToTheSameReceiver, 3, 3, channel="fifo")) == {}
+
+
+class NeverCommitsItsSends(MurtyGarg):
+    """What a smaller process gets back it acknowledges, and forgets that it was its own."""
+
+    def commit_and_acknowledge(self, i: int, state: State, j: int, message: Message) -> Step:
+        step = super().commit_and_acknowledge(i, state, j, message)
+        return step._replace(events=[event for event in step.events if event.kind != "send"])
+
+
+def test_a_send_that_never_happens_is_missed() -> None:
+    result = check(NeverCommitsItsSends, 2, 1)
+    assert violations(result) == {"never-blocks": 4}

@@ -327,24 +327,25 @@ def test_the_ledger_owes_exactly_what_was_handed_over_and_not_delivered(
     messages = sorted({message for _, _, message in events})
     handed = [Observation("hand", message.sender, message) for message in messages]
     happened = data.draw(st.permutations(handed + events))
-    ledger, owed = Ledger(), set[tuple[Message, int]]()
+    ledger, owed, unsent = Ledger(), set[tuple[Message, int]](), set[str]()
     ghost = ledger.initial()
     for observation in happened:
         kind, process, message = observation
-        code = ledger.encode(observation)
-        assert (code is None) == (kind == "send")
-        if code is None:
-            continue
-        after, broken = ledger.observe(ghost, code)
+        after, broken = ledger.observe(ghost, ledger.encode(observation))
         assert isinstance(after, int)
         ghost = after
         if kind == "hand":
             owed |= {(message, q) for q in message.receivers}
+            unsent.add(message.name)
+            assert broken == ()
+        elif kind == "send":
+            unsent.discard(message.name)
             assert broken == ()
         else:
             assert broken == (() if (message, process) in owed else ("delivers-once",))
             owed.discard((message, process))
-        assert set(ledger.owed(ghost)) == owed
+        assert set(ledger.undelivered(ghost)) == owed
+        assert set(ledger.unsent(ghost)) == unsent
 
 
 def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_alone() -> None:

@@ -101,9 +101,9 @@ PINS = (
     Pin("murty-garg", "fifo", 2, 2, Counts(35, 47, 8, 3), {}),
     Pin("murty-garg", "fifo", 2, 3, Counts(115, 187, 12, 4), {}),
     Pin("murty-garg", "fifo", 3, 2, Counts(258, 427, 8, 21), {}),
-    Pin("murty-garg", "lossy", 2, 2, Counts(52, 106, 6, 11), {"delivers-all": 3}),
-    Pin("murty-garg", "lossy", 2, 3, Counts(234, 618, 9, 33), {"delivers-all": 4}),
-    Pin("murty-garg", "lossy", 3, 2, Counts(393, 918, 6, 85), {"delivers-all": 3}),
+    Pin("murty-garg", "lossy", 2, 2, Counts(52, 106, 6, 11), {"delivers-all": 3, "never-blocks": 3}),
+    Pin("murty-garg", "lossy", 2, 3, Counts(234, 618, 9, 33), {"delivers-all": 4, "never-blocks": 4}),
+    Pin("murty-garg", "lossy", 3, 2, Counts(393, 918, 6, 85), {"delivers-all": 3, "never-blocks": 3}),
     Pin("murty-garg", "duplicating", 2, 2, Counts(4848, 17894, 32, 3), {"delivers-once": 4}),
     Pin(
         "murty-garg",

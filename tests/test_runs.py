@@ -109,7 +109,7 @@ def test_a_loss_is_shown_where_the_message_would_have_arrived() -> None:
     )
     assert run.draw() == golden("""
         P1         P2       P3
-         ●─m1──╮    ┃        ┃   m1 is under way to P2
+         ●─m1──╮    ┃        ┃   m1 is lost on the way to P2
          ●─m2──┼────╂───╮    ┃
          ┃     ┊    ·   │    ┃   lose m1 from P1
          ┃     ┊    ┃   ╰─m2▶●   deliver m2 from P1
