@@ -7,6 +7,9 @@ that its SENT tells of.
 Modelling choices: sending and incrementing are one step, and so are delivering and the three updates after it (the
 text orders them, and nothing happens at the process in between). SENT and DELIV are kept both, although DELIV is
 redundant (the invariant `deliv-equals-sent-column` says so).
+
+A finding: the text does not exclude messages to oneself, so they can be tried, and they break it. Such a message is
+counted in SENT_i[i, i] when sent and again when delivered; the next one then waits for a message that nobody ever sent.
 """
 
 from __future__ import annotations

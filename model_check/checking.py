@@ -142,17 +142,23 @@ def _workload(check: Check, kind: type[ProtocolMachine]) -> Workload:
         _within("-n/--processes", "processes", check.processes, MOST_PROCESSES)
         _within("-m/--messages", "messages", check.messages, MOST_MESSAGES)
         if check.self_sends and not kind.admits_self_sends:
-            raise BadInput(f"{check.protocol} excludes messages to oneself", mend="leave out --self-sends")
+            mend = f"leave out --self-sends, or name the protocols: {_those_that_admit('self_sends')}"
+            raise BadInput(f"{check.protocol} excludes messages to oneself", mend=mend)
         return Free(check.processes, check.messages, self_sends=check.self_sends)
     workload = Program(check.program)
     for message in workload.sends:
         if len(message.receivers) > 1 and not kind.admits_multicast:
             raise BadInput(
-                f"{check.protocol} has no multicasts, and {message.name} is sent to several", mend="send copies"
+                f"{check.protocol} has no multicasts, and {message.name} is sent to several",
+                mend=f"send copies, or name the protocols: {_those_that_admit('multicast')}",
             )
         if message.sender in message.receivers and not kind.admits_self_sends:
             raise BadInput(f"{check.protocol} excludes messages to oneself, such as {message.name}", mend="drop it")
     return workload
+
+
+def _those_that_admit(what: str) -> str:
+    return ", ".join(name for name, kind in PROTOCOLS.items() if getattr(kind, f"admits_{what}"))
 
 
 def _within(option: str, what: str, value: int, most: int) -> None:
@@ -160,7 +166,7 @@ def _within(option: str, what: str, value: int, most: int) -> None:
         raise BadInput(f"{option} {value}: nothing to explore", mend=f"give 1 to {most} {what}")
     if value > most:
         raise BadInput(
-            f"{option} {value}: no search ends there", mend=f"give at most {most} {what}; 3 or 4 is a good start"
+            f"{option} {value}: more than this tool takes", mend=f"give at most {most} {what}; 3 or 4 is a good start"
         )
 
 
@@ -231,6 +237,6 @@ def load_program(name: str) -> tuple[Script, str]:
     from crownless.spec import library, notation
 
     path = Path(name)
-    if not path.exists() and name in library.names():
+    if not path.exists() and "/" not in name and "." not in name:
         path = library.path(name)
     return notation.load(path), name

@@ -28,7 +28,7 @@ def endless(system: System, live: Property) -> list[LocalStep] | None:
     for members in nx.attracting_components(graph):
         if len(members) == 1 and not any(graph.has_edge(node, node) for node in members):
             continue  # a terminal state: the explorer has judged it
-        if all(live.name in live_properties_broken(system, *nodes[node]) for node in members):
+        if all(_broken_at(system, live, *nodes[node]) for node in members):
             nearest = min(members) if nearest is None else min(nearest, *members)
     if nearest is None:
         return None
@@ -40,7 +40,7 @@ def endless(system: System, live: Property) -> list[LocalStep] | None:
 
 
 def _graph(system: System) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:
-    """All nodes, numbered in breadth-first order; what each leads to; and from where, by which step, each was first
+    """All nodes, numbered in breadth-first order; where each must lead; and from where, by which step, each was first
     reached.
     """
     nodes: list[Node] = [(system.initial(), system.initial_ghost())]
@@ -55,6 +55,11 @@ def _graph(system: System) -> tuple[list[Node], list[list[int]], dict[int, tuple
                 numbers[node] = len(nodes)
                 came_by[numbers[node]] = (number, step)
                 nodes.append(node)
-            targets.append(numbers[node])
+            if not system.may_end([(step, target)]):
+                targets.append(numbers[node])
         successors.append(targets)
     return nodes, successors, came_by
+
+
+def _broken_at(system: System, live: Property, state: State, ghost: Ghost) -> bool:
+    return live.name in live_properties_broken(system, state, ghost, system.moves(state))

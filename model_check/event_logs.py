@@ -62,6 +62,8 @@ class LoggedRun:
     run: str
     computation: Computation
     holes: tuple[Hole, ...]
+    #: No event has index 0, and so they were taken to count from 1.
+    from_one: bool = False
 
 
 def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRun]:
@@ -194,7 +196,8 @@ def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
         for message, send in sends.items()
     }
     try:
-        return LoggedRun(run, _computation(lines, sends, {m: names for m, names in receivers.items() if names}), holes)
+        computation = _computation(lines, sends, {m: names for m, names in receivers.items() if names})
+        return LoggedRun(run, computation, holes, from_one=min(row.index for row in rows) == 1)
     except BadInput as problem:
         # What is left to go wrong is a cycle, which is on no single line.
         raise BadInput((f"run {run}: " if run else "") + problem.message, mend=problem.mend) from None

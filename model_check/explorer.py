@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .properties import COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
-from .system import Ghost, State, System
+from .system import Ghost, Move, State, System
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,11 @@ class LocalProperties:
         return known
 
 
-def live_properties_broken(system: System, state: State, ghost: Ghost) -> list[str]:
-    """The live properties that a run breaks which ends here."""
+def live_properties_broken(system: System, state: State, ghost: Ghost, moves: Sequence[Move]) -> list[str]:
+    """The live properties that a run breaks which ends in this state, with these moves left undone."""
     broken = []
-    if not system.finished(state) or system.unsent(ghost):
+    stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
+    if stuck or system.unsent(ghost):
         broken += [NEVER_BLOCKS.name, COMPLETES.name]
     if system.undelivered(ghost):
         broken.append(DELIVERS_ALL.name)
@@ -139,8 +140,8 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
             if is_new:
                 result.transitions += len(moves)
                 result.terminal_states += not moves
-            if not moves:
-                break_(live_properties_broken(system, state, ghost), depth)
+            if system.may_end(moves):
+                break_(live_properties_broken(system, state, ghost, moves), depth)
             for step, target in moves:
                 ghost_after, broken = system.judge(ghost, step)
                 if broken:

@@ -85,31 +85,35 @@ class Copies:
 class Ledger(Observer):
     """What is owed to the application: of each message handed over, its send event, and its delivery to each receiver.
 
-    Ghost: the set of these, as bits. A send that is owed is numbered like a copy, to receiver -1.
+    A delivery must be owed; and, unless the protocol may deliver before the send event, that event must have happened,
+    on which `FifoAndCausal` relies. Ghost: the set of what is owed, as bits; a send is like a copy to receiver -1.
     """
 
     watches = ("delivers-once",)
 
-    def __init__(self) -> None:
+    def __init__(self, *, sends_before_delivery: bool = False) -> None:
         self.copies = Copies()
+        self.sends_before_delivery = sends_before_delivery
 
     def initial(self) -> int:
         return 0
 
-    def encode(self, observation: Observation) -> tuple[int, int, bool]:
-        """(what is owed from now on, what no longer is, whether it is a fault if that was not owed)."""
+    def encode(self, observation: Observation) -> tuple[int, int, bool, int]:
+        """(what is owed from now on, what no longer is, is that a delivery, what must not be owed any more)."""
         kind, process, message = observation
         send = self.copies.all_of(message._replace(receivers=(-1,)))
         if kind == "hand":
-            return send | self.copies.all_of(message), 0, False
-        return (0, send, False) if kind == "send" else (0, self.copies.of(message).get(process, 0), True)
+            return send | self.copies.all_of(message), 0, False, 0
+        if kind == "send":
+            return 0, send, False, 0
+        return 0, self.copies.of(message).get(process, 0), True, send if self.sends_before_delivery else 0
 
-    def observe(self, ghost: int, code: tuple[int, int, bool]) -> tuple[Ghost, tuple[str, ...]]:
-        handed, happened, delivered = code
+    def observe(self, ghost: int, code: tuple[int, int, bool, int]) -> tuple[Ghost, tuple[str, ...]]:
+        handed, happened, delivered, too_early = code
         if handed:
             return ghost | handed, ()
-        if delivered and not ghost & happened:
-            return ghost, ("delivers-once",)
+        if delivered and (not ghost & happened or ghost & too_early):
+            return ghost & ~happened, ("delivers-once",)
         return ghost & ~happened, ()
 
     def undelivered(self, ghost: int) -> list[tuple[Message, int]]:
@@ -281,10 +285,10 @@ class History(Observer):
 
 
 def keeps(lines: Sequence[Iterable[tuple[str, Message]]], order: str) -> bool:
-    """Can this computation in progress still keep the order? True as long as a delivered message is unsent, unless in
-    a circle.
+    """Can this computation in progress still keep the order?
 
-    A circle of lines and messages is no computation at all; it keeps no order.
+    As long as a delivered message is unsent there is no computation to judge, and nothing is said (true). A circle of
+    lines and messages is no computation at all; it keeps no order.
     """
     messages = sorted({message for line in lines for _, message in line})
     sent = {message for line in lines for kind, message in line if kind == "send"}
@@ -302,7 +306,7 @@ def keeps(lines: Sequence[Iterable[tuple[str, Message]]], order: str) -> bool:
 def observers_for(n: int, orders: Iterable[str], *, sends_before_delivery: bool) -> list[Observer]:
     """The ledger, and the smallest observers that together watch these orders."""
     wanted = [order for order in orders if order != "asynchronous"]
-    observers: list[Observer] = [Ledger()]
+    observers: list[Observer] = [Ledger(sends_before_delivery=sends_before_delivery)]
     if sends_before_delivery and {"fifo", "causal"} & set(wanted):
         observers.append(FifoAndCausal(n))
     if "synchronous" in wanted:

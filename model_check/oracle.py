@@ -6,6 +6,7 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,23 +17,25 @@ from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.errors import BadInput
+from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
 
 from .event_logs import Hole, read_log
 
 #: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
-N_N_UP_TO = 2_000
+N_N_UP_TO = 1_000
 LOG_SUFFIXES = (".jsonl", ".ndjson", ".json", ".log")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A computation to be classified: from which file and run, and what is missing from it."""
+    """A computation to be classified: from which file and run, what is missing from it, and what was assumed."""
 
     file: str
     run: str | None
     computation: Computation
     holes: tuple[Hole, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 Outcome = Literal["kept", "broken", "unknown"]
@@ -78,6 +81,7 @@ class Classification:
             "messages": len(c.messages),
             "unreceived": [{"message": c.messages[m].name, "receiver": c.processes[q]} for m, q in c.unreceived],
             "reading": self.reading,
+            "notes": list(self.subject.notes),
             "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
             "orders": {
                 verdict.order: {**verdict.json(c), "verdict": self.outcome(verdict)} for verdict in self.verdicts
@@ -119,41 +123,50 @@ def _n_n_by_its_neighbours(c: Computation, reading: Reading) -> Verdict | None:
 
 
 def subjects(name: str) -> Iterator[Subject]:
-    """What is in a file, or in the bundled file of that name: one computation, or the runs of a log."""
-    path = Path(name)
-    if not path.exists():
-        if name in library.names():
-            path = library.path(name)
-        elif name.removesuffix(".jsonl") in library.names(".jsonl"):
-            path = library.path(name.removesuffix(".jsonl"), ".jsonl")
-        elif "/" not in name and "." not in name:
-            known = ", ".join(library.names())
-            raise BadInput(f"no file and no bundled computation is called '{name}'", mend=f"bundled: {known}")
-    if path.suffix in (".parquet", ".pq"):
+    """What is in a file (`-`: standard input) or the bundled file of that name: one computation, or a log's runs."""
+    path = _path(name)
+    if path is not None and path.suffix in (".parquet", ".pq"):
         raise BadInput("Parquet logs cannot be read yet", mend="give the log as JSON Lines", file=name)
-    if path.suffix in LOG_SUFFIXES or _looks_like_a_log(path):
-        for logged in read_log(_lines(path, name), name):
-            yield Subject(name, logged.run, logged.computation, logged.holes)
+    content = _content(path, name)
+    if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
+        for logged in read_log(content.splitlines(), name):
+            notes = ("indices were taken to count from 1: no event of this run has index 0",) if logged.from_one else ()
+            yield Subject(name, logged.run, logged.computation, logged.holes, notes)
     else:
-        script = notation.load(path)
-        yield Subject(name, None, notation.to_computation(script))
+        script = notation.parse(content, name)
+        unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
+        try:
+            yield Subject(name, None, notation.to_computation(script))
+        except BadInput as error:
+            if not unnamed:
+                raise
+            mend = f"{error.mend}; if it is a program: crownless check PROTOCOL --program {name}"
+            raise BadInput(error.message, mend=mend, file=error.file, line=error.line, column=error.column) from None
 
 
-def _lines(path: Path, name: str) -> Iterator[str]:
-    number = 0
+def _path(name: str) -> Path | None:
+    """Where to read; None is standard input."""
+    if name == "-":
+        return None
+    path = Path(name)
+    if path.exists():
+        return path
+    if name in library.names():
+        return library.path(name)
+    if name.removesuffix(".jsonl") in library.names(".jsonl"):
+        return library.path(name.removesuffix(".jsonl"), ".jsonl")
+    if "/" not in name and "." not in name:
+        known = ", ".join(library.names())
+        raise BadInput(f"no file and no bundled computation is called '{name}'", mend=f"bundled: {known}")
+    return path
+
+
+def _content(path: Path | None, name: str) -> str:
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        content = sys.stdin.buffer.read() if path is None else path.read_bytes()
+        return content.decode("utf-8-sig")
     except OSError as error:
-        raise BadInput(f"cannot read it: {error.strerror}", mend="name a log file", file=name) from error
+        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file or a log", file=name) from error
     except UnicodeDecodeError as error:
-        raise BadInput("this is not UTF-8", mend="save the log as UTF-8 text", file=name, line=number) from error
-
-
-def _looks_like_a_log(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return next((line.strip() for line in file if line.strip()), b"").startswith(b"{")
-    except OSError:
-        return False  # the reader of the notation will say what is wrong
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=name, line=line) from error

@@ -1,8 +1,9 @@
 """The properties that a check decides, and what each of them means.
 
 - `always`: holds at every step of every run within the bound;
-- `live`: holds of every run that goes on to its end, under fairness: an action that is enabled again and again is taken
-  in the end. A channel that loses packets may lose any number of them, and never makes a loss good;
+- `live`: holds of every run that goes on to its end. A run may end where nothing can happen but what nobody is obliged
+  to do: a new send in the free workload, and a fault of the channel. Until then it is fair: of a state that is visited
+  again and again, every other action is taken again and again. A loss is never made good;
 - `sometimes`: some run reaches it. Without that, an `always` may hold because nothing ever happened.
 """
 
@@ -26,7 +27,7 @@ class Property(NamedTuple):
 
 
 DELIVERS_ONCE = Property(
-    "delivers-once", "always", "no message is delivered twice to one process, or before it was handed over"
+    "delivers-once", "always", "no message is delivered twice to one process, or before it is sent"
 )
 DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is delivered in the end")
 NEVER_BLOCKS = Property(

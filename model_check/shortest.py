@@ -45,14 +45,16 @@ def shortest_run(system: System, broken: Property, length: int) -> tuple[list[Lo
         visited.update((state, ghost) for state, ghost, _ in layer)
     ends: Iterable[Key] = layers[-1]
     if broken.kind == "live":
-        ends = (
-            key
-            for key in layers[-1]
-            if not system.moves(key[0]) and broken.name in live_properties_broken(system, key[0], key[1])
-        )
+        ends = (key for key in layers[-1] if _ends_there(system, broken, key))
     last_layer = layers[-1]
     end = min(ends, key=lambda key: last_layer[key][0])
     return _walk_back(layers, end), end[0], end[1]
+
+
+def _ends_there(system: System, broken: Property, key: Key) -> bool:
+    state, ghost, _ = key
+    moves = system.moves(state)
+    return system.may_end(moves) and broken.name in live_properties_broken(system, state, ghost, moves)
 
 
 def _breaks(system: System, broken: Property, step: LocalStep, names: tuple[str, ...]) -> bool:

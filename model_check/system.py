@@ -56,6 +56,11 @@ class LocalStep(NamedTuple):
     #: What the observers are told: (number of the observer, encoded observation), in order.
     codes: tuple[tuple[int, Any], ...] = ()
 
+    @property
+    def hands_over(self) -> bool:
+        """Does the application hand over a message in this step?"""
+        return bool(self.observations) and self.observations[0].kind == "hand"
+
 
 #: One enabled action of a global state, and where it leads. A plain tuple: a search makes millions of them.
 Move = tuple[LocalStep, State]
@@ -153,6 +158,11 @@ class System:
             flight = self.channel.put(flight, step.packets)
         moves.append((step, (*state[:process], step.local, *state[process + 1 : self.n], flight, position)))
         return True
+
+    def may_end(self, moves: Sequence[Move]) -> bool:
+        """May a run end in a state with these moves? If all are faults of the channel or optional sends."""
+        optional_sends = self.workload.takes_anything
+        return all(step.action.by_channel or (optional_sends and step.hands_over) for step, _ in reversed(moves))
 
     def finished(self, state: State) -> bool:
         """Has every application done all it wanted?"""

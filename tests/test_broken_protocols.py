@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
+from collections.abc import Sequence
 
 import broken_protocols
 import pytest
@@ -21,11 +22,13 @@ from broken_rst import (
 from broken_tables import BrokenProgram, Catch, Harmless
 from replay import check, never_reached, violations
 
+from crownless.impl import buffer
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg, State
-from crownless.impl.protocol import ProtocolMachine, Step
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
+from crownless.impl.unordered import Unordered
 from crownless.model_check.checking import CheckResult
 from crownless.model_check.explorer import Limits
 from crownless.model_check.properties import default_orders, properties_of
@@ -230,3 +233,34 @@ class NeverCommitsItsSends(MurtyGarg):
 def test_a_send_that_never_happens_is_missed() -> None:
     result = check(NeverCommitsItsSends, 2, 1)
     assert violations(result) == {"never-blocks": 4}
+
+
+class PostsInPairs(Buffer):
+    """The output buffer waits for a second message: an even number of them is delivered, an odd one is not."""
+
+    def may_post(self, state: buffer.State) -> bool:
+        return super().may_post(state) and len(state.output) >= 2
+
+
+def test_a_protocol_that_needs_further_sends_to_go_on_is_caught_whatever_the_bound() -> None:
+    for m in (1, 2, 3, 4):
+        assert violations(check(PostsInPairs, 2, m)) == {"delivers-all": 1}
+
+
+class SendsOnAcknowledgement(Unordered):
+    """Says that it sent a message only when it hears that the message was delivered: nothing could be judged before."""
+
+    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)])]
+
+    def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        if packet.kind == "ack":
+            return [Step(state, (), [Happened("send", packet.message)])]
+        acknowledgement = Packet(i, packet.source, "ack", packet.message)
+        return [Step(state, [acknowledgement], [Happened("deliver", packet.message)])]
+
+
+def test_a_delivery_before_the_send_event_is_caught_unless_the_protocol_declares_it() -> None:
+    assert violations(check(SendsOnAcknowledgement, 2, 2)) == {"delivers-once": 2}
+    assert "delivers-once" not in violations(check(MurtyGarg, 2, 2))

@@ -12,6 +12,7 @@ from crownless.command_line import main
 from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
+SELF_SENDS = "leave out --self-sends, or name the protocols: unordered, rst, buffer"
 
 
 class Answer:
@@ -289,24 +290,24 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
         ("check rst -n -1", "-n/--processes -1: nothing to explore; give 1 to 16 processes"),
         (
             "check rst -n 1000000000",
-            "-n/--processes 1000000000: no search ends there; give at most 16 processes; 3 or 4 is a good start",
+            "-n/--processes 1000000000: more than this tool takes; give at most 16 processes; 3 or 4 is a good start",
         ),
         ("check rst -m 0", "-m/--messages 0: nothing to explore; give 1 to 64 messages"),
         (
             "check rst -m 1000000000",
-            "-m/--messages 1000000000: no search ends there; give at most 64 messages; 3 or 4 is a good start",
+            "-m/--messages 1000000000: more than this tool takes; give at most 64 messages; 3 or 4 is a good start",
         ),
         ("check rst -n 1", "1 process has nobody to send to; use two processes or more, or --self-sends"),
         ("check rst --set k=4", "rst has no parameter 'k'; its parameters: none"),
         ("check rst --set k", "--set k: not a KEY=VALUE with a whole number; such as --set k=4"),
-        ("check murty-garg --self-sends", "murty-garg excludes messages to oneself; leave out --self-sends"),
+        ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
         (
             "check rst --program mf-program-1 -n 4",
             "a program brings its own processes and messages; leave out -n, -m and --self-sends",
         ),
         ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
         ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
-        ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file"),
+        ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
         ("classify gone.parquet", "gone.parquet: Parquet logs cannot be read yet; give the log as JSON Lines"),
     ],
 )

@@ -55,11 +55,14 @@ for verb in (check, classify, count, show, list_):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `crownless` command; always ends by `sys.exit`."""
+    if sys.stdout is None or sys.stderr is None:
+        sys.exit(EXIT_BAD_INPUT)  # closed by whoever called us: there is nobody to talk to
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an arrow that the terminal cannot show is no reason to die
+            stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
     try:
         code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        sys.stdout.flush()
     except BadInput as error:
         print(f"crownless: {error}", file=sys.stderr)
         code = EXIT_BAD_INPUT
@@ -70,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         print("crownless: interrupted", file=sys.stderr)
         code = EXIT_INTERRUPTED
+    except OSError as error:
+        print(f"crownless: cannot write the answer: {error.strerror}", file=sys.stderr)
+        code = EXIT_BAD_INPUT
     except SystemExit:  # click's way of saying that the reader of our output has gone, as `head` does
         code = EXIT_BROKEN_PIPE
     sys.exit(code or EXIT_HOLDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import click
@@ -19,6 +20,7 @@ from .output import (
     console,
     print_json,
     print_table,
+    some,
     speaks_unicode,
     status,
     table,
@@ -34,7 +36,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: 3, and 4 for all protocols]")
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")
 @click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
-@click.option("--order", "orders", multiple=True, help="Hold it to this order (repeatable). Default: what it promises.")
+@click.option("--order", "orders", multiple=True, help="Hold it to this order (repeatable). Default: see list.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--engine", default="plain", show_default=True, help="What explores: plain.")
@@ -59,12 +61,15 @@ def check(
 ) -> int:
     """Explore every interleaving within a bound; without PROTOCOL: of all protocols.
 
-    A violation is shown by a shortest run, of those one with the fewest switches between processes.
+    A violation is shown by a shortest run, of those one with the fewest switches between processes. FIFO and causal
+    order are cheap to watch, and so is synchronous; mailbox, one-n and n-n multiply the states that are searched.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if program is not None and (processes is not None or messages is not None or self_sends):
         raise BadInput("a program brings its own processes and messages", mend="leave out -n, -m and --self-sends")
+    if max_seconds is not None and not max_seconds >= 0:
+        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
     script, program_name = load_program(program) if program is not None else (None, None)
     checks = [
         Check(
@@ -92,11 +97,14 @@ def check(
             results.append(run_check(one, Limits(max_states, max_seconds), progress))
             if results[-1].exploration.stopped == "interrupted":
                 break
+    left_out = [one.protocol for one in checks[len(results) :]]
+    if left_out:
+        print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
     if as_json:
         print_json([result.json() for result in results])
     else:
         _print(results, drawings=not quiet and bool(protocols))
-    verdicts = {result.verdict for result in results}
+    verdicts = {result.verdict for result in results} | ({"unknown"} if left_out else set())
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
     return EXITS[worst]
 
@@ -134,7 +142,7 @@ def _print(results: list[CheckResult], *, drawings: bool) -> None:
 
 
 def _note(line: PropertyResult) -> str:
-    length = f"shortest run: {len(line.run.actions)} actions" if line.run is not None else ""
+    length = f"shortest run: {some(len(line.run.actions), 'action')}" if line.run is not None else ""
     return "; ".join(part for part in (length, line.note) if part)
 
 

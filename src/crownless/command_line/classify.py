@@ -7,6 +7,7 @@ from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
+from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.orders import ORDERS, Reading, order_named
 
 from .output import (
@@ -17,6 +18,7 @@ from .output import (
     console,
     print_json,
     print_table,
+    some,
     speaks_unicode,
     table,
 )
@@ -41,7 +43,11 @@ SHOWN_UP_TO = 10
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawing.")
 def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, as_json: bool, quiet: bool) -> int:
-    """Decide the orders of computations: files in the papers' notation, JSON Lines event logs, or bundled names."""
+    """Decide the orders of computations: files in the papers' notation, JSON Lines event logs, or bundled names.
+
+    FILE may be - for standard input. --json prints one object, or a list of them if there are several computations.
+    n-n is decided for up to 1,000 messages; beyond that it is told if the other orders settle it.
+    """
     for order in orders:
         order_named(order)
     asked = tuple(name for name in ORDERS if not orders or name in orders)
@@ -63,10 +69,11 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
     subject = classification.subject
     c = subject.computation
     run = f", run {subject.run}" if subject.run else ""
-    out.print(f"{subject.file}{run}: {len(c.processes)} processes, {len(c.messages)} messages")
+    out.print(f"{subject.file}{run}: {some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}")
     if drawing and c.event_count <= DRAWN_UP_TO:
         out.print()
-        out.print(draw(c, unicode=speaks_unicode()))
+        unreceived = "is never received by" if classification.reading == "lost" else "is not received yet by"
+        out.print(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
     rows = table("order", "verdict", "because")
     for verdict in classification.verdicts:
         outcome = classification.outcome(verdict)
@@ -85,6 +92,10 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             out.print(f"  {detail}")
     if classification.strongest():
         out.print(f"strongest: {', '.join(classification.strongest())}")
+    if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
+        out.print(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
+    for note in subject.notes:
+        out.print(f"note: {note}")
     for hole in subject.holes:
         out.print(f"hole: {hole.text}")
     if c.unreceived:

@@ -63,7 +63,7 @@ def _facts() -> dict[str, list[dict[str, Any]]]:
         "orders": [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()],
         "channels": [{"name": name, "meaning": channel.meaning} for name, channel in CHANNELS.items()],
         "programs and computations": figures,
-        "event logs": [{"name": name} for name in library.names(".jsonl")],
+        "event logs": [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
     }
 
 

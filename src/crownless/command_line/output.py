@@ -27,9 +27,14 @@ STYLES = {
 
 
 def console() -> Console:
-    """Standard output. Unless on a terminal, lines are as long as they need to be."""
-    wide = None if sys.stdout.isatty() else 10_000
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=wide)
+    """Standard output. Lines are as long as they need to be: a terminal may wrap them, but nothing is cut off."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=10_000)
+
+
+def some(number: int, thing: str) -> str:
+    """A number of things, in the singular if it is one: ``1 process``, ``3 messages``."""
+    plural = {"process": "processes"}.get(thing, f"{thing}s")
+    return f"{number:,} {thing if number == 1 else plural}"
 
 
 def table(*headings: str, right: Sequence[str] = ()) -> Table:

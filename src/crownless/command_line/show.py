@@ -76,6 +76,9 @@ def _checks(name: str) -> list[dict[str, Any]] | None:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
     except (OSError, UnicodeDecodeError):
         return None
+    if text.lstrip().startswith("{\n"):
+        mend = "give what 'check --json' printed, an event log with one object a line, or a computation"
+        raise BadInput("JSON, but not the result of a check", mend=mend, file=name)
     if not text.lstrip().startswith("["):
         return None
     try:
