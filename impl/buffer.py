@@ -5,8 +5,12 @@ the input buffer of the receiver and waits for its acknowledgement; the receiver
 when it asks for them. Nothing is piggybacked.
 
 Modelling choices: send and insert are one event, and so are deliver and receive ("can be considered to be a single
-event", §3.2). Getting a message acknowledges and enqueues it in one step. Posting is a step of the output buffer's
-own loop, also where the buffer was empty (§3.2's loop; §3.1 says "immediately"). Buffers are unbounded (footnote 2).
+event", §3.2). Getting a message acknowledges and enqueues it in one step. Posting is a step of the output buffer's own
+loop, also where the buffer was empty. Buffers are unbounded (footnote 2). An acknowledgement that is not awaited, which
+only a faulty channel can bring, is taken in and changes nothing.
+
+A finding: §3.1 says that a message handed to an empty output buffer is transmitted immediately. With §3.2's loop, which
+dequeues before it waits, the buffer can be empty while an acknowledgement is outstanding; §3.2 is followed.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from .protocol import Happened, Packet, ProtocolMachine, Step
 
 class State(NamedTuple):
     output: tuple[Message, ...]  #: OB_i, the oldest message first
-    waiting: bool  #: for the acknowledgement of the message last posted
+    awaits: int | None  #: the process whose acknowledgement is awaited, that of the message last posted
     input: tuple[Message, ...]  #: IB_i, the oldest message first
 
 
@@ -35,12 +39,14 @@ class Buffer(ProtocolMachine):
         "input-holds-messages-for-itself": lambda machine, i, state: invariants.all_sent_to(i, state.input),
     }
     witnesses = {
-        "a-message-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.output) and state.waiting,
+        "a-message-waits-for-an-acknowledgement": lambda machine, i, state: (
+            bool(state.output) and state.awaits is not None
+        ),
         "an-input-buffer-holds-two": lambda machine, i, state: len(state.input) >= 2,
     }
 
     def initial(self, i: int) -> State:
-        return State((), False, ())
+        return State((), None, ())
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """PROCESS, send: call OB_i to insert m and resume computation (§3.2)."""
@@ -56,14 +62,14 @@ class Buffer(ProtocolMachine):
             return []
         message, *rest = state.output
         packet = Packet(i, message.receiver, "message", message)
-        return [("post", Step(state._replace(output=tuple(rest), waiting=True), [packet]))]
+        return [("post", Step(state._replace(output=tuple(rest), awaits=message.receiver), [packet]))]
 
     def may_post(self, state: State) -> bool:
-        return not state.waiting
+        return state.awaits is None
 
     def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
-            return [Step(self.acknowledged(state))]
+            return [Step(self.acknowledged(state, packet.source))]
         assert packet.message is not None
         return [Step(self.get(state, packet.message), self.acknowledgement(i, packet))]
 
@@ -75,9 +81,9 @@ class Buffer(ProtocolMachine):
         """INPUT BUFFER, getting a message: send an acknowledgement to OB_j (§3.2). It carries nothing."""
         return [Packet(i, packet.source, "ack")]
 
-    def acknowledged(self, state: State) -> State:
-        """The acknowledge event: the output buffer may post again (§3.2)."""
-        return state._replace(waiting=False)
+    def acknowledged(self, state: State, j: int) -> State:
+        """The acknowledge event: the output buffer, which waits for it from IB_j, may post again (§3.2)."""
+        return state._replace(awaits=None) if state.awaits == j else state
 
     def receive(self, i: int, state: State, sender: int | None) -> Sequence[Step]:
         """INPUT BUFFER, deliver request: dequeue the next message and deliver it, whoever sent it (§3.2, §4.1)."""

@@ -33,7 +33,9 @@ DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the pro
 NEVER_BLOCKS = Property(
     "never-blocks", "live", "every send that an application wants is taken, and its send event happens, in the end"
 )
-COMPLETES = Property("completes", "live", "every process comes to the end of its program")
+COMPLETES = Property(
+    "completes", "live", "every process comes to the end of its program, and every send event on the way happens"
+)
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")
 

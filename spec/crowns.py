@@ -2,7 +2,7 @@
 
 A crown is a sequence of k ≥ 2 distinct messages with send 0 → receive 1, …, send k-1 → receive 0. It is strong if
 each of these pairs is at one process ([MG] writes ≺ for →). [MG]'s definition does not exclude k = 1, by which every
-message would be a crown; a crown here has at least two messages, as its figures have.
+message would be a crown, nor repeated messages; a crown here has at least two, all distinct, as its figures have.
 
 A complete computation is synchronous iff it has no crown ([MG] Theorem 2).
 """

@@ -1,7 +1,7 @@
 """Local invariants: what must be true of one process's variables at every moment, as named executable predicates.
 
-They take plain values (or z3 terms, where the predicate says so), not machines, so that the same predicate serves any
-protocol with those variables, the explorer, the hypothesis machines and the proofs.
+They take plain values, not machines, so that the same predicate serves any protocol with those variables, the
+explorer and the hypothesis machines. A proof states the same through `ops`, and a test holds the two together.
 """
 
 from __future__ import annotations

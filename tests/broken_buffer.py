@@ -34,17 +34,20 @@ class PostsAllAtOnce(Buffer):
     """Waits for an acknowledgement before it posts, but then posts all there is."""
 
     def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        if not state.output or state.waiting:
+        if not state.output or state.awaits is not None:
             return []
         packets = [Packet(i, message.receiver, "message", message) for message in state.output]
-        return [("post", Step(state._replace(output=(), waiting=True), packets))]
+        return [("post", Step(state._replace(output=(), awaits=state.output[0].receiver), packets))]
 
 
 class PostsTheSameAgain(Buffer):
     """Transmits the oldest message and does not dequeue it."""
 
     def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        return [(name, step._replace(state=state._replace(waiting=True))) for name, step in super().internal(i, state)]
+        return [
+            (name, step._replace(state=step.state._replace(output=state.output)))
+            for name, step in super().internal(i, state)
+        ]
 
 
 class PostsNothing(Buffer):
@@ -64,7 +67,7 @@ class PostsToEverybody(Buffer):
 
 
 class NeverStopsWaiting(Buffer):
-    def acknowledged(self, state: buffer.State) -> buffer.State:
+    def acknowledged(self, state: buffer.State, j: int) -> buffer.State:
         return state
 
 
@@ -128,7 +131,7 @@ class Arrived(NamedTuple):
     """A buffer state with messages that are acknowledged and not yet enqueued."""
 
     output: tuple[Message, ...]
-    waiting: bool
+    awaits: int | None
     input: tuple[Message, ...]
     arrived: tuple[Message, ...]
 
@@ -137,7 +140,7 @@ class EnqueuesLate(Buffer):
     """Acknowledges at once and enqueues by a later step: another message may be enqueued in between."""
 
     def initial(self, i: int) -> Any:
-        return Arrived((), False, (), ())
+        return Arrived((), None, (), ())
 
     def get(self, state: Any, message: Message) -> Any:
         return state._replace(arrived=(*state.arrived, message))
@@ -180,17 +183,17 @@ class WaitsAndAcknowledges(AcknowledgesOnDelivery):
     """No buffers: the sender does nothing else until its message has been received ([MF] §2)."""
 
     def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        return [] if state.output or state.waiting else super().send(i, state, message)
+        return [] if state.output or state.awaits is not None else super().send(i, state, message)
 
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        return [] if state.output or state.waiting else super().receive(i, state, sender)
+        return [] if state.output or state.awaits is not None else super().receive(i, state, sender)
 
 
 class RefusesWhileItWaits(Buffer):
     """The send blocks until the last message is acknowledged."""
 
     def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        return [] if state.output or state.waiting else super().send(i, state, message)
+        return [] if state.output or state.awaits is not None else super().send(i, state, message)
 
 
 class PostsAtOnce(Buffer):
@@ -235,7 +238,7 @@ class PostsOnToTheSameReceiver(Buffer):
         after = Posted(tuple(rest), state.waiting + 1, state.input, message.receiver)
         return [("post", Step(after, [Packet(i, message.receiver, "message", message)]))]
 
-    def acknowledged(self, state: Any) -> Any:
+    def acknowledged(self, state: Any, j: int) -> Any:
         return state._replace(waiting=state.waiting - 1, towards=state.towards if state.waiting > 1 else None)
 
 
@@ -273,7 +276,7 @@ BROKEN = (
         (Catch("delivers-all", 2, 2, 5),),
     ),
     Broken(AcknowledgesTwice, "[MF] §3.2: one acknowledgement a message", (Catch("fifo", 2, 3, 12),)),
-    Broken(AcknowledgesToEverybody, "[MF] §3.2: an acknowledgement to OB_j", (Catch("causal", 3, 3, 10),)),
+    Broken(AcknowledgesToEverybody, "[MF] §3.2: an acknowledgement to OB_j", (Catch("causal", 3, 3, 11),)),
     Broken(EnqueuesLate, "[MF] §3.2: getting is one operation, its end the get event", (Catch("fifo", 2, 2, 9),)),
     Broken(GetsAtTheFront, "[MF] §3.1: input buffers are FIFO queues", (Catch("fifo", 2, 2, 8),)),
     Broken(

@@ -302,8 +302,9 @@ class Renaming:
                 return state
             case rst.State(sent, deliv):
                 return rst.State(self.matrix(sent), self.vector(deliv))
-            case BufferState(output, waiting, received):
-                return BufferState(self.messages(output), waiting, self.messages(received))
+            case BufferState(output, awaits, received):
+                renamed = None if awaits is None else self.image[awaits]
+                return BufferState(self.messages(output), renamed, self.messages(received))
             case murty_garg.State(active, messages, acks):
                 return murty_garg.State(active, self.messages(messages), tuple(self.image[j] for j in acks))
         raise AssertionError(f"how is {state!r} renamed?")

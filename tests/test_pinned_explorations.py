@@ -82,7 +82,7 @@ PINS = (
     Pin("buffer", "fifo", 3, 2, Counts(661, 1374, 10, 21), {}),
     Pin("buffer", "lossy", 2, 2, Counts(121, 274, 10, 10), {"delivers-all": 3}),
     Pin("buffer", "lossy", 2, 3, Counts(515, 1482, 15, 20), {"delivers-all": 3}),
-    Pin("buffer", "lossy", 3, 2, Counts(1072, 2688, 10, 78), {"delivers-all": 3}),
+    Pin("buffer", "lossy", 3, 2, Counts(1084, 2700, 10, 81), {"delivers-all": 3}),
     Pin("buffer", "duplicating", 2, 2, Counts(3283, 12644, 20, 3), {"delivers-once": 7}),
     Pin(
         "buffer",
@@ -259,10 +259,10 @@ class MatrixProtocol(Text):
 
 
 class BufferProtocol(Text):
-    """[MF] §3.2: (OB_i, whether its loop waits for an acknowledgement, IB_i)."""
+    """[MF] §3.2: (OB_i, from whose input buffer its loop waits for an acknowledgement, IB_i)."""
 
     def start(self) -> Any:
-        return (), False, ()
+        return (), None, ()
 
     def send(self, i: int, j: int, number: int) -> None:
         output, waits, input_ = self.local[i]
@@ -272,7 +272,7 @@ class BufferProtocol(Text):
         i, j, what = packet
         output, waits, input_ = self.local[j]
         if what == "ack":
-            self.local[j] = (output, False, input_)
+            self.local[j] = (output, None if waits == i else waits, input_)
         else:
             self.out.append((j, i, "ack"))
             self.local[j] = (output, waits, (*input_, (i, j, what)))
@@ -283,12 +283,12 @@ class BufferProtocol(Text):
 
         def post() -> None:
             self.out.append(output[0])
-            self.local[i] = (output[1:], True, input_)
+            self.local[i] = (output[1:], output[0][1], input_)
 
         def deliver() -> None:
             self.local[i] = (output, waits, input_[1:])
 
-        return [post] * bool(output and not waits) + [deliver] * bool(input_)
+        return [post] * (bool(output) and waits is None) + [deliver] * bool(input_)
 
 
 class Fig8(Text):

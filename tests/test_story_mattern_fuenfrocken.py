@@ -53,17 +53,17 @@ def names(messages: tuple[Message, ...]) -> str:
 def test_fig_2_a_message_is_sent_posted_got_acknowledged_and_received() -> None:
     story = Replay(Buffer, "P1: send m to P2\nP2: receive")
     assert story.do("P1 send m") == []
-    assert (names(story.at("P1").output), story.at("P1").waiting) == ("m", False)
+    assert (names(story.at("P1").output), story.at("P1").awaits) == ("m", None)
     (packet,) = story.do("P1 post")
     assert (packet.kind, packet.source, packet.destination, packet.stamp) == ("message", 0, 1, None)
-    assert story.at("P1") == State((), True, ())
+    assert story.at("P1") == State((), 1, ())
     (packet,) = story.do("P2 receive message m from P1")
     assert (packet.kind, packet.source, packet.destination, packet.message) == ("ack", 1, 0, None)
     assert names(story.at("P2").input) == "m"
     assert story.can() == {"P1 receive ack from P2", "P2 deliver m"}
     story.do("P1 receive ack from P2")
     story.do("P2 deliver m")
-    assert story.at("P1") == story.at("P2") == State((), False, ())
+    assert story.at("P1") == story.at("P2") == State((), None, ())
     assert story.happened == ["P1 sends m", "P2 delivers m"]
 
 
@@ -71,7 +71,7 @@ def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> 
     story = Replay(Buffer, "P1: send x to P2; send y to P3; send z to P2\nP2:\nP3:")
     for told in ("P1 send x", "P1 post", "P1 send y", "P1 send z"):
         story.do(told)
-    assert (names(story.at("P1").output), story.at("P1").waiting) == ("yz", True)
+    assert (names(story.at("P1").output), story.at("P1").awaits) == ("yz", 1)
     assert story.can() == {"P2 receive message x from P1"}
     story.do("P2 receive message x from P1")
     story.do("P1 receive ack from P2")
@@ -133,7 +133,7 @@ def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
     story = Replay(Buffer, script("mf-program-1"))
     for told in ("P1 send x", "P1 post", "P1 send y"):
         story.do(told)
-    assert (names(story.at("P1").output), story.at("P1").waiting) == ("y", True)
+    assert (names(story.at("P1").output), story.at("P1").awaits) == ("y", 2)
     assert story.can() == {"P3 receive message x from P1"}, "no step of P1 or of the chain that y would begin"
     for told in ("P3 receive message x from P1", "P1 receive ack from P3", "P1 post", "P2 receive message y from P1"):
         story.do(told)
