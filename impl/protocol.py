@@ -71,7 +71,8 @@ class ProtocolMachine:
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
-    #: Local situations that some run must reach, lest a check pass because nothing ever happened.
+    #: Local situations that some run should reach. One that none reaches within the bound is told as `unknown`: what
+    #: depends on it was not exercised. (Only a search that delivered nothing at all does not pass.)
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
 
     def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, int] | None = None) -> None:

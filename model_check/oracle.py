@@ -59,7 +59,7 @@ class Classification:
     def strongest(self) -> list[str]:
         """The strongest orders kept, of those asked for; none while there are holes."""
         kept = [order for order, outcome in self.outcomes().items() if outcome == "kept"]
-        return strongest(kept, self.subject.computation)
+        return strongest(kept, self.subject.computation, self.reading)
 
     def crowns(self) -> dict[str, Any] | None:
         """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""

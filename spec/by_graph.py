@@ -1,8 +1,8 @@
 """The graph procedures: one function an order, each returning the smallest witness found, or None if the order is kept.
 
 They work on the graph of immediate steps (next event on the line; send to receives), with the constraints that an
-order adds. All but n-n take time linear in events (times processes for causal order), so that they serve logs too.
-Smallest witnesses are searched for only where an order is broken.
+order adds. On unicasts all but n-n decide in time linear in events times processes, so that they serve logs too; a
+smallest witness is searched for only where an order is broken, and only up to `constraints.SMALLEST_UP_TO` events.
 
 `pending` is the reading of messages not received (see `orders`): each such copy then gets a node for the receive to
 come, after the whole line of its receiver.

@@ -148,7 +148,7 @@ def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
     return frozenset(direct).union(*(weaker(name, unicasts=unicasts) for name in direct))
 
 
-def strongest(kept: Iterable[str], c: Computation) -> list[str]:
+def strongest(kept: Iterable[str], c: Computation, reading: Reading = "lost") -> list[str]:
     """Of the orders that the computation keeps, those not implied by another.
 
     That is one, but for mailbox and one-n where they are the same, and one-n beside another among multicasts.
@@ -157,8 +157,8 @@ def strongest(kept: Iterable[str], c: Computation) -> list[str]:
     unicasts = all(len(message.receivers) == 1 for message in c.messages)
     implied = frozenset[str]().union(*(weaker(name, unicasts=unicasts) for name in names))
     top = names - implied
-    if top == {"one-n"} and unicasts and c.complete:
-        top = {"mailbox", "one-n"}  # on complete computations of unicasts the two are one
+    if top == {"one-n"} and unicasts and (c.complete or reading == "pending"):
+        top = {"mailbox", "one-n"}  # on (completions to) complete computations of unicasts the two are one
     return [name for name in ORDERS if name in top]
 
 

@@ -93,7 +93,7 @@ PINS = (
         {"delivers-once": 7, "fifo": 13, "causal": 13},
         slow=True,
     ),
-    Pin("buffer", "duplicating", 3, 2, Counts(34657, 144390, 20, 21), {"delivers-once": 7}, slow=True),
+    Pin("buffer", "duplicating", 3, 2, Counts(33445, 139236, 20, 21), {"delivers-once": 7}, slow=True),
     Pin("murty-garg", "unordered", 2, 2, Counts(39, 56, 8, 3), {}),
     Pin("murty-garg", "unordered", 2, 3, Counts(171, 307, 12, 4), {}),
     Pin("murty-garg", "unordered", 3, 2, Counts(270, 454, 8, 21), {}),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from goldens import Block, blocks, printed, timeless
+
+from crownless.model_check.event_logs import read_log
+from crownless.spec.notation import parse, to_computation
 
 ROOT = Path(__file__).parent.parent
 BLOCKS = list(blocks("README.md"))
@@ -19,6 +23,14 @@ def test_the_readme_shows_commands() -> None:
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: " ".join(block.arguments))
 def test_a_command_in_the_readme_prints_what_the_readme_says(block: Block) -> None:
     assert timeless(printed(block.arguments)) == timeless(block.output)
+
+
+def test_what_the_readme_shows_of_computations_and_logs_can_be_read() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    computation, log = re.findall(r"^\n```\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(to_computation(parse(computation)).messages) == 3
+    (run,) = read_log(log.splitlines())
+    assert (run.run, run.computation.complete, run.holes) == ("a", True, ())
 
 
 def test_ci_calls_the_test_command_of_the_readme() -> None:
