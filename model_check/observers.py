@@ -46,6 +46,10 @@ class Observer:
         """What `observe` needs of an observation, worked out once for all times; None if it needs nothing."""
         return observation
 
+    def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
+        """What `observe` needs of what happens in one step, in order."""
+        return [code for code in map(self.encode, observations) if code is not None]
+
     def observe(self, ghost: Any, code: Any) -> tuple[Ghost, tuple[str, ...]]:
         """The ghost after an (encoded) observation, and the properties that this breaks."""
         raise NotImplementedError
@@ -107,6 +111,16 @@ class Ledger(Observer):
         if kind == "send":
             return 0, send, False, 0
         return 0, self.copies.of(message).get(process, 0), True, send if self.sends_before_delivery else 0
+
+    def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
+        """As usual, but that handing over and sending in one step, the common case, is one code."""
+        codes: list[tuple[int, int, bool, int]] = []
+        for code in map(self.encode, observations):
+            if codes and codes[-1][0] & code[1] and not code[2]:
+                codes[-1] = (codes[-1][0] & ~code[1], 0, False, 0)
+            else:
+                codes.append(code)
+        return codes
 
     def observe(self, ghost: int, code: tuple[int, int, bool, int]) -> tuple[Ghost, tuple[str, ...]]:
         handed, happened, delivered, too_early = code

@@ -161,8 +161,11 @@ class System:
 
     def may_end(self, moves: Sequence[Move]) -> bool:
         """May a run end in a state with these moves? If all are faults of the channel or optional sends."""
-        optional_sends = self.workload.takes_anything
-        return all(step.action.by_channel or (optional_sends and step.hands_over) for step, _ in reversed(moves))
+        # Sends come first in the list and faults last, so that mostly one look at the end is enough.
+        return all(self._optional(step) for step, _ in moves) if not moves or self._optional(moves[-1][0]) else False
+
+    def _optional(self, step: LocalStep) -> bool:
+        return step.action.by_channel or (self.workload.takes_anything and step.hands_over)
 
     def finished(self, state: State) -> bool:
         """Has every application done all it wanted?"""
@@ -335,12 +338,9 @@ class System:
         return tuple(steps)
 
     def _encode(self, observations: Sequence[Observation]) -> tuple[tuple[int, Any], ...]:
-        codes = (
-            (k, observer.encode(observation))
-            for observation in observations
-            for k, observer in enumerate(self.observers)
+        return tuple(
+            (k, code) for k, observer in enumerate(self.observers) for code in observer.encode_all(observations)
         )
-        return tuple((k, code) for k, code in codes if code is not None)
 
     def _wait(self, packet: int) -> LocalStep:
         """Over a FIFO channel: the packet goes to the mail room, and nothing else happens."""
