@@ -154,12 +154,12 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
                 if step.delivered and not delivered:
                     delivered = True
                     result.reached.add(DELIVERS_SOMETHING.name)
-                known = first_ghost.get(target)
-                if known is None:
+                states = len(first_ghost)
+                known = first_ghost.setdefault(target, ghost_after)
+                if len(first_ghost) != states:
                     if limits.states is not None and result.states >= limits.states:
                         result.stopped = f"{limits.states} states are reached"
                         return
-                    first_ghost[target] = ghost_after
                     new_states.add(target)
                     following.append((target, ghost_after, True))
                     result.states += 1

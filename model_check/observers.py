@@ -124,11 +124,9 @@ class Ledger(Observer):
 
     def observe(self, ghost: int, code: tuple[int, int, bool, int]) -> tuple[Ghost, tuple[str, ...]]:
         handed, happened, delivered, too_early = code
-        if handed:
-            return ghost | handed, ()
         if delivered and (not ghost & happened or ghost & too_early):
             return ghost & ~happened, ("delivers-once",)
-        return ghost & ~happened, ()
+        return ghost & ~happened | handed, ()
 
     def undelivered(self, ghost: int) -> list[tuple[Message, int]]:
         """The (message, receiver) handed over and not delivered."""

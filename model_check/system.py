@@ -16,7 +16,7 @@ The actions of a global state:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Channel, Flight
@@ -53,8 +53,8 @@ class LocalStep(NamedTuple):
     packets: tuple[int, ...] = ()
     observations: tuple[Observation, ...] = ()
     delivered: tuple[Message, ...] = ()
-    #: What the observers are told: (number of the observer, encoded observation), in order.
-    codes: tuple[tuple[int, Any], ...] = ()
+    #: What the observers are told: (number of the observer, its `observe`, encoded observation), in order.
+    codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
 
     @property
     def hands_over(self) -> bool:
@@ -94,7 +94,6 @@ class System:
         self.machine = machine
         self.workload = workload
         self.observers = tuple(observers)
-        self._observe = [observer.observe for observer in self.observers]
         self.n = machine.n
         self._locals = Interner()
         self._packets = Interner()
@@ -212,8 +211,8 @@ class System:
             return ghost, ()
         broken: tuple[str, ...] = ()
         after = list(ghost)
-        for k, code in step.codes:
-            after[k], names = self._observe[k](after[k], code)
+        for k, observe, code in step.codes:
+            after[k], names = observe(after[k], code)
             if names:
                 broken += names
         return tuple(after), broken
@@ -337,9 +336,13 @@ class System:
             )
         return tuple(steps)
 
-    def _encode(self, observations: Sequence[Observation]) -> tuple[tuple[int, Any], ...]:
+    def _encode(
+        self, observations: Sequence[Observation]
+    ) -> tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...]:
         return tuple(
-            (k, code) for k, observer in enumerate(self.observers) for code in observer.encode_all(observations)
+            (k, observer.observe, code)
+            for k, observer in enumerate(self.observers)
+            for code in observer.encode_all(observations)
         )
 
     def _wait(self, packet: int) -> LocalStep:

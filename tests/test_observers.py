@@ -87,8 +87,8 @@ def walk(system: System) -> Iterator[tuple[State, Ghost, list[Told]]]:
         yield state, ghost, list(told)
         for step, target in system.moves(state):
             ghosts, reports = list(ghost), list(told)
-            for k, code in step.codes:
-                ghosts[k], names = system.observers[k].observe(ghosts[k], code)
+            for k, observe, code in step.codes:
+                ghosts[k], names = observe(ghosts[k], code)
                 reports[k] |= set(names)
             node = (target, tuple(ghosts), tuple(reports))
             if node not in known:
