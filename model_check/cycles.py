@@ -23,7 +23,7 @@ def endless(system: System, live: Property) -> list[LocalStep] | None:
     nodes, successors, came_by = _graph(system)
     if topological_order(successors) is not None:
         return None
-    graph = nx.DiGraph((node, target) for node, targets in enumerate(successors) for target in targets)
+    graph: nx.DiGraph[int] = nx.DiGraph((node, target) for node, targets in enumerate(successors) for target in targets)
     nearest: int | None = None
     for members in nx.attracting_components(graph):
         if len(members) == 1 and not any(graph.has_edge(node, node) for node in members):

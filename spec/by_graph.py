@@ -382,7 +382,7 @@ def _crown_to_come(c: Computation, points: Points) -> Cycle:
 
 def _short_cycle(points: Points, *, exhaustive: bool) -> list[int]:
     """A cycle of points, a shortest one if searched exhaustively."""
-    graph = nx.DiGraph((m, following) for m, targets in enumerate(points) for following in targets)
+    graph: nx.DiGraph[int] = nx.DiGraph((m, following) for m, targets in enumerate(points) for following in targets)
     if not exhaustive:
         through, following = nx.find_cycle(graph)[0][:2]
         return list(nx.shortest_path(graph, following, through))

@@ -266,7 +266,7 @@ def _validate(c: Computation) -> None:
 def _say_cycle(c: Computation) -> str:
     import networkx as nx
 
-    graph = nx.DiGraph((e, f) for e, targets in enumerate(c.immediate_successors()) for f in targets)
+    graph: nx.DiGraph[int] = nx.DiGraph((e, f) for e, targets in enumerate(c.immediate_successors()) for f in targets)
     cycle = [e for e, _ in nx.find_cycle(graph)]
     return " → ".join(c.say(e) for e in [*cycle, cycle[0]])
 

@@ -338,7 +338,7 @@ def test_one_round_of_constraints_is_enough_for_n_n_on_small_complete_computatio
 
 def acyclic_after_one_round(c: Computation) -> bool:
     """Sends and receives forced into the order that happened-before gives to the other end, and no further."""
-    graph = nx.DiGraph((e, f) for e, targets in enumerate(c.immediate_successors()) for f in targets)
+    graph: nx.DiGraph[int] = nx.DiGraph((e, f) for e, targets in enumerate(c.immediate_successors()) for f in targets)
     for m, other in permutations(range(len(c.messages)), 2):
         ends = (c.send_event[m], c.send_event[other]), (receive_of(c, m), receive_of(c, other))
         for (e, f), edge in (ends, ends[::-1]):
