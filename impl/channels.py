@@ -79,7 +79,11 @@ class Unordered(Channel):
         return tuple(sorted((*flight, *packets)))
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
-        return [(packet, rest, None, ()) for packet, rest in _each(flight)]
+        return [
+            (packet, flight[:place] + flight[place + 1 :], None, ())
+            for place, packet in enumerate(flight)
+            if not place or flight[place - 1] != packet
+        ]
 
 
 class Fifo(Channel):

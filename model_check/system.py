@@ -100,6 +100,7 @@ class System:
         self._destinations: list[int] = []
         self._positions = Interner()
         self.channel = channel(self._link)
+        self._faulty = channel.faults is not Channel.faults
         self._choosy = not workload.takes_anything
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
@@ -140,8 +141,9 @@ class System:
                     taken_in |= self._add(moves, state, process, step, taken, position)
             if waiting is not None and not taken_in:
                 moves.append((self._wait(packet), (*state[:n], waiting, position)))
-        for name, packet, flight_after in self.channel.faults(flight):
-            moves.append((self._fault(name, packet), (*state[:n], flight_after, position)))
+        if self._faulty:
+            for name, packet, flight_after in self.channel.faults(flight):
+                moves.append((self._fault(name, packet), (*state[:n], flight_after, position)))
         return moves
 
     def _add(
