@@ -13,6 +13,7 @@ from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.impl.workloads import Free, Program, Workload
+from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
@@ -234,8 +235,6 @@ def all_protocols() -> tuple[str, ...]:
 
 def load_program(name: str) -> tuple[Script, str]:
     """A program by file name or by the name of a bundled one."""
-    from crownless.spec import library, notation
-
     path = Path(name)
     if not path.exists() and "/" not in name and "." not in name:
         path = library.path(name)

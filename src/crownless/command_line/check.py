@@ -41,7 +41,11 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--engine", default="plain", show_default=True, help="What explores: plain.")
 @click.option("--max-states", type=click.IntRange(min=1), help="Give up after so many states (unknown).")
-@click.option("--max-seconds", type=click.FloatRange(min=0), help="Give up after so many seconds (unknown).")
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(min=0),
+    help="End the search after so many seconds (unknown); telling a violation found by then may take as long again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawings and no progress.")
 def check(

@@ -74,6 +74,8 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         out.print()
         unreceived = "is never received by" if classification.reading == "lost" else "is not received yet by"
         out.print(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
+    elif drawing:
+        out.print(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
     rows = table("order", "verdict", "because")
     for verdict in classification.verdicts:
         outcome = classification.outcome(verdict)
