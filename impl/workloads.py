@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message, process_names
-from crownless.spec.enumeration import receiver_sets
+from crownless.spec.enumeration import Sends, receiver_sets
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
@@ -68,19 +68,20 @@ class Workload:
 class Free(Workload):
     """Any process may send to any other while fewer than `messages` sends have happened in all.
 
+    With `sends` multicast it may send to any set of the others at once, with broadcast to all others at once; with
+    `self_sends` it counts as one of the others.
+
     A position counts the messages on each channel. Messages are known by their channel and their number on it, so
     that runs that differ only in the order of concurrent sends meet in one state.
     """
 
     takes_anything = True
 
-    def __init__(self, n: int, messages: int, *, self_sends: bool = False, multicast: bool = False) -> None:
+    def __init__(self, n: int, messages: int, *, self_sends: bool = False, sends: Sends = "unicast") -> None:
         self.processes = process_names(n)
         self.messages = messages
         self.channels: list[tuple[int, tuple[int, ...]]] = [
-            (p, receivers)
-            for p in range(n)
-            for receivers in receiver_sets(n, p, self_sends=self_sends, multicast=multicast)
+            (p, receivers) for p in range(n) for receivers in receiver_sets(n, p, self_sends=self_sends, sends=sends)
         ]
         if not self.channels:
             raise BadInput(f"{n} process has nobody to send to", mend="use two processes or more, or --self-sends")

@@ -11,20 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Literal
 
 from .computation import Computation, Event, Message, process_names
 
+#: To whom a message may be addressed: to one process, to any set of processes, or to all of them.
+Sends = Literal["unicast", "multicast", "broadcast"]
+SENDS: tuple[Sends, ...] = ("unicast", "multicast", "broadcast")
+
 
 def computations(
-    n: int, m: int, *, complete: bool = True, self_sends: bool = False, multicast: bool = False
+    n: int, m: int, *, complete: bool = True, self_sends: bool = False, sends: Sends = "unicast"
 ) -> Iterator[Computation]:
     """All computations of n processes with exactly m messages.
 
     `complete`: every message is received by every receiver; otherwise any copies may be left unreceived.
-    `self_sends`: a process may send to itself. `multicast`: a message may have several receivers.
+    `self_sends`: a process may send to itself. `sends`: to whom messages may be addressed.
     """
     names = process_names(n)
-    receivers = [receiver_sets(n, p, self_sends=self_sends, multicast=multicast) for p in range(n)]
+    receivers = [receiver_sets(n, p, self_sends=self_sends, sends=sends) for p in range(n)]
     word: list[tuple[int, Event]] = []
     messages: list[Message] = []
     open_copies: list[tuple[int, int]] = []
@@ -68,11 +73,15 @@ def computations(
     return extend()
 
 
-def receiver_sets(n: int, p: int, *, self_sends: bool, multicast: bool) -> list[tuple[int, ...]]:
-    """To whom a message of process p may be addressed: single processes, or sets of them."""
+def receiver_sets(n: int, p: int, *, self_sends: bool = False, sends: Sends = "unicast") -> list[tuple[int, ...]]:
+    """To whom a message of process p may be addressed: to one process, to any set of them, or to all (others)."""
     others = [q for q in range(n) if q != p or self_sends]
-    sizes = range(1, len(others) + 1) if multicast else range(1, 2)
-    return [to for size in sizes for to in combinations(others, size)]
+    sizes = {
+        "unicast": range(1, 2),
+        "multicast": range(1, len(others) + 1),
+        "broadcast": range(len(others), len(others) + 1),
+    }
+    return [to for size in sizes[sends] if size for to in combinations(others, size)]
 
 
 def trusted(

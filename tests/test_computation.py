@@ -23,7 +23,7 @@ INTERNAL = Event("internal", None)
 SMALL = (
     *computations(3, 3),
     *computations(2, 3, complete=False, self_sends=True),
-    *computations(3, 2, complete=False, multicast=True),
+    *computations(3, 2, complete=False, sends="multicast"),
 )
 
 

@@ -74,8 +74,8 @@ def small_computations() -> tuple[Computation, ...]:
         *(c for m in range(4) for c in computations(3, m)),
         *computations(3, 3, complete=False),
         *computations(2, 3, complete=False, self_sends=True),
-        *computations(3, 2, complete=False, multicast=True),
-        *computations(3, 2, self_sends=True, multicast=True),
+        *computations(3, 2, complete=False, sends="multicast"),
+        *computations(3, 2, self_sends=True, sends="multicast"),
     )
 
 

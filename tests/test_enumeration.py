@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from crownless.spec.computation import Computation, Event
-from crownless.spec.enumeration import computations, receiver_sets
+from crownless.spec.enumeration import Sends, computations, receiver_sets
 
 
 class Bound(NamedTuple):
@@ -22,7 +22,8 @@ class Bound(NamedTuple):
     multicast: bool = False
 
     def computations(self) -> Iterator[Computation]:
-        return computations(*self[:2], **dict(zip(self._fields[2:], self[2:], strict=True)))
+        sends: Sends = "multicast" if self.multicast else "unicast"
+        return computations(self.n, self.m, complete=self.complete, self_sends=self.self_sends, sends=sends)
 
     def __str__(self) -> str:
         flags = [] if self.complete else ["incomplete"]
@@ -127,10 +128,13 @@ def test_messages_are_numbered_in_the_order_of_the_least_linearization(bound: Bo
 
 
 def test_the_receivers_of_a_message_are_others_unless_self_sends_are_asked_for() -> None:
-    assert receiver_sets(3, 1, self_sends=False, multicast=False) == [(0,), (2,)]
-    assert receiver_sets(3, 1, self_sends=True, multicast=False) == [(0,), (1,), (2,)]
-    assert receiver_sets(3, 1, self_sends=False, multicast=True) == [(0,), (2,), (0, 2)]
-    assert len(receiver_sets(3, 1, self_sends=True, multicast=True)) == 2**3 - 1
+    assert receiver_sets(3, 1, self_sends=False) == [(0,), (2,)]
+    assert receiver_sets(3, 1, self_sends=True) == [(0,), (1,), (2,)]
+    assert receiver_sets(3, 1, self_sends=False, sends="multicast") == [(0,), (2,), (0, 2)]
+    assert receiver_sets(3, 1, sends="broadcast") == [(0, 2)]
+    assert receiver_sets(3, 1, self_sends=True, sends="broadcast") == [(0, 1, 2)]
+    assert receiver_sets(1, 0, sends="broadcast") == receiver_sets(1, 0, sends="multicast") == []
+    assert len(receiver_sets(3, 1, self_sends=True, sends="multicast")) == 2**3 - 1
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------

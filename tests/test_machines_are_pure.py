@@ -19,6 +19,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free
 from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends
 
 #: Local states, what is under way (in one fixed order), how many messages each channel has carried.
 Global = tuple[tuple[Any, ...], tuple[Packet, ...], tuple[int, ...]]
@@ -68,7 +69,9 @@ def reachable(machine: ProtocolMachine, free: Free) -> dict[Global, list[tuple[I
 
 
 def workload(kind: type[ProtocolMachine], n: int, messages: int) -> Free:
-    return Free(n, messages, self_sends=kind.admits_self_sends, multicast=kind.admits_multicast)
+    return Free(
+        n, messages, self_sends=kind.admits_self_sends, sends="multicast" if kind.admits_multicast else "unicast"
+    )
 
 
 def is_immutable(value: Any) -> bool:
@@ -330,7 +333,8 @@ class Renaming:
 
 def is_symmetric(kind: type[ProtocolMachine], *, self_sends: bool = False) -> bool:
     """Does every renaming of the processes map reachable states to reachable ones, and what may happen to what may?"""
-    free = Free(3, 2, self_sends=self_sends, multicast=kind.admits_multicast and not self_sends)
+    sends: Sends = "multicast" if kind.admits_multicast and not self_sends else "unicast"
+    free = Free(3, 2, self_sends=self_sends, sends=sends)
     space = reachable(kind(3), free)
     successors = {state: {target for _, _, target in happenings} for state, happenings in space.items()}
     for image in permutations(range(3)):

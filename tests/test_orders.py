@@ -24,7 +24,7 @@ from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.enumeration import computations
+from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import of_computation, parse, to_computation
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, order_named, strongest, weaker
@@ -49,7 +49,11 @@ class Bound(NamedTuple):
 
     def computations(self) -> Iterator[Computation]:
         return computations(
-            self.n, self.m, complete=self.complete, self_sends=self.self_sends, multicast=self.multicast
+            self.n,
+            self.m,
+            complete=self.complete,
+            self_sends=self.self_sends,
+            sends="multicast" if self.multicast else "unicast",
         )
 
     def __str__(self) -> str:
@@ -205,14 +209,14 @@ def test_with_multicasts_one_n_implies_only_fifo() -> None:
     assert weaker("n-n", unicasts=False) == {"asynchronous", "fifo", "causal", "mailbox", "one-n"}
 
 
-def smallest(keeping: str, breaking: str, **kind: bool) -> str:
+def smallest(keeping: str, breaking: str, *, sends: Sends = "unicast") -> str:
     """The first computation, by messages and then by processes, that keeps the one order and breaks the other.
 
     Among unicasts m messages connect at most m + 1 processes, and what breaks an order is connected.
     """
     for m in range(1, 5):
         for n in range(1, m + 2):
-            for c in computations(n, m, **kind):
+            for c in computations(n, m, sends=sends):
                 if ORDERS[breaking].procedure(c, pending=False) is None:
                     continue
                 if ORDERS[keeping].procedure(c, pending=False) is None:
@@ -303,8 +307,8 @@ def test_mailbox_and_one_n_coincide_on_complete_computations(decided: Decided) -
 
 def test_with_multicasts_one_n_does_not_imply_causal_order() -> None:
     """Two senders' copies are received crosswise: m1 waits for P3 in P1's queue, behind nothing."""
-    first = smallest("one-n", "causal", multicast=True)
-    assert first == smallest("one-n", "mailbox", multicast=True)
+    first = smallest("one-n", "causal", sends="multicast")
+    assert first == smallest("one-n", "mailbox", sends="multicast")
     assert first.splitlines() == [
         "P1: send m1 to P2, P3",
         "P2: receive m1; send m2 to P3",

@@ -383,7 +383,7 @@ def runs(draw: st.DrawFn) -> Run:
         multicast = kind.admits_multicast and draw(st.booleans())
         n, messages = draw(st.integers(2, 3 if multicast else 4)), draw(st.integers(1, 3 if multicast else 5))
         self_sends = kind.admits_self_sends and draw(st.booleans())
-        workload = Free(n, messages, self_sends=self_sends, multicast=multicast)
+        workload = Free(n, messages, self_sends=self_sends, sends="multicast" if multicast else "unicast")
     channel = CHANNELS[draw(st.sampled_from(list(CHANNELS)))]
     system = System(kind(len(workload.processes)), workload, channel, [Ledger()])
     state, steps = system.initial(), list[LocalStep]()

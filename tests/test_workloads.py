@@ -52,7 +52,7 @@ def test_with_self_sends_a_process_may_also_send_to_itself() -> None:
 
 
 def test_with_multicast_a_process_may_send_to_any_set_of_others() -> None:
-    free = Free(3, 1, multicast=True)
+    free = Free(3, 1, sends="multicast")
     assert sends(free, free.start()) == [
         *("1→2#1", "1→3#1", "1→23#1"),
         *("2→1#1", "2→3#1", "2→13#1"),
@@ -87,7 +87,7 @@ def test_runs_that_differ_in_the_order_of_concurrent_sends_meet_in_one_position(
 def test_exactly_as_many_messages_are_sent_as_the_budget_says_and_no_two_have_one_name(
     n: int, budget: int, self_sends: bool, multicast: bool, picks: list[int]
 ) -> None:
-    free = Free(n, budget, self_sends=self_sends, multicast=multicast)
+    free = Free(n, budget, self_sends=self_sends, sends="multicast" if multicast else "unicast")
     position, sent = free.start(), list[Message]()
     for pick in picks[:budget]:
         assert not free.finished(position)
