@@ -209,14 +209,16 @@ def test_with_multicasts_one_n_implies_only_fifo() -> None:
     assert weaker("n-n", unicasts=False) == {"asynchronous", "fifo", "causal", "mailbox", "one-n"}
 
 
-def smallest(keeping: str, breaking: str, *, sends: Sends = "unicast") -> str:
+def smallest(
+    keeping: str, breaking: str, *, complete: bool = True, self_sends: bool = False, sends: Sends = "unicast"
+) -> str:
     """The first computation, by messages and then by processes, that keeps the one order and breaks the other.
 
     Among unicasts m messages connect at most m + 1 processes, and what breaks an order is connected.
     """
     for m in range(1, 5):
         for n in range(1, m + 2):
-            for c in computations(n, m, sends=sends):
+            for c in computations(n, m, complete=complete, self_sends=self_sends, sends=sends):
                 if ORDERS[breaking].procedure(c, pending=False) is None:
                     continue
                 if ORDERS[keeping].procedure(c, pending=False) is None:
