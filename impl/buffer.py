@@ -31,6 +31,7 @@ class State(NamedTuple):
 
 
 class Buffer(ProtocolMachine):
+    source = "[MF] §3"
     promises = "causal"
     admits_self_sends = True
 

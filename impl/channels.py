@@ -60,6 +60,10 @@ class Channel:
         """Which packets can reach their destination now, each distinct possibility once."""
         raise NotImplementedError
 
+    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
+        """Which packets have not reached their destination yet and could be lost, and the flight afterwards."""
+        return [(packet, rest) for packet, rest, *_ in self.arrivals(flight)]
+
     def faults(self, flight: Flight) -> Iterable[Fault]:
         """What the channel can do by itself."""
         return ()
@@ -116,6 +120,11 @@ class Fifo(Channel):
             for place, packet in enumerate(queue):
                 yield packet, (queues, _without(room, queue, place)), None, queue[:place]
 
+    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
+        """The first packet of each link; from the mail room nothing can be lost."""
+        queues, room = flight
+        return [(queue[0], (_without(queues, queue, 0), room)) for queue in queues]
+
     def _append(self, queues: tuple[tuple[int, ...], ...], packet: int) -> tuple[tuple[int, ...], ...]:
         by_link = {self.link(queue[0]): queue for queue in queues}
         link = self.link(packet)
@@ -136,7 +145,7 @@ class Lossy(Unordered):
     reliable = False
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
-        for packet, rest, *_ in self.arrivals(flight):
+        for packet, rest in self.losses(flight):
             yield Fault("lose", packet, rest)
 
 

@@ -32,6 +32,7 @@ class State(NamedTuple):
 
 
 class MurtyGarg(ProtocolMachine):
+    source = "[MG] §4"
     promises = "synchronous"
     sends_before_delivery = False
 

@@ -1,7 +1,7 @@
 """The arithmetic of transition functions, named so that one source both runs and proves.
 
 A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
-them by subscript (``sent[k][l]``), and asks about them with `every`, `maximum` and `one_if`. With `Integers` these
+them by subscript (``sent[k][l]``), and asks about them with `every`, `all_of`, `maximum` and `one_if`. With `Integers` these
 are tuples of ints. With z3 terms (`proofs`) the same source becomes a formula over any number of processes, which is
 why a transition must not branch (`if`, `and`, `max`) on a value: z3 cannot see a Python branch.
 """
@@ -28,6 +28,9 @@ class Ops(Protocol):
     def every(self, holds: Callable[[Value], Value]) -> Value:
         """For all processes k: ``holds(k)``."""
 
+    def all_of(self, *conditions: Value) -> Value:
+        """All the conditions hold."""
+
     def maximum(self, a: Value, b: Value) -> Value:
         """The greater of two numbers."""
 
@@ -50,6 +53,9 @@ class Integers:
 
     def every(self, holds: Callable[[int], bool]) -> bool:
         return all(holds(k) for k in range(self.n))
+
+    def all_of(self, *conditions: bool) -> bool:
+        return all(conditions)
 
     def maximum(self, a: int, b: int) -> int:
         return max(a, b)

@@ -15,6 +15,10 @@ Inputs, in the words of the texts:
 `arrive`    a packet is taken in. For most protocols this delivers a message to the application.
 `receive`   the application asks for a message (protocols with buffers of their own that are pulled from).
 `internal`  steps that the protocol takes by itself, each with a name.
+`agree`     after a crash: what the survivors agree on, where a text has them confer ([SES] §4.3); each then gets it as
+            a packet, before anything else happens.
+
+A crash itself is no input: the site takes no more steps, and what it has transmitted and nobody received may be lost.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends
 
 from .ops import Integers, Ops, Value
 
@@ -40,9 +45,13 @@ class Packet(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """An application event, at the process that takes the step."""
+    """An application event, at the process that takes the step; or, for protocols that roll back, one undone.
 
-    kind: Literal["send", "deliver"]
+    `unsend`: the send never happened. `undeliver`: the delivery never happened, and is owed again. `orphan`: the
+    delivery never happened, and is not owed, since the send never happened or is given up.
+    """
+
+    kind: Literal["send", "deliver", "unsend", "undeliver", "orphan"]
     message: Message
 
 
@@ -54,20 +63,48 @@ class Step(NamedTuple):
     events: Sequence[Happened] = ()
 
 
+class Parameter(NamedTuple):
+    """A number that the protocol leaves to its user (`--set KEY=VALUE`)."""
+
+    meaning: str
+    #: The value for a system of n processes, if none is given.
+    default: Callable[[int], int]
+    #: The smallest value that makes sense.
+    least: int
+    #: Says why nothing smaller does.
+    because: str
+    #: May every process have a value of its own (`--set KEY=4,4,5`)?
+    per_process: bool = False
+    #: The greatest value for a system of n processes, if there is one.
+    most: Callable[[int], int] | None = None
+
+
+#: What a parameter is set to: one value for all processes, or one for each.
+Setting = int | tuple[int, ...]
+
+
 class ProtocolMachine:
     """Base of all protocols; the attributes are its facts, printed by `crownless list`."""
 
+    #: Where it is described: key of the bibliography and section.
+    source: ClassVar[str] = ""
     #: The order the protocol is meant to keep; `asynchronous` promises nothing.
     promises: ClassVar[str]
-    #: The channel its text assumes.
+    #: The channel it needs: the weakest over which it keeps what it promises, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"
+    #: What its text uses it for.
+    sends: ClassVar[Sends] = "unicast"
     #: May a process send to itself / to several at once? The text's own assumption.
     admits_self_sends: ClassVar[bool] = False
     admits_multicast: ClassVar[bool] = False
+    #: Does the text say how survivors go on after a crash, by rolling back? Then events may be undone.
+    rolls_back: ClassVar[bool] = False
+    #: Processes and messages of a check that takes a few seconds, used where no bound is given.
+    bound: ClassVar[tuple[int, int]] = (3, 4)
     #: False if a message can be delivered before its send event has happened at the sender (Murty & Garg's commits).
     sends_before_delivery: ClassVar[bool] = True
     #: The protocol's own parameters and their defaults (`--set KEY=VALUE`).
-    parameters: ClassVar[Mapping[str, int]] = {}
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
@@ -75,11 +112,23 @@ class ProtocolMachine:
     #: depends on it was not exercised. (Only a search that delivered nothing at all does not pass.)
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
 
-    def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, int] | None = None) -> None:
+    def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, Setting] | None = None) -> None:
         """A machine for a system of n processes. A transition reads n only through `ops`: a proof has no n to give."""
         self.n = n
-        self.settings = {**self.parameters, **(parameters or {})}
+        self.settings: dict[str, Setting] = dict(parameters or {})
         self.ops: Ops = ops if ops is not None else Integers(n)
+
+    def setting(self, name: str, i: int = 0) -> int:
+        """The value of a parameter at process i."""
+        value = self.settings.get(name)
+        if value is None:
+            return self.parameters[name].default(self.n)
+        return value[i] if isinstance(value, tuple) else value
+
+    @property
+    def ordered_at(self) -> frozenset[int] | None:
+        """The processes whose deliveries the promise is about; None: all."""
+        return None
 
     def initial(self, i: int) -> Any:
         """The local state of process i before anything happened."""
@@ -104,3 +153,7 @@ class ProtocolMachine:
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         """The named steps that process i can take by itself."""
         return ()
+
+    def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
+        """What the survivors, in these local states, agree on after the crash; None if they see no reason to."""
+        return None

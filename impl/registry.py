@@ -12,9 +12,28 @@ from .protocol import ProtocolMachine
 #: name → file and class in this folder.
 _WHERE = {
     "unordered": "unordered.Unordered",
+    "fifo-sequence": "fifo_sequence.FifoSequence",
+    "fifo-ack": "fifo_ack.FifoAck",
+    "rendezvous": "rendezvous.Rendezvous",
+    "isis": "isis.Isis",
+    "isis-gc": "isis_gc.IsisGc",
+    "isis-gc-waits": "isis_gc.IsisGcWaits",
+    "cbcast": "cbcast.Cbcast",
+    "kearns": "kearns.Kearns",
     "rst": "rst.Rst",
+    "rst-before": "rst_before.RstBefore",
+    "rst-sent-alone": "rst_variants.RstSentAlone",
+    "rst-column": "rst_variants.RstColumn",
+    "ses": "ses.Ses",
+    "ses-delete": "ses_delete.SesDelete",
+    "ses-multicast": "ses_multicast.SesMulticast",
+    "ses-rollback": "ses_rollback.SesRollback",
     "buffer": "buffer.Buffer",
+    "buffer-pipelined": "buffer_pipelined.BufferPipelined",
+    "buffer-bounded": "buffer_bounded.BufferBounded",
     "murty-garg": "murty_garg.MurtyGarg",
+    "extra-messages": "extra_messages.ExtraMessages",
+    "optimal": "optimal.Optimal",
 }
 
 

@@ -30,6 +30,7 @@ class State(NamedTuple):
 
 
 class Rst(ProtocolMachine):
+    source = "[Kup], [RST91]"
     promises = "causal"
     admits_self_sends = True  # the text does not exclude them; the explorer shows what they do
 
@@ -67,6 +68,10 @@ class Rst(ProtocolMachine):
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
         """Increment DELIV_i[j]; increment SENT_i[j, i]; take the maximum of SENT_i and SENT_m, entry by entry."""
-        deliv = self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j))
         incremented = self.ops.matrix(lambda k, l: state.sent[k][l] + self.ops.one_if(k == j, l == i))
-        return State(self.ops.matrix(lambda k, l: self.ops.maximum(incremented[k][l], stamp[k][l])), deliv)
+        return State(
+            self.ops.matrix(lambda k, l: self.ops.maximum(incremented[k][l], stamp[k][l])), self.deliv_after(state, j)
+        )
+
+    def deliv_after(self, state: State, j: Value) -> Value:
+        return self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j))

@@ -15,6 +15,7 @@ from .protocol import Happened, Packet, ProtocolMachine, Step
 
 
 class Unordered(ProtocolMachine):
+    source = "no protocol"
     promises = "asynchronous"
     admits_self_sends = True
     admits_multicast = True

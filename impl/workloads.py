@@ -56,8 +56,8 @@ class Workload:
         """The position once this message is delivered, or None if the application does not want it now."""
         raise NotImplementedError
 
-    def finished(self, position: Position) -> bool:
-        """Has every application done all it wanted?"""
+    def finished(self, position: Position, crashed: int | None = None) -> bool:
+        """Has every application done all it wanted, that of a crashed process excepted?"""
         raise NotImplementedError
 
     def describe(self, position: Position) -> list[str]:
@@ -106,7 +106,7 @@ class Free(Workload):
     def delivered(self, position: Position, process: int, message: Message) -> Position | None:
         return position
 
-    def finished(self, position: Position) -> bool:
+    def finished(self, position: Position, crashed: int | None = None) -> bool:
         return bool(sum(position) == self.messages)
 
     def describe(self, position: Position) -> list[str]:
@@ -175,8 +175,8 @@ class Program(Workload):
             return None
         return self._advance(position, process)
 
-    def finished(self, position: Position) -> bool:
-        return all(position[p] == len(line) for p, line in enumerate(self.statements))
+    def finished(self, position: Position, crashed: int | None = None) -> bool:
+        return all(position[p] == len(line) for p, line in enumerate(self.statements) if p != crashed)
 
     def describe(self, position: Position) -> list[str]:
         waits = []

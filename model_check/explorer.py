@@ -72,10 +72,11 @@ class LocalProperties:
 def live_properties_broken(system: System, state: State, ghost: Ghost, moves: Sequence[Move]) -> list[str]:
     """The live properties that a run breaks which ends in this state, with these moves left undone."""
     broken = []
+    crashed = system.crashed(state)
     stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
-    if stuck or system.unsent(ghost):
+    if stuck or system.unsent(ghost, crashed):
         broken += [NEVER_BLOCKS.name, COMPLETES.name]
-    if system.undelivered(ghost):
+    if system.undelivered(ghost, crashed):
         broken.append(DELIVERS_ALL.name)
     return broken
 

@@ -14,6 +14,7 @@ from bisect import bisect
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from crownless.impl.protocol import ProtocolMachine
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
@@ -25,10 +26,11 @@ class Observation(NamedTuple):
     """One thing that happened for the application at a process.
 
     `hand`: it handed a message to the protocol; `send` and `deliver`: the application events. Handing over and
-    sending are mostly one step, but a protocol may send later (Murty & Garg's commits), even after the delivery.
+    sending are mostly one step, but a protocol may send later (Murty & Garg's commits), even after the delivery. The
+    others undo an event (`impl.protocol.Happened`).
     """
 
-    kind: Literal["hand", "send", "deliver"]
+    kind: Literal["hand", "send", "deliver", "unsend", "undeliver", "orphan"]
     process: int
     message: Message
 
@@ -110,6 +112,12 @@ class Ledger(Observer):
             return send | self.copies.all_of(message), 0, False, 0
         if kind == "send":
             return 0, send, False, 0
+        if kind == "unsend":
+            return 0, send | self.copies.all_of(message), False, 0
+        if kind == "undeliver":
+            return self.copies.of(message).get(process, 0), 0, False, 0
+        if kind == "orphan":
+            return 0, 0, False, 0
         return 0, self.copies.of(message).get(process, 0), True, send if self.sends_before_delivery else 0
 
     def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
@@ -132,9 +140,9 @@ class Ledger(Observer):
         """The (message, receiver) handed over and not delivered."""
         return [copy for copy in self.copies.members(ghost) if copy[1] != -1]
 
-    def unsent(self, ghost: int) -> list[str]:
-        """The names of the messages handed over whose send event has not happened."""
-        return [message.name for message, receiver in self.copies.members(ghost) if receiver == -1]
+    def unsent(self, ghost: int) -> list[Message]:
+        """The messages handed over whose send event has not happened."""
+        return [message for message, receiver in self.copies.members(ghost) if receiver == -1]
 
 
 class FifoAndCausal(Observer):
@@ -146,13 +154,16 @@ class FifoAndCausal(Observer):
     Ghost, a flat tuple of sets of copies as bits: the undelivered copies; for each process, those in its causal past;
     the messages with undelivered copies, each as all its copies, in order; and for each of these, in the same order,
     the undelivered copies in the causal past of its send.
+
+    `at`: the processes whose deliveries are judged; None: all.
     """
 
     watches = ("fifo", "causal")
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, at: frozenset[int] | None = None) -> None:
         self.n = n
         self.copies = Copies()
+        self.at = frozenset(range(n)) if at is None else at
 
     def initial(self) -> tuple[int, ...]:
         return (0,) * (1 + self.n)
@@ -186,7 +197,7 @@ class FifoAndCausal(Observer):
         past = pasts[place]
         overtaken = past & self.copies.to_receiver[process]
         broken: tuple[str, ...] = ()
-        if overtaken:
+        if overtaken and process in self.at:
             broken = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
         undelivered = ghost[0] ^ copy
         known = [some & undelivered for some in ghost[:start]]
@@ -289,7 +300,12 @@ class History(Observer):
 
     def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
         kind, process, message = code
-        event = ("send" if kind == "send" else "receive", message)
+        event = ("send" if kind in ("send", "unsend") else "receive", message)
+        if kind in ("unsend", "undeliver", "orphan"):
+            lines = tuple(
+                tuple(e for e in line if e != event) if p == process else line for p, line in enumerate(ghost)
+            )
+            return lines, ()  # what is left is judged at the next event
         if event in ghost[process]:
             return ghost, ()  # a second delivery is the ledger's business
         lines = tuple((*line, event) if p == process else line for p, line in enumerate(ghost))
@@ -315,13 +331,35 @@ def keeps(lines: Sequence[Iterable[tuple[str, Message]]], order: str) -> bool:
     return decide(computation, order, "pending").kept
 
 
-def observers_for(n: int, orders: Iterable[str], *, sends_before_delivery: bool) -> list[Observer]:
-    """The ledger, and the smallest observers that together watch these orders."""
+def observers_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Observer]:
+    """The observers for runs of this protocol."""
+    return observers_for(
+        machine.n,
+        orders,
+        sends_before_delivery=machine.sends_before_delivery,
+        rolls_back=machine.rolls_back,
+        at=machine.ordered_at,
+    )
+
+
+def observers_for(
+    n: int,
+    orders: Iterable[str],
+    *,
+    sends_before_delivery: bool,
+    rolls_back: bool = False,
+    at: frozenset[int] | None = None,
+) -> list[Observer]:
+    """The ledger, and the smallest observers that together watch these orders.
+
+    `rolls_back`: events may be undone, so that the whole computation must be remembered. `at`: the processes whose
+    deliveries are judged, by FIFO and causal order alone; None: all.
+    """
     wanted = [order for order in orders if order != "asynchronous"]
     observers: list[Observer] = [Ledger(sends_before_delivery=sends_before_delivery)]
-    if sends_before_delivery and {"fifo", "causal"} & set(wanted):
-        observers.append(FifoAndCausal(n))
-    if "synchronous" in wanted:
+    if sends_before_delivery and not rolls_back and {"fifo", "causal"} & set(wanted):
+        observers.append(FifoAndCausal(n, at))
+    if "synchronous" in wanted and not rolls_back:
         observers.append(Crowns(n))
     watched = {name for observer in observers for name in observer.watches}
     observers += [History(n, order) for order in wanted if order not in watched]

@@ -11,7 +11,10 @@ The actions of a global state:
 - `deliver`: a packet is taken in, which delivers its message; or the application takes one from its protocol's buffer;
 - `receive …`: any other packet is taken in. Over a FIFO channel also: a packet that may not be taken in yet goes to the
   mail room;
-- the protocol's own internal steps, by their names, and `lose` and `duplicate` of a faulty channel.
+- the protocol's own internal steps, by their names, and `lose` and `duplicate` of a faulty channel;
+- if a process may crash: `crash`, after which it takes no more steps, and `lose` of any packet of it that is under way,
+  as if it had died before a retransmission; and `agree`, where the protocol has the survivors confer: what they agree
+  on reaches each of them before anything else happens.
 """
 
 from __future__ import annotations
@@ -43,6 +46,14 @@ class Action(NamedTuple):
     message: Message | None
     packet: Packet | None
     by_channel: bool = False
+
+
+class Crashed(NamedTuple):
+    """The local state of a process that has crashed."""
+
+
+#: The kind of packet by which a survivor learns what they have agreed on.
+AGREED = "agreed"
 
 
 class LocalStep(NamedTuple):
@@ -90,6 +101,7 @@ class System:
         workload: Workload,
         channel: type[Channel],
         observers: Sequence[Observer],
+        may_crash: int | None = None,
     ) -> None:
         self.machine = machine
         self.workload = workload
@@ -102,6 +114,9 @@ class System:
         self.channel = channel(self._link)
         self._faulty = channel.faults is not Channel.faults
         self._choosy = not workload.takes_anything
+        self.may_crash = may_crash
+        self._crashed = self._locals.number(Crashed())
+        self._agreed: set[int] = set()
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._with_own_steps = range(self.n if takes_own_steps else 0)
@@ -126,6 +141,11 @@ class System:
         n = self.n
         flight, position = state[n], state[n + 1]
         moves: list[Move] = []
+        crashed = self.may_crash is not None and state[self.may_crash] == self._crashed
+        if crashed and self._agreed:
+            self._learn(moves, state)
+            if moves:
+                return moves
         for process, message, after in self._wishes_at(position):
             for step in self._send(process, state[process], message):
                 self._add(moves, state, process, step, flight, after)
@@ -141,10 +161,48 @@ class System:
                     taken_in |= self._add(moves, state, process, step, taken, position)
             if waiting is not None and not taken_in:
                 moves.append((self._wait(packet), (*state[:n], waiting, position)))
+        if crashed:
+            self._agree(moves, state)
         if self._faulty:
             for name, packet, flight_after in self.channel.faults(flight):
                 moves.append((self._fault(name, packet), (*state[:n], flight_after, position)))
+        if self.may_crash is not None:
+            self._crash(moves, state, self.may_crash, crashed)
         return moves
+
+    def _crash(self, moves: list[Move], state: State, process: int, crashed: bool) -> None:
+        """The crash itself, or what is lost because of it."""
+        n = self.n
+        if not crashed:
+            step = LocalStep(Action(process, "crash", None, None, by_channel=True), -1)
+            moves.append((step, (*state[:process], self._crashed, *state[process + 1 :])))
+            return
+        for packet, flight in self.channel.losses(state[n]):
+            if self._packets.values[packet].source == process:
+                moves.append((self._fault("lose", packet), (*state[:n], flight, state[n + 1])))
+
+    def _agree(self, moves: list[Move], state: State) -> None:
+        """The survivors confer, if the protocol has them do so and they see a reason to."""
+        if type(self.machine).agree is ProtocolMachine.agree or self.may_crash is None:
+            return
+        survivors = {i: self._locals.values[state[i]] for i in range(self.n) if i != self.may_crash}
+        agreed = self.machine.agree(survivors, self.may_crash)
+        if agreed is None:
+            return
+        packets = tuple(self._number_of_packet(Packet(i, i, AGREED, None, agreed)) for i in survivors)
+        self._agreed.update(packets)
+        step = LocalStep(Action(min(survivors), "agree", None, None), -1, packets)
+        moves.append((step, (*state[: self.n], self.channel.put(state[self.n], packets), state[self.n + 1])))
+
+    def _learn(self, moves: list[Move], state: State) -> None:
+        """Survivors who have still to learn what was agreed do so, one after the other."""
+        flight, position = state[self.n], state[self.n + 1]
+        for packet, taken, *_ in self.channel.arrivals(flight):
+            if packet in self._agreed:
+                process = self._destinations[packet]
+                for step in self._arrive(state[process], packet) or ():
+                    self._add(moves, state, process, step, taken, position)
+                return
 
     def _add(
         self, moves: list[Move], state: State, process: int, step: LocalStep, flight: Flight, position: int
@@ -168,9 +226,13 @@ class System:
     def _optional(self, step: LocalStep) -> bool:
         return step.action.by_channel or (self.workload.takes_anything and step.hands_over)
 
+    def crashed(self, state: State) -> int | None:
+        """The process that has crashed."""
+        return self.may_crash if self.may_crash is not None and state[self.may_crash] == self._crashed else None
+
     def finished(self, state: State) -> bool:
-        """Has every application done all it wanted?"""
-        return self.workload.finished(self.position(state))
+        """Has every application done all it wanted? One that has crashed wants nothing more."""
+        return self.workload.finished(self.position(state), self.crashed(state))
 
     def position(self, state: State) -> Any:
         """How far the workload has got."""
@@ -201,8 +263,7 @@ class System:
         """Has the protocol, in any state asked about so far, not accepted a packet that was there?"""
         return any(steps is None for steps in self._arrivals.values())
 
-    # -- ghosts
-    # -----------------------------------------------------------------------------------------------------------
+    # -- ghosts --------------------------------------------------------------------------------------------------------
 
     def initial_ghost(self) -> Ghost:
         return tuple(observer.initial() for observer in self.observers)
@@ -219,13 +280,14 @@ class System:
                 broken += names
         return tuple(after), broken
 
-    def undelivered(self, ghost: Ghost) -> list[tuple[Message, int]]:
-        """The (message, receiver) handed to the protocol and not delivered."""
-        return self._ledger().undelivered(ghost[0])
+    def undelivered(self, ghost: Ghost, crashed: int | None = None) -> list[tuple[Message, int]]:
+        """The (message, receiver) handed to the protocol and not delivered, but for those from and to the crashed."""
+        owed = self._ledger().undelivered(ghost[0])
+        return [(message, q) for message, q in owed if crashed is None or crashed not in (message.sender, q)]
 
-    def unsent(self, ghost: Ghost) -> list[str]:
-        """The names of the messages handed to the protocol whose send event has not happened."""
-        return self._ledger().unsent(ghost[0])
+    def unsent(self, ghost: Ghost, crashed: int | None = None) -> list[str]:
+        """The names of the messages handed to the protocol whose send event has not happened, likewise."""
+        return [message.name for message in self._ledger().unsent(ghost[0]) if message.sender != crashed]
 
     def _ledger(self) -> Ledger:
         ledger = self.observers[0]
@@ -236,8 +298,7 @@ class System:
         """What a step puts on the channel."""
         return [self._packets.values[packet] for packet in step.packets]
 
-    # -- tables of local transitions
-    # -------------------------------------------------------------------------------------
+    # -- tables of local transitions -----------------------------------------------------------------------------------
 
     def _number_of_packet(self, packet: Packet) -> int:
         number = self._packets.number(packet)
@@ -276,7 +337,7 @@ class System:
         steps = self._sends.get(key)
         if steps is None:
             message: Message = self._messages.values[number]
-            outcomes = self.machine.send(process, self._locals.values[local], message)
+            outcomes = () if local == self._crashed else self.machine.send(process, self._locals.values[local], message)
             action = Action(process, "send", message, None)
             handed = [Observation("hand", process, message)]
             steps = self._sends[key] = self._tabulate(process, ((action, step) for step in outcomes), handed)
@@ -289,7 +350,9 @@ class System:
             value: Packet = self._packets.values[packet]
             process = value.destination
             state = self._locals.values[local]
-            if self.machine.accepts(process, state, value):
+            if local == self._crashed:
+                self._arrivals[key] = ()
+            elif self.machine.accepts(process, state, value):
                 outcomes = self.machine.arrive(process, state, value)
                 self._arrivals[key] = self._tabulate(
                     process, ((_arrival(process, value, step), step) for step in outcomes)
@@ -303,6 +366,8 @@ class System:
 
     def _own_steps(self, process: int, local: int, position: int) -> tuple[LocalStep, ...]:
         """Internal steps, and the application's taking of a message from its protocol's buffer."""
+        if local == self._crashed:
+            return ()
         value = self._positions.values[position]
         asks = self.workload.asks(value, process)
         sender = self.workload.wanted_sender(value, process) if asks else None

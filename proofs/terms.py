@@ -55,6 +55,9 @@ class Terms:
         k = self._fresh("k")
         return z3.ForAll([k], holds(k))
 
+    def all_of(self, *conditions: Value) -> Term:
+        return z3.And(*map(_term, conditions))
+
     def maximum(self, a: Value, b: Value) -> Term:
         a, b = _term(a), _term(b)
         return z3.If(a >= b, a, b)

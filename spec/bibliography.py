@@ -6,6 +6,10 @@ from types import MappingProxyType
 
 BIBLIOGRAPHY = MappingProxyType(
     {
+        "BSS91": (
+            "K. Birman, A. Schiper, P. Stephenson. Lightweight causal and atomic group multicast. ACM Transactions on "
+            "Computer Systems 9(3), 1991."
+        ),
         "CMT96": (
             "B. Charron-Bost, F. Mattern, G. Tel. Synchronous, asynchronous, and causally ordered communication. "
             "Distributed Computing 9(4), 1996."
@@ -13,6 +17,10 @@ BIBLIOGRAPHY = MappingProxyType(
         "DFLL23": (
             "C. Di Giusto, D. Ferré, L. Laversa, E. Lozes. A partial order view of message-passing communication "
             "models. POPL 2023."
+        ),
+        "KS98": (
+            "A. D. Kshemkalyani, M. Singhal. Necessary and sufficient conditions on information for causal message "
+            "ordering and their optimal implementation. Distributed Computing 11(2), 1998."
         ),
         "Kup": "L. Kuper. On causal unicast: Raynal, Schiper and Toueg's protocol by example. Blog post (title lost).",
         "Lam78": "L. Lamport. Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978.",

@@ -34,7 +34,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free
 from crownless.model_check.explorer import LocalProperties
-from crownless.model_check.observers import observers_for
+from crownless.model_check.observers import observers_of
 from crownless.model_check.system import Move, System
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
@@ -58,7 +58,7 @@ class AnyProtocol(RuleBasedStateMachine):
 
     @initialize(n=st.integers(2, 4), messages=st.integers(1, 5))
     def begin(self, n: int, messages: int) -> None:
-        observers = observers_for(n, WATCHED, sends_before_delivery=self.protocol.sends_before_delivery)
+        observers = observers_of(self.protocol(n), WATCHED)
         self.system = System(self.protocol(n), Free(n, messages), self.channel, observers)
         self.local_properties = LocalProperties(self.system)
         self.state, self.ghost = self.system.initial(), self.system.initial_ghost()

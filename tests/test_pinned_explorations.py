@@ -18,7 +18,7 @@ from crownless.impl.channels import channel_named
 from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Free
 from crownless.model_check.explorer import Exploration, explore
-from crownless.model_check.observers import observers_for
+from crownless.model_check.observers import observers_of
 from crownless.model_check.properties import default_orders, properties_of
 from crownless.model_check.system import System
 
@@ -121,7 +121,7 @@ PINS = (
 def explored(protocol: str, channel: str, n: int, m: int) -> Exploration:
     kind = protocol_named(protocol)
     orders = default_orders(kind)
-    observers = observers_for(n, orders, sends_before_delivery=kind.sends_before_delivery)
+    observers = observers_of(kind(n), orders)
     system = System(kind(n), Free(n, m), channel_named(channel), observers)
     return explore(system, properties_of(kind(n), orders, program=False))
 

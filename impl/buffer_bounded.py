@@ -1,0 +1,43 @@
+"""The buffer protocol with bounded buffers ([MF] footnote 2), whose capacities are parameters.
+
+"Too small buffers in a concrete implementation may cause enqueues to block and thus give rise to deadlocks." A send
+blocks while the output buffer is full; a message that finds the input buffer full waits outside it, unacknowledged.
+
+Modelling choices: the message that is posted and not yet acknowledged has left the output buffer (§3.2 dequeues it) and
+counts for neither capacity. In the free workload every process goes on receiving, so that no deadlock is possible there;
+programs show it (`mf-footnote-2`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.spec.computation import Message
+
+from .buffer import Buffer, State
+from .protocol import Packet, Parameter, Step
+
+
+class BufferBounded(Buffer):
+    source = "[MF] footnote 2"
+    parameters = {
+        "output": Parameter("messages that an output buffer holds", lambda n: 1, 1, "a full buffer blocks every send"),
+        "input": Parameter("messages that an input buffer holds", lambda n: 1, 1, "a full buffer takes nothing in"),
+    }
+
+    invariants = {
+        **Buffer.invariants,
+        "capacities-are-kept": lambda machine, i, state: (
+            len(state.output) <= machine.setting("output") and len(state.input) <= machine.setting("input")
+        ),
+    }
+    witnesses = {
+        "an-output-buffer-is-full": lambda machine, i, state: len(state.output) == machine.setting("output"),
+        "an-input-buffer-is-full": lambda machine, i, state: len(state.input) == machine.setting("input"),
+    }
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        return super().send(i, state, message) if len(state.output) < self.setting("output") else []
+
+    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+        return packet.kind == "ack" or len(state.input) < self.setting("input")

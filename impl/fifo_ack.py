@@ -1,0 +1,54 @@
+"""FIFO order by acknowledgements ([MF] §2): the sender is blocked until its last message is acknowledged.
+
+The destination process acknowledges a message as it delivers it. Until then its sender sends nothing more, to anybody.
+
+A reading: "block the sender until an acknowledgement from the destination process is received" blocks its sends here;
+it goes on delivering (and acknowledging) what others send. The stricter reading, in which a blocked process accepts no
+message either, is `rendezvous`; only that one is synchronous, and only that one deadlocks in [MF] Fig. 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crownless.spec.computation import Message
+
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+
+class State(NamedTuple):
+    awaits: int | None  #: the process whose acknowledgement is awaited
+
+
+class FifoAck(ProtocolMachine):
+    source = "[MF] §2"
+    promises = "fifo"
+    admits_self_sends = True
+
+    witnesses = {"a-sender-is-blocked": lambda machine, i, state: state.awaits is not None}
+
+    def initial(self, i: int) -> State:
+        return State(None)
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        if not self.may_send(state):
+            return []
+        packet = Packet(i, message.receiver, "message", message)
+        return [Step(State(message.receiver), [packet], [Happened("send", message)])]
+
+    def may_send(self, state: State) -> bool:
+        return state.awaits is None
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        if packet.kind == "ack":
+            return [Step(self.acknowledged(state, packet.source))]
+        assert packet.message is not None
+        return [Step(state, self.acknowledgement(i, packet), [Happened("deliver", packet.message)])]
+
+    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
+        return [Packet(i, packet.source, "ack")]
+
+    def acknowledged(self, state: State, j: int) -> State:
+        """The sender is free again, if this is the acknowledgement that it awaits."""
+        return State(None) if state.awaits == j else state

@@ -1,0 +1,51 @@
+"""FIFO order by sequence numbers on each channel ([MF] §2, the "better and also well-known solution").
+
+Every message carries its number on the channel from its sender to its receiver. A message that arrives too early is
+delayed until all with lower numbers have been delivered.
+
+Modelling choices: a process counts the messages it has sent to each other and delivered from each other; a message
+carries its number, from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crownless.spec.computation import Message
+
+from .ops import Value
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+
+class State(NamedTuple):
+    sent: Value  #: n messages: by receiver
+    delivered: Value  #: n messages: by sender
+
+
+class FifoSequence(ProtocolMachine):
+    source = "[MF] §2"
+    promises = "fifo"
+    admits_self_sends = True
+
+    def initial(self, i: int) -> State:
+        return State(self.ops.vector(lambda k: 0), self.ops.vector(lambda k: 0))
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        after = self.after_sending(state, message.receiver)
+        packet = Packet(i, message.receiver, "message", message, after.sent[message.receiver])
+        return [Step(after, [packet], [Happened("send", message)])]
+
+    def after_sending(self, state: State, j: Value) -> State:
+        return state._replace(sent=self.ops.vector(lambda k: state.sent[k] + self.ops.one_if(k == j)))
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        """All messages with lower numbers on this channel are delivered."""
+        return packet.stamp <= state.delivered[packet.source] + 1
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        return [Step(self.after_delivering(state, packet.source), (), [Happened("deliver", packet.message)])]
+
+    def after_delivering(self, state: State, j: Value) -> State:
+        return state._replace(delivered=self.ops.vector(lambda k: state.delivered[k] + self.ops.one_if(k == j)))

@@ -1,0 +1,54 @@
+"""Causal order in ISIS as [SES] §3 tells it: every message carries along every message sent before it that its sender
+knows of.
+
+BUFF_S holds, in their order of emission, every message received or sent by S. Sending inserts the message and transmits
+a packet of the whole buffer. Of an arriving packet each message not yet in BUFF_S' is inserted, and delivered if S' is
+its destination.
+
+Modelling choices: a message may have several destinations (the paper's §2 broadcasts updates under this order); each gets
+the packet. A packet is taken in as a whole, in one step, and may deliver several messages. In a program such a packet
+waits until the application stands at a receive for each of them. What is new in a packet is appended in the packet's
+order; that is an order of emission, since what precedes a known message causally is known too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from crownless.spec.computation import Message
+
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+
+class State(NamedTuple):
+    buffer: tuple[Message, ...]  #: BUFF_S, in the order of emission
+
+
+class Isis(ProtocolMachine):
+    source = "[SES] §3"
+    promises = "causal"
+    admits_multicast = True
+    bound = (3, 3)
+
+    witnesses = {"a-site-knows-a-message-of-others": lambda machine, i, state: any(
+        message.sender != i and i not in message.receivers for message in state.buffer
+    )}  # fmt: skip
+
+    def initial(self, i: int) -> State:
+        return State(())
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        """Insert the message into BUFF_S; send a packet with all that is in it."""
+        buffer = self.inserted(state.buffer, [message])
+        packets = [Packet(i, j, "packet", message, buffer) for j in message.receivers]
+        return [Step(State(buffer), packets, [Happened("send", message)])]
+
+    def inserted(self, buffer: tuple[Message, ...], messages: Iterable[Message]) -> tuple[Message, ...]:
+        return (*buffer, *messages)
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        """Every message in the packet: ignored if already in BUFF_S', otherwise inserted, and delivered if for S'."""
+        new = [message for message in packet.stamp if message not in state.buffer]
+        delivered = [Happened("deliver", message) for message in new if i in message.receivers]
+        return [Step(State(self.inserted(state.buffer, new)), (), delivered)]

@@ -1,0 +1,69 @@
+"""Message-count vectors of Kearns & Koodalattupuram, as told by [MF] §2: one server hears its clients in causal order.
+
+V_i[k] is what process i knows of the number of messages that k has sent to the server. A client increments its own
+component before each message to the server, attaches its vector to every message, and takes the maximum with what it
+receives. The server delays a message until no message of *another* client is missing on which it causally depends.
+
+Modelling choices: the server's own messages, of which the text says nothing, carry its vector too, and a client takes
+the maximum as with any other. The server is P1 unless set otherwise. Messages among clients, and from the server, are
+delivered as they arrive: the promise is about the deliveries at the server alone.
+
+A finding: the server's condition leaves out the sender (j ≠ i), and so two messages of one client may overtake each
+other where the channel lets them. The text names no channel; the protocol needs FIFO channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.spec.computation import Message
+
+from .ops import Value
+from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+
+
+class Kearns(ProtocolMachine):
+    source = "[MF] §2"
+    promises = "causal"
+    needs_channel = "fifo"
+    bound = (3, 4)
+    parameters = {
+        "server": Parameter(
+            "the number of the process that is the server", lambda n: 1, 1, "processes are numbered from 1", False,
+            lambda n: n,
+        )
+    }  # fmt: skip
+
+    @property
+    def server(self) -> int:
+        return self.setting("server") - 1
+
+    @property
+    def ordered_at(self) -> frozenset[int]:
+        return frozenset({self.server})
+
+    def initial(self, i: int) -> Value:
+        """The local state is V_i: n messages to the server, by sender."""
+        return self.ops.vector(lambda k: 0)
+
+    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
+        """Before a client issues a message to the server it increments its own component; it attaches the vector."""
+        after = self.after_sending(i, state, message.receiver)
+        return [Step(after, [Packet(i, message.receiver, "message", message, after)], [Happened("send", message)])]
+
+    def after_sending(self, i: Value, state: Value, j: Value) -> Value:
+        return self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i, j == self.server))
+
+    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+        """At the server: for all j ≠ i, the sender: V_s[j] ≥ V_m[j]. A client delays nothing."""
+        return i != self.server or self.ops.every(
+            lambda j: self.ops.one_if(j != packet.source) * packet.stamp[j] <= state[j]
+        )
+
+    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        """Consumes the message after taking the componentwise maximum."""
+        assert packet.message is not None
+        return [Step(self.after_delivering(state, packet.stamp), (), [Happened("deliver", packet.message)])]
+
+    def after_delivering(self, state: Value, stamp: Value) -> Value:
+        return self.ops.vector(lambda k: self.ops.maximum(state[k], stamp[k]))

@@ -1,0 +1,103 @@
+"""The optimal algorithm of Kshemkalyani & Singhal [KS98], which [SA] cites as the yardstick for the size of messages.
+
+LOG_j holds what may still delay someone: entries (i, c, Dests), the c-th message of i, not known to be delivered, nor to
+be delivered in order, at Dests. Of an entry a destination is dropped as soon as the message is delivered there, or one
+is sent there that depends on it. An entry without destinations is kept while it is the latest of its sender: it tells
+others that older entries of that sender are out of date.
+
+Modelling choices: clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the
+printed algorithm: an absent sender is one of whom nothing is known. Messages to oneself are excluded.
+
+Told from the published algorithm in our own words; none of the five texts prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from crownless.spec.computation import Message
+
+from .ops import Value
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+#: (sender, clock) → the destinations at which the message may still be undelivered.
+Log = Mapping[tuple[int, int], frozenset[int]]
+
+
+class State(NamedTuple):
+    clock: int  #: messages sent
+    delivered: Value  #: SR: by sender, the clock of the last message delivered
+    log: frozenset[tuple[tuple[int, int], frozenset[int]]]  #: LOG, as items
+
+
+class Stamp(NamedTuple):
+    clock: int
+    dests: frozenset[int]
+    log: frozenset[tuple[tuple[int, int], frozenset[int]]]  #: O_M, as items
+
+
+class Optimal(ProtocolMachine):
+    source = "[KS98]"
+    promises = "causal"
+    admits_multicast = True
+
+    def initial(self, i: int) -> State:
+        return State(0, self.ops.vector(lambda k: 0), frozenset())
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        clock, dests = state.clock + 1, frozenset(message.receivers)
+        log = dict(state.log)
+        packets = [
+            Packet(i, j, "message", message, Stamp(clock, dests, frozenset(self.carried(log, dests, j).items())))
+            for j in message.receivers
+        ]
+        kept = purged({entry: self.implied(left, dests) for entry, left in log.items()})
+        kept[i, clock] = dests
+        return [Step(State(clock, state.delivered, frozenset(kept.items())), packets, [Happened("send", message)])]
+
+    def implied(self, left: frozenset[int], dests: frozenset[int]) -> frozenset[int]:
+        """Destinations less those of a message sent now: its own delivery there implies the earlier one."""
+        return left - dests
+
+    def carried(self, log: Log, dests: frozenset[int], j: int) -> dict[tuple[int, int], frozenset[int]]:
+        """O_M for the copy to j: as the log after sending, but that j itself still has to wait for what is logged."""
+        return purged({entry: self.implied(left, dests) | (left & {j}) for entry, left in log.items()})
+
+    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+        """All messages for i in O_M are delivered."""
+        return all(clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        stamp: Stamp = packet.stamp
+        delivered = self.ops.vector(lambda k: stamp.clock if k == packet.source else state.delivered[k])
+        carried = dict(stamp.log)
+        carried[packet.source, stamp.clock] = stamp.dests
+        carried = {entry: self.without_receiver(left, i) for entry, left in carried.items()}
+        log = purged(self.merged(dict(state.log), carried))
+        return [Step(State(state.clock, delivered, frozenset(log.items())), (), [Happened("deliver", packet.message)])]
+
+    def without_receiver(self, left: frozenset[int], i: int) -> frozenset[int]:
+        """The message is delivered at i: nobody need be told to make i wait for it."""
+        return left - {i}
+
+    def merged(self, log: Log, carried: Log) -> dict[tuple[int, int], frozenset[int]]:
+        """What both know of is left where both have it left; what one has dropped, knowing later ones, is dropped."""
+        result = {entry: left for entry, left in log.items() if entry in carried or not forgotten(entry, carried)}
+        for entry, left in carried.items():
+            if entry in log:
+                result[entry] = log[entry] & left
+            elif not forgotten(entry, log):
+                result[entry] = left
+        return result
+
+
+def forgotten(entry: tuple[int, int], log: Log) -> bool:
+    """Has this log, which lacks the entry, had it and dropped it? It has if it knows of a later one of that sender."""
+    return any(k == entry[0] and clock > entry[1] for k, clock in log)
+
+
+def purged(log: Log) -> dict[tuple[int, int], frozenset[int]]:
+    """Without the entries that have no destinations left and are not the latest of their sender."""
+    return {entry: left for entry, left in log.items() if left or not forgotten(entry, log)}

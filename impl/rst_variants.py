@@ -1,0 +1,52 @@
+"""Two variations on the matrix protocol that [Kup] asks about.
+
+"Is DELIV redundant?": `rst-sent-alone` keeps no DELIV and reads the own column of SENT in its place.
+
+"Couldn't you just send the one column you're actually going to look at?": `rst-column` does, and breaks causal order,
+since what the receiver would pass on to others no longer travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.spec.computation import Message
+
+from .ops import Value
+from .protocol import Happened, Packet, Step
+from .rst import Rst, State
+
+
+class RstSentAlone(Rst):
+    source = "[Kup], Is DELIV redundant?"
+    invariants = {}
+
+    def initial(self, i: int) -> State:
+        return State(self.ops.matrix(lambda k, l: 0), ())
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        """For all k: SENT_i[k, i] ≥ SENT_m[k, i]."""
+        return self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i])
+
+    def deliv_after(self, state: State, j: Value) -> Value:
+        return ()
+
+
+class RstColumn(Rst):
+    source = "[Kup], After delivering"
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        """Attach column j of SENT_i and nothing else; then increment SENT_i[i, j]."""
+        packet = Packet(i, message.receiver, "message", message, self.column(state, message.receiver))
+        return [Step(self.after_sending(i, state, message.receiver), [packet], [Happened("send", message)])]
+
+    def column(self, state: State, j: Value) -> Value:
+        return self.ops.vector(lambda k: state.sent[k][j])
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k])
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        """As in `rst`; of the matrix to take the maximum with, only the receiver's own column is known."""
+        column = self.ops.matrix(lambda k, l: stamp[k] * self.ops.one_if(l == i))
+        return super().after_delivering(i, state, j, column)

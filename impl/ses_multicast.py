@@ -1,0 +1,40 @@
+"""The vector-pair protocol with messages to several sites ([SES], end of §4.2.1).
+
+"Sending to every site S in DEST, in the buffer accompanying M, all the pairs (S', VT(M)), where S' is in DEST and
+S' ≠ S." The copies go out in one event; afterwards the sender's own buffer has the pair of every site in DEST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.spec.computation import Message
+
+from .ops import Value
+from .protocol import Happened, Packet, Step
+from .ses import Ses, Stamp, State
+
+
+class SesMulticast(Ses):
+    source = "[SES] §4.2.1, end"
+    sends = "multicast"
+    admits_multicast = True
+    bound = (3, 3)
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        time = self.after_event(i, state.time)
+        packets = [
+            Packet(i, j, "message", message, Stamp(time, self.accompanying(state.buffer, j, message.receivers, time)))
+            for j in message.receivers
+        ]
+        after = State(time, self.with_pairs(state.buffer, message.receivers, time))
+        return [Step(after, packets, [Happened("send", message)])]
+
+    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+        """What the copy for S_j carries: the buffer, and the pairs of the other sites in DEST."""
+        return self.with_pairs(buffer, [k for k in dest if k != j], time)
+
+    def with_pairs(self, buffer: Value, dest: Sequence[int], time: Value) -> Value:
+        for j in dest:
+            buffer = self.with_pair(buffer, j, time)
+        return buffer

@@ -1,0 +1,133 @@
+"""The vector-pair protocol with the treatment of a failure that [SES] §4.3 sketches: agree on its time, and rewind.
+
+A site that waits for a message of the site S_i that broke down finds the number of the oldest event of S_i of which a
+waiting message carries evidence, MIN(S). The least of these is N: "the failure must have occurred on site S_i after
+event N − 1". Every site whose VT(S)[i] is greater than N − 1 rewinds to its last state in which it is not.
+
+Modelling choices, where the text says nothing:
+
+- a site keeps a log of its events, so that it can rewind; and its own mail room, since MIN(S) is about what waits there;
+- agreement is reached at once, by all survivors together, at any time after the crash at which one of them has
+  evidence; and again, if new evidence comes later. Nothing else happens until all have rewound;
+- rewinding undoes sends and deliveries. A delivered message that does not depend on event N of S_i waits again; one that
+  does, like any such message that waits or still arrives, is dropped: it was never sent, or its sender is given up;
+- the applications do not send again what was undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from crownless.spec.computation import Message
+
+from . import ses
+from .protocol import Happened, Packet, Step
+from .ses import Ses
+
+
+class Event(NamedTuple):
+    """A send, or the delivery of what a packet brought; and the site's state before."""
+
+    before: ses.State
+    message: Message
+    packet: Packet | None
+
+
+class Failure(NamedTuple):
+    """What the survivors agree on: the site that broke down, and N."""
+
+    site: int
+    event: int
+
+
+class State(NamedTuple):
+    site: ses.State
+    waiting: frozenset[Packet]  #: messages that have arrived and are not delivered
+    log: tuple[Event, ...]
+    failure: Failure | None
+
+    @property
+    def buffer(self) -> ses.Value:
+        return self.site.buffer
+
+    @property
+    def time(self) -> ses.Value:
+        return self.site.time
+
+
+class SesRollback(Ses):
+    source = "[SES] §4.3"
+    rolls_back = True
+    bound = (3, 3)
+
+    witnesses = {
+        "a-message-waits": lambda machine, i, state: bool(state.waiting),
+    }
+
+    def initial(self, i: int) -> State:  # type: ignore[override]
+        return State(super().initial(i), frozenset(), (), None)
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:  # type: ignore[override]
+        (step,) = super().send(i, state.site, message)
+        log = (*state.log, Event(state.site, message, None))
+        return [step._replace(state=state._replace(site=step.state, log=log))]
+
+    def accepts(self, i: int, state: State, packet: Packet) -> bool:  # type: ignore[override]
+        return True
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+        if packet.message is None:
+            return [self.rewound(i, state, packet.stamp)]
+        if state.failure is not None and depends(packet, state.failure):
+            return [Step(state)]
+        return [Step(state._replace(waiting=state.waiting | {packet}))]
+
+    def receive(self, i: int, state: State, sender: int | None) -> Sequence[Step]:
+        """Deliver a waiting message for which the protocol need not wait any more (§4.2.2)."""
+        steps = []
+        for packet in sorted(state.waiting):
+            if sender in (None, packet.source) and super().accepts(i, state.site, packet):
+                (step,) = super().arrive(i, state.site, packet)
+                assert packet.message is not None
+                log = (*state.log, Event(state.site, packet.message, packet))
+                steps.append(
+                    step._replace(state=state._replace(site=step.state, waiting=state.waiting - {packet}, log=log))
+                )
+        return steps
+
+    # -- failures ------------------------------------------------------------------------------------------------------
+
+    def agree(self, states: Mapping[int, State], crashed: int) -> Failure | None:
+        """N, the minimum of MIN(S) over all survivors S; None if none has evidence of anything undelivered."""
+        minima = [self.minimum(i, state, crashed) for i, state in states.items()]
+        known = [event for event in minima if event is not None]
+        return Failure(crashed, min(known)) if known else None
+
+    def minimum(self, i: int, state: State, crashed: int) -> int | None:
+        """MIN(S): the least VT[i] > VT(S)[i] of the pairs (S, VT) that accompany waiting messages, for the crashed i."""
+        pairs = [packet.stamp.buffer[i][crashed] for packet in state.waiting]
+        return min((event for event in pairs if event > state.time[crashed]), default=None)
+
+    def must_rewind(self, time: ses.Value, failure: Failure) -> bool:
+        """VT(S)[i] > N − 1."""
+        return bool(time[failure.site] > failure.event - 1)
+
+    def rewound(self, i: int, state: State, failure: Failure) -> Step:
+        """Back to the last state that does not know of event N; what waits and depends on it is dropped."""
+        site, log = state.site, list(state.log)
+        waiting, undone = set(state.waiting), []
+        while self.must_rewind(site.time, failure):
+            site, message, packet = log.pop()
+            if packet is None:
+                undone.append(Happened("unsend", message))
+            else:
+                waiting.add(packet)
+                undone.append(Happened("orphan" if depends(packet, failure) else "undeliver", message))
+        left = frozenset(packet for packet in waiting if not depends(packet, failure))
+        return Step(State(site, left, tuple(log), failure), (), undone)
+
+
+def depends(packet: Packet, failure: Failure) -> bool:
+    """Does the message depend on event N of the site that broke down, or on a later one?"""
+    return bool(packet.stamp.time[failure.site] >= failure.event)

@@ -1,0 +1,146 @@
+"""`crownless realize`: which complete computations can a protocol generate, and which order is that?"""
+
+from __future__ import annotations
+
+import click
+
+from crownless.model_check.diagram import draw
+from crownless.model_check.realizing import Question, Realization, because, lines_in_notation, possible
+from crownless.model_check.realizing import realize as ask
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import SENDS, Sends
+from crownless.spec.errors import BadInput, unknown_name
+
+from .check import _parameters
+from .output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    console,
+    print_json,
+    print_table,
+    some,
+    speaks_unicode,
+    status,
+    table,
+)
+
+
+@click.command()
+@click.argument("protocol")
+@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
+@click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
+@click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
+@click.option("--sends", help="unicast, multicast or broadcast.  [default: the protocol's own]")
+@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@click.option("--max-seconds", type=click.FloatRange(min=0), help="Give up after so many seconds (exit code 3).")
+@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+@click.option("--quiet", is_flag=True, help="No drawings and no progress.")
+def realize(
+    protocol: str,
+    processes: int,
+    messages: int,
+    channel: str,
+    settings: tuple[str, ...],
+    sends: str | None,
+    self_sends: bool,
+    max_seconds: float | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the seven orders?
+
+    Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
+    reached first.
+    """
+    chosen = _sends(sends)
+    if max_seconds is not None and not max_seconds >= 0:
+        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
+    question = Question(protocol, processes, messages, channel, chosen, self_sends, _parameters(settings))
+    with status(quiet or as_json) as line:
+
+        def progress(said: str) -> None:
+            if line is not None:
+                line.update(f"{protocol}: {said}")
+
+        answer = ask(question, max_seconds=max_seconds, progress=progress)
+    if as_json:
+        print_json(answer.json())
+    else:
+        _print(answer, drawings=not quiet)
+    if answer.broken_by is not None:
+        return EXIT_VIOLATED
+    return EXIT_UNKNOWN if answer.stopped else EXIT_HOLDS
+
+
+def _sends(name: str | None) -> Sends | None:
+    for known in SENDS:
+        if name == known:
+            return known
+    if name is not None:
+        raise unknown_name("kind of sends", name, SENDS)
+    return None
+
+
+def _print(answer: Realization, *, drawings: bool) -> None:
+    out = console()
+    out.print(answer.scope)
+    at_bound = some(answer.question.messages, "message")
+    least = "at least " if answer.stopped else ""
+    facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
+    out.print(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
+    rows = table("order", right=("computations", "generated"))
+    for heading in ("contained", "missing", "extra"):
+        rows.add_column(heading)
+    for name, one in answer.orders.items():
+        open_ = bool(answer.stopped)
+        contained = "no" if one.extra else "?" if open_ else "yes"
+        number = "?" if open_ else f"{one.computations:,}"
+        found = [_smallest(one.missing, open_), _smallest(one.extra, open_)]
+        rows.add_row(name, number, f"{one.generated:,}", contained, *found)
+    print_table(rows)
+    if drawings:
+        _draw(answer)
+    if answer.impossible:
+        out.print(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
+    if answer.found.misdelivers:
+        out.print("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
+    out.print(_conclusion(answer))
+
+
+def _smallest(c: Computation | None, unknown: bool) -> str:
+    return some(len(c.messages), "message") if c is not None else "?" if unknown else "none"
+
+
+def _draw(answer: Realization) -> None:
+    name, promises = answer.shown_missing, answer.promises
+    missing = None if name is None else answer.orders[name].missing
+    if missing is not None:
+        _draw_one(f"missing: a smallest {name} computation that {answer.question.protocol} never generates", missing)
+    extra = answer.broken_by or answer.orders[promises].extra
+    if extra is not None:
+        why = because(extra, promises)
+        _draw_one(f"extra: a smallest computation that is generated and is not {promises}: {why}", extra)
+
+
+def _draw_one(heading: str, c: Computation) -> None:
+    out = console()
+    out.print()
+    out.print(f"{heading}:")
+    out.print()
+    out.print(draw(c, unicode=speaks_unicode()) if possible(c) else "\n".join(lines_in_notation(c)))
+
+
+def _conclusion(answer: Realization) -> str:
+    if answer.stopped:
+        return f"unknown: {answer.stopped}"
+    if answer.equal_orders:
+        first, *others = answer.equal_orders
+        return f"exactly: {first}" + (f" (= {', '.join(others)} at this bound)" if others else "")
+    parts = ["no order exactly"]
+    around, within = answer.strongest(answer.contained_in), answer.strongest(answer.contains)
+    parts.append(f"strictly inside {' and '.join(around)}" if around else "inside none")
+    if within:
+        parts.append(f"all of {' and '.join(within)}")
+    return "; ".join(parts)
