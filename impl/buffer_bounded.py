@@ -3,9 +3,9 @@
 "Too small buffers in a concrete implementation may cause enqueues to block and thus give rise to deadlocks." A send
 blocks while the output buffer is full; a message that finds the input buffer full waits outside it, unacknowledged.
 
-Modelling choices: the message that is posted and not yet acknowledged has left the output buffer (§3.2 dequeues it) and
-counts for neither capacity. In the free workload every process goes on receiving, so that no deadlock is possible there;
-programs show it (`mf-footnote-2`).
+Modelling choices: the message that is posted and not yet acknowledged has left the output buffer (§3.2 dequeues it)
+and counts for neither capacity. In the free workload every process goes on receiving, so that no deadlock is possible
+there; programs show it (`mf-footnote-2`).
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ BUFF_S holds, in their order of emission, every message received or sent by S. S
 a packet of the whole buffer. Of an arriving packet each message not yet in BUFF_S' is inserted, and delivered if S' is
 its destination.
 
-Modelling choices: a message may have several destinations (the paper's §2 broadcasts updates under this order); each gets
-the packet. A packet is taken in as a whole, in one step, and may deliver several messages. In a program such a packet
-waits until the application stands at a receive for each of them. What is new in a packet is appended in the packet's
-order; that is an order of emission, since what precedes a known message causally is known too.
+Modelling choices: a message may have several destinations (the paper's §2 broadcasts updates under this order); each
+gets the packet. A packet is taken in as a whole, in one step, and may deliver several messages. In a program such a
+packet waits until the application stands at a receive for each of them. What is new in a packet is appended in the
+packet's order; that is an order of emission, since what precedes a known message causally is known too.
 """
 
 from __future__ import annotations

@@ -3,17 +3,17 @@
 A site sends a request with the ids of the messages in its buffer to every other site. Each notes that these messages
 must not be sent to that site any more, and acknowledges. When all have acknowledged, the site deletes the messages.
 
-Modelling choices: "periodically" is: at any time when nothing of an earlier request is outstanding and the buffer is not
-empty, and as often as the parameter `rounds` allows, which bounds the search. Acknowledgements carry nothing. What a
-site has noted it never forgets.
+Modelling choices: "periodically" is: at any time when nothing of an earlier request is outstanding and the buffer is
+not empty, and as often as the parameter `rounds` allows, which bounds the search. Acknowledgements carry nothing. What
+a site has noted it never forgets.
 
-A finding: with this, causal order is not kept. A site may delete a message that its destination has not yet received, and
-then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request once
-it has received the messages of it that are for itself.
+A finding: with this, causal order is not kept. A site may delete a message that its destination has not yet received,
+and then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request
+once it has received the messages of it that are for itself.
 
 The text needs "messages sent from S' to S received in the order of emission", so FIFO channels: a packet that is still
-under way when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which is asked must
-not delete on its own.
+under way when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which is asked
+must not delete on its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class State(NamedTuple):
 class IsisGc(Isis):
     source = "[SES] §3"
     needs_channel = "fifo"
-    bound = (3, 3)
+    bound = (3, 2)
     parameters = {
         "rounds": Parameter(
             "garbage collections that a site starts at most; bounds the search", lambda n: 1, 0, "0 is none", True
@@ -105,7 +105,7 @@ class IsisGcWaits(IsisGc):
     So that a message already deleted here is known to have been received, a site remembers the ids of those.
     """
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:  # type: ignore[override]
+    def accepts(self, i: int, state: State, packet: Packet) -> bool:
         return packet.kind != "request" or all(
             message in state.buffer or message in state.deleted for message in packet.stamp if i in message.receivers
         )

@@ -1,9 +1,9 @@
 """The arithmetic of transition functions, named so that one source both runs and proves.
 
 A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
-them by subscript (``sent[k][l]``), and asks about them with `every`, `all_of`, `maximum` and `one_if`. With `Integers` these
-are tuples of ints. With z3 terms (`proofs`) the same source becomes a formula over any number of processes, which is
-why a transition must not branch (`if`, `and`, `max`) on a value: z3 cannot see a Python branch.
+them by subscript (``sent[k][l]``), and asks about them with `every`, `all_of`, `maximum` and `one_if`. With `Integers`
+these are tuples of ints. With z3 terms (`proofs`) the same source becomes a formula over any number of processes,
+which is why a transition must not branch (`if`, `and`, `max`) on a value: z3 cannot see a Python branch.
 """
 
 from __future__ import annotations

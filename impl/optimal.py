@@ -1,9 +1,9 @@
 """The optimal algorithm of Kshemkalyani & Singhal [KS98], which [SA] cites as the yardstick for the size of messages.
 
-LOG_j holds what may still delay someone: entries (i, c, Dests), the c-th message of i, not known to be delivered, nor to
-be delivered in order, at Dests. Of an entry a destination is dropped as soon as the message is delivered there, or one
-is sent there that depends on it. An entry without destinations is kept while it is the latest of its sender: it tells
-others that older entries of that sender are out of date.
+LOG_j holds what may still delay someone: entries (i, c, Dests), the c-th message of i, not known to be delivered, nor
+to be delivered in order, at Dests. Of an entry a destination is dropped as soon as the message is delivered there, or
+one is sent there that depends on it. An entry without destinations is kept while it is the latest of its sender: it
+tells others that older entries of that sender are out of date.
 
 Modelling choices: clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the
 printed algorithm: an absent sender is one of whom nothing is known. Messages to oneself are excluded.

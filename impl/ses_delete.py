@@ -3,8 +3,8 @@
 When a message M of S1 is delivered to S2, the pair (S1, VT) of ORD_BUFF_S2 is deleted if VT ≤ VT(M): "the local time on
 S1 is already greater than VT".
 
-Modelling choice: the comparison is made with the buffer as merged. The buffer that M carries has no pair for S1, its own
-site, so that comparing before the merge is the same.
+Modelling choice: the comparison is made with the buffer as merged. The buffer that M carries has no pair for S1, its
+own site, so that comparing before the merge is the same.
 """
 
 from __future__ import annotations

@@ -6,11 +6,13 @@ event N − 1". Every site whose VT(S)[i] is greater than N − 1 rewinds to its
 
 Modelling choices, where the text says nothing:
 
-- a site keeps a log of its events, so that it can rewind; and its own mail room, since MIN(S) is about what waits there;
+- a site keeps a log of its events, so that it can rewind; and its own mail room, since MIN(S) is about what waits
+  there;
 - agreement is reached at once, by all survivors together, at any time after the crash at which one of them has
   evidence; and again, if new evidence comes later. Nothing else happens until all have rewound;
-- rewinding undoes sends and deliveries. A delivered message that does not depend on event N of S_i waits again; one that
-  does, like any such message that waits or still arrives, is dropped: it was never sent, or its sender is given up;
+- rewinding undoes sends and deliveries. A delivered message that does not depend on event N of S_i waits again; one
+  that does, like any such message that waits or still arrives, is dropped: it was never sent, or its sender is given
+  up;
 - the applications do not send again what was undone.
 """
 
@@ -22,6 +24,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from . import ses
+from .ops import Value
 from .protocol import Happened, Packet, Step
 from .ses import Ses
 
@@ -48,11 +51,11 @@ class State(NamedTuple):
     failure: Failure | None
 
     @property
-    def buffer(self) -> ses.Value:
+    def buffer(self) -> Value:
         return self.site.buffer
 
     @property
-    def time(self) -> ses.Value:
+    def time(self) -> Value:
         return self.site.time
 
 
@@ -105,11 +108,11 @@ class SesRollback(Ses):
         return Failure(crashed, min(known)) if known else None
 
     def minimum(self, i: int, state: State, crashed: int) -> int | None:
-        """MIN(S): the least VT[i] > VT(S)[i] of the pairs (S, VT) that accompany waiting messages, for the crashed i."""
+        """MIN(S): the least VT[i] > VT(S)[i] of the pairs (S, VT) that come with waiting messages (S_i crashed)."""
         pairs = [packet.stamp.buffer[i][crashed] for packet in state.waiting]
         return min((event for event in pairs if event > state.time[crashed]), default=None)
 
-    def must_rewind(self, time: ses.Value, failure: Failure) -> bool:
+    def must_rewind(self, time: Value, failure: Failure) -> bool:
         """VT(S)[i] > N − 1."""
         return bool(time[failure.site] > failure.event - 1)
 

@@ -60,8 +60,8 @@ class Workload:
         """Has every application done all it wanted, that of a crashed process excepted?"""
         raise NotImplementedError
 
-    def describe(self, position: Position) -> list[str]:
-        """What each application that has not finished waits for."""
+    def describe(self, position: Position, crashed: int | None = None) -> list[str]:
+        """What each application that has not finished waits for, that of a crashed process excepted."""
         raise NotImplementedError
 
 
@@ -109,7 +109,7 @@ class Free(Workload):
     def finished(self, position: Position, crashed: int | None = None) -> bool:
         return bool(sum(position) == self.messages)
 
-    def describe(self, position: Position) -> list[str]:
+    def describe(self, position: Position, crashed: int | None = None) -> list[str]:
         return [f"{self.messages - sum(position)} of {self.messages} sends were never taken by the protocol"]
 
 
@@ -178,10 +178,10 @@ class Program(Workload):
     def finished(self, position: Position, crashed: int | None = None) -> bool:
         return all(position[p] == len(line) for p, line in enumerate(self.statements) if p != crashed)
 
-    def describe(self, position: Position) -> list[str]:
+    def describe(self, position: Position, crashed: int | None = None) -> list[str]:
         waits = []
         for p, name in enumerate(self.processes):
-            statement = self._next(position, p)
+            statement = None if p == crashed else self._next(position, p)
             if isinstance(statement, Message):
                 waits.append(f"{name} at its statement {position[p] + 1}, send {statement.name}")
             elif isinstance(statement, ReceiveStatement):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from .properties import COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
+from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
 from .system import Ghost, Move, State, System
 
 
@@ -29,6 +29,7 @@ class Exploration:
     """What a search found. Counts are of distinct global states; `nodes` counts them with their ghosts.
 
     `broken`: property → the length of a shortest run that breaks it. `reached`: the `sometimes` properties seen.
+    `blocked`: in a program, where runs end that do not complete: what each process that is left waits for.
     `stopped`: why the search is not complete, or None if it is.
     """
 
@@ -41,6 +42,7 @@ class Exploration:
     graded: bool = True
     broken: dict[str, int] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
+    blocked: set[tuple[str, ...]] = field(default_factory=set)
     stopped: str | None = None
 
 
@@ -115,6 +117,13 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
         for name in names:
             result.broken.setdefault(name, depth)
 
+    def end(state: State, broken: list[str], depth: int) -> None:
+        break_(broken, depth)
+        if COMPLETES.name not in broken:
+            result.reached.add(CAN_COMPLETE.name)
+        elif not system.workload.takes_anything:
+            result.blocked.add(tuple(system.workload.describe(system.position(state), system.crashed(state))))
+
     initial, ghost = system.initial(), system.initial_ghost()
     for process in range(system.n):
         invariants, witnesses = local_properties.of(process, initial[process])
@@ -142,7 +151,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
                 result.transitions += len(moves)
                 result.terminal_states += not moves
             if system.may_end(moves):
-                break_(live_properties_broken(system, state, ghost, moves), depth)
+                end(state, live_properties_broken(system, state, ghost, moves), depth)
             for step, target in moves:
                 ghost_after, broken = system.judge(ghost, step)
                 if broken:

@@ -36,8 +36,12 @@ NEVER_BLOCKS = Property(
 COMPLETES = Property(
     "completes", "live", "every process comes to the end of its program, and every send event on the way happens"
 )
+CAN_COMPLETE = Property("can-complete", "sometimes", "every process comes to the end of its program")
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")
+
+#: What can be asked of the deliveries at one process alone.
+AT_ONE_RECEIVER = ("fifo", "causal")
 
 
 def properties_of(machine: ProtocolMachine, orders: Iterable[str], *, program: bool) -> list[Property]:
@@ -45,7 +49,7 @@ def properties_of(machine: ProtocolMachine, orders: Iterable[str], *, program: b
     properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
     properties += [DELIVERS_ONCE]
     properties += [Property(name, "always", f"local invariant {name}") for name in machine.invariants]
-    properties += [COMPLETES] if program else [DELIVERS_ALL, NEVER_BLOCKS]
+    properties += [COMPLETES, CAN_COMPLETE] if program else [DELIVERS_ALL, NEVER_BLOCKS]
     properties += [DELIVERS_SOMETHING]
     if type(machine).accepts is not ProtocolMachine.accepts:
         properties += [HOLDS_BACK]

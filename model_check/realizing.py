@@ -13,22 +13,23 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
-from crownless.impl.workloads import Free, Workload
+from crownless.impl.workloads import Workload
 from crownless.spec.computation import Computation, Event, Message, process_names
-from crownless.spec.enumeration import Sends, computations, trusted
+from crownless.spec.enumeration import computations, trusted
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
 
-from .checking import Check, _parameters, _those_that_admit, _workload
+from .asking import Check, sends_of, settings_of, workload_of
 from .observers import Observation, Observer
+from .properties import AT_ONE_RECEIVER
 from .system import State, System
 
 #: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
@@ -41,6 +42,8 @@ Form = tuple[tuple[tuple[str, int, int], ...], ...]
 NO_COMPUTATION = 0
 #: What takes an event back, in protocols that roll back, and which event.
 UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
+#: A search looks at the clock whenever it has expanded so many states, or compared so many computations.
+EVERY = 512
 
 
 class Memory(Observer):
@@ -207,7 +210,7 @@ def _search(system: System, found: Search, clock: Clock) -> None:
     while level:
         following: dict[State, set[int]] = {}
         for done, (state, ghosts) in enumerate(level.items()):
-            if not done % 1024:
+            if not done % EVERY:
                 found.stopped = clock(f"{found.states:,} states, {found.nodes:,} with their computations")
                 if found.stopped:
                     return
@@ -236,18 +239,6 @@ def _search(system: System, found: Search, clock: Clock) -> None:
 # -- the comparison ----------------------------------------------------------------------------------------------------
 
 
-class Question(NamedTuple):
-    """Which protocol, within which bound, and over what. `sends` None: what the protocol's text uses it for."""
-
-    protocol: str
-    processes: int = 3
-    messages: int = 3
-    channel: str = "unordered"
-    sends: Sends | None = None
-    self_sends: bool = False
-    parameters: Mapping[str, Any] = {}
-
-
 @dataclass
 class Comparison:
     """What was generated beside one order. The counts are of computations with exactly as many messages as the bound.
@@ -272,15 +263,32 @@ class Realization:
     the answer is not complete, or None if it is; what is `extra` is certain also then.
     """
 
-    question: Question
-    sends: Sends
-    promises: str
+    check: Check
+    machine: ProtocolMachine
+    workload: Workload
     found: Search
     orders: dict[str, Comparison]
     computations: int = 0
     impossible: int = 0
     broken_by: Computation | None = None
     seconds: float = 0.0
+
+    @property
+    def processes(self) -> int:
+        return len(self.workload.processes)
+
+    @property
+    def messages(self) -> int:
+        return self.workload.messages
+
+    @property
+    def channel(self) -> str:
+        """The channel over which it was asked: the one the protocol needs, unless told otherwise."""
+        return self.check.channel or self.machine.needs_channel
+
+    @property
+    def promises(self) -> str:
+        return self.machine.promises
 
     @property
     def stopped(self) -> str | None:
@@ -317,32 +325,38 @@ class Realization:
 
     def strongest(self, orders: Iterable[str]) -> list[str]:
         """Of these orders those not implied by another, among unicasts or multicasts as the case may be."""
-        widest = max(_enumerated(self.question, self.sends, 1), key=lambda c: len(c.messages[0].receivers))
-        return strongest(orders, widest)
+        return strongest(orders, max(self.enumerated(1), key=lambda c: len(c.messages[0].receivers)))
+
+    def enumerated(self, messages: int) -> Iterator[Computation]:
+        """Every computation of so many messages that the workload allows."""
+        sends = sends_of(self.check, type(self.machine))
+        return computations(self.processes, messages, self_sends=self.check.self_sends, sends=sends)
 
     @property
     def scope(self) -> str:
         """In words, how far the answer reaches."""
-        asked = self.question
-        channel = channel_named(asked.channel)
-        to = {"unicast": "any process to any", "multicast": "any process to any set of", "broadcast": "any process to"}
-        others = {"unicast": " other", "multicast": " others", "broadcast": " all others"}
-        itself = {"unicast": "", "multicast": " processes", "broadcast": " all"}
-        sends = to[self.sends] + (f"{itself[self.sends]}, itself included" if asked.self_sends else others[self.sends])
-        bound = f"{asked.processes} processes, up to {asked.messages} message{'s' * (asked.messages != 1)}"
+        to = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
+        sends = f"any process to {to[sends_of(self.check, type(self.machine))]}"
+        bound = f"{self.processes} processes, up to {self.messages} message{'s' * (self.messages != 1)}"
+        parts = [f"{bound}, {sends}{', itself included' * self.check.self_sends}"]
+        parts.append(f"{self.channel} channel: {channel_named(self.channel).meaning}")
+        for key, value in self.machine.settings.items():
+            parts.append(f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        if self.machine.ordered_at is not None:
+            names = ", ".join(self.workload.processes[i] for i in sorted(self.machine.ordered_at))
+            parts.append(f"{self.promises} order is promised of deliveries at {names} alone")
         how = f"search ended early: {self.stopped}" if self.stopped else "every interleaving, complete computations"
-        return f"{bound}, {sends}; {asked.channel} channel: {channel.meaning}; {how}"
+        return "; ".join([*parts, how])
 
     def json(self) -> dict[str, Any]:
-        asked = self.question
         return {
-            "protocol": asked.protocol,
-            "processes": asked.processes,
-            "messages": asked.messages,
-            "channel": asked.channel,
-            "sends": self.sends,
-            "self_sends": asked.self_sends,
-            "parameters": dict(asked.parameters),
+            "protocol": self.check.protocol,
+            "processes": self.processes,
+            "messages": self.messages,
+            "channel": self.channel,
+            "sends": sends_of(self.check, type(self.machine)),
+            "self_sends": self.check.self_sends,
+            "parameters": dict(self.machine.settings),
             "promises": self.promises,
             "decided": self.stopped is None,
             "computations": self.computations,
@@ -388,53 +402,34 @@ def because(c: Computation, order: str) -> str:
 
 
 def realize(
-    question: Question, *, max_seconds: float | None = None, progress: Callable[[str], None] | None = None
+    check: Check, *, max_seconds: float | None = None, progress: Callable[[str], None] | None = None
 ) -> Realization:
-    """Searches and compares; raises `BadInput` for what cannot be asked."""
+    """Searches and compares, for the free workload without crashes; raises `BadInput` for what cannot be asked."""
+    assert (check.program, check.crash) == (None, None), "programs and crashes are not for this question"
     clock = clock_of(max_seconds, progress)
     started = time.monotonic()
-    kind = protocol_named(question.protocol)
-    sends = question.sends or kind.sends
-    machine, workload = _machine_and_workload(question, kind, sends)
-    found = generate(machine, workload, question.channel, clock)
-    orders = {name: Comparison(name) for name in ORDERS}
-    answer = Realization(question, sends, machine.promises, found, orders)
+    kind = protocol_named(check.protocol)
+    workload = workload_of(check, kind)
+    n = len(workload.processes)
+    machine = kind(n, parameters=settings_of(check, kind, n))
+    found = generate(machine, workload, check.channel or kind.needs_channel, clock)
+    answer = Realization(check, machine, workload, found, {name: Comparison(name) for name in ORDERS})
     try:
-        _compare(answer, machine, clock)
+        _compare(answer, clock)
     except KeyboardInterrupt:
         found.stopped = "interrupted"
     answer.seconds = time.monotonic() - started
     return answer
 
 
-def _machine_and_workload(
-    question: Question, kind: type[ProtocolMachine], sends: Sends
-) -> tuple[ProtocolMachine, Workload]:
-    n, m, self_sends = question.processes, question.messages, question.self_sends
-    check = Check(
-        question.protocol, n, m, channel=question.channel, self_sends=self_sends, parameters=question.parameters
-    )
-    channel_named(question.channel)
-    parameters = _parameters(check, kind)
-    _workload(check, kind)  # refuses what is out of bounds
-    if sends not in ("unicast", kind.sends) and not kind.admits_multicast:
-        mend = f"leave out --sends, or name the protocols: {_those_that_admit('multicast')}"
-        raise BadInput(f"{question.protocol} has no multicasts", mend=mend)
-    return kind(n, parameters=parameters), Free(n, m, self_sends=self_sends, sends=sends)
-
-
-def _enumerated(question: Question, sends: Sends, messages: int) -> Iterator[Computation]:
-    return computations(question.processes, messages, self_sends=question.self_sends, sends=sends)
-
-
-def _compare(answer: Realization, machine: ProtocolMachine, clock: Clock) -> None:
+def _compare(answer: Realization, clock: Clock) -> None:
     """Judges every computation, the smallest first."""
     for number, (c, generated) in enumerate(_candidates(answer)):
-        if not number % 256 and not answer.stopped:
+        if not number % EVERY and not answer.stopped:
             answer.found.stopped = clock(f"{number:,} computations compared")
             if answer.stopped:
                 return
-        in_full = len(c.messages) == answer.question.messages
+        in_full = len(c.messages) == answer.messages
         real = not generated or possible(c)
         kept = _kept(c) if real else frozenset[str]()
         answer.impossible += in_full and not real
@@ -447,7 +442,7 @@ def _compare(answer: Realization, machine: ProtocolMachine, clock: Clock) -> Non
                     one.missing = c
             elif generated and one.extra is None:
                 one.extra = c
-        if generated and answer.broken_by is None and not (real and _keeps_promise(c, kept, machine)):
+        if generated and answer.broken_by is None and not (real and _keeps_promise(c, kept, answer.machine)):
             answer.broken_by = c
 
 
@@ -456,10 +451,10 @@ def _candidates(answer: Realization) -> Iterator[tuple[Computation, bool]]:
 
     After a search that ended early: what it generated, and no others.
     """
-    for messages in range(1, answer.question.messages + 1):
+    for messages in range(1, answer.messages + 1):
         forms = {form for form in answer.found.forms if sum(e[0] == "send" for line in form for e in line) == messages}
         if not answer.stopped:
-            for c in _enumerated(answer.question, answer.sends, messages):
+            for c in answer.enumerated(messages):
                 form = form_of(tuple(tuple((kind, c.messages[m or 0]) for kind, m in line) for line in c.lines))
                 assert form is not None, "the enumeration has complete computations only"
                 yield c, form in forms
@@ -483,7 +478,7 @@ def _keeps_promise(c: Computation, kept: frozenset[str], machine: ProtocolMachin
     if machine.promises in kept:
         return True
     places = machine.ordered_at
-    if places is None or machine.promises not in ("fifo", "causal"):
+    if places is None or machine.promises not in AT_ONE_RECEIVER:
         return False
     return not any(
         c.happened_before(c.send_event[a], c.send_event[b]) and received[q] < c.receive_events[a][q]

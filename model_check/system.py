@@ -48,9 +48,11 @@ class Action(NamedTuple):
     by_channel: bool = False
 
 
-class Crashed(NamedTuple):
-    """The local state of a process that has crashed."""
+class Crashed:
+    """The local state of a process that has crashed: equal to no state of a protocol, which may be any tuple."""
 
+
+CRASHED = Crashed()
 
 #: The kind of packet by which a survivor learns what they have agreed on.
 AGREED = "agreed"
@@ -115,7 +117,7 @@ class System:
         self._faulty = channel.faults is not Channel.faults
         self._choosy = not workload.takes_anything
         self.may_crash = may_crash
-        self._crashed = self._locals.number(Crashed())
+        self._crashed = self._locals.number(CRASHED)
         self._agreed: set[int] = set()
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive

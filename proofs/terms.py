@@ -145,6 +145,9 @@ class _Unasked:
         holds(_ANY)
         return _ANY
 
+    def all_of(self, *conditions: Value) -> Value:
+        return _ANY
+
     def maximum(self, a: Value, b: Value) -> Value:
         return _ANY
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from broken_tables import Broken, BrokenProgram, Catch, Harmless
+from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
 from crownless.impl import buffer
 from crownless.impl.buffer import Buffer
@@ -354,6 +354,6 @@ HARMLESS = (
         3,
         3,
         8929,
-        channel="fifo",
+        setup=Setup(channel="fifo"),
     ),
 )

@@ -8,10 +8,34 @@ no property notices, which says something about the text. The tests hold both ta
 from __future__ import annotations
 
 import broken_buffer
+import broken_buffer_variants
+import broken_cbcast
+import broken_extra_messages
+import broken_fifo
+import broken_isis
+import broken_kearns
+import broken_matrix_variants
 import broken_murty_garg
+import broken_optimal
 import broken_rst
+import broken_ses
+import broken_ses_variants
 
-FILES = (broken_rst, broken_buffer, broken_murty_garg)
+FILES = (
+    broken_fifo,
+    broken_kearns,
+    broken_cbcast,
+    broken_isis,
+    broken_rst,
+    broken_matrix_variants,
+    broken_ses,
+    broken_ses_variants,
+    broken_buffer,
+    broken_buffer_variants,
+    broken_murty_garg,
+    broken_extra_messages,
+    broken_optimal,
+)
 
 BROKEN = tuple(row for file in FILES for row in file.BROKEN)
 BROKEN_PROGRAMS = tuple(row for file in FILES for row in file.BROKEN_PROGRAMS)

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, Setting
+from crownless.spec.enumeration import Sends
+
+
+class Setup(NamedTuple):
+    """What a check is made over, where that is not the unordered channel and the protocol's own workload."""
+
+    channel: str = "unordered"
+    sends: Sends | None = None
+    crash: str | None = None
+    parameters: Mapping[str, Setting] = {}
+
+
+USUAL = Setup()
 
 
 class Catch(NamedTuple):
@@ -14,6 +28,7 @@ class Catch(NamedTuple):
     processes: int
     messages: int
     actions: int
+    setup: Setup = USUAL
 
 
 class Broken(NamedTuple):
@@ -32,6 +47,7 @@ class BrokenProgram(NamedTuple):
     program: str
     property: str
     actions: int
+    setup: Setup = USUAL
 
 
 class Harmless(NamedTuple):
@@ -42,6 +58,6 @@ class Harmless(NamedTuple):
     processes: int
     messages: int
     states: int
-    channel: str = "unordered"
+    setup: Setup = USUAL
     #: Situations of the protocol that the variation does not know.
     never_reaches: frozenset[str] = frozenset()

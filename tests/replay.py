@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from crownless.impl import registry
 from crownless.impl.channels import channel_named
-from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
-from crownless.model_check.checking import Check, CheckResult, run_check
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import CheckResult, run_check
 from crownless.model_check.explorer import Limits
 from crownless.model_check.observers import Ledger, Observation, Observer
 from crownless.model_check.system import Ghost, LocalStep, State, System
 from crownless.spec import notation
 from crownless.spec.computation import Computation
+from crownless.spec.enumeration import Sends
 from crownless.spec.notation import Script, SendStatement
 
 
@@ -27,12 +29,24 @@ def check(
     program: Script | str | None = None,
     channel: str = "unordered",
     orders: tuple[str, ...] = (),
+    sends: Sends | None = None,
+    crash: str | None = None,
+    parameters: Mapping[str, Setting] | None = None,
     limits: Limits | None = None,
 ) -> CheckResult:
     """What `run_check` says of a machine, as if it were registered under its class name."""
     script = notation.parse(program) if isinstance(program, str) else program
     asked = Check(
-        kind.__name__, processes, messages, script, "a program" if script else None, channel=channel, orders=orders
+        kind.__name__,
+        processes,
+        messages,
+        script,
+        "a program" if script else None,
+        channel=channel,
+        orders=orders,
+        sends=sends,
+        crash=crash,
+        parameters=parameters or {},
     )
     with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
         return run_check(asked, limits)

@@ -62,7 +62,7 @@ def name_of(value: type[ProtocolMachine] | Catch | BrokenProgram | Harmless) -> 
 def test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions(
     kind: type[ProtocolMachine], catch: Catch
 ) -> None:
-    result = check(kind, catch.processes, catch.messages, limits=ENOUGH)
+    result = check(kind, catch.processes, catch.messages, **catch.setup._asdict(), limits=ENOUGH)
     assert result.verdict == "violated"
     assert violations(result)[catch.property] == catch.actions
 
@@ -71,19 +71,21 @@ def test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions(
 def test_neither_fewer_processes_nor_fewer_messages_show_it(kind: type[ProtocolMachine], catch: Catch) -> None:
     for n, m in ((catch.processes - 1, catch.messages), (catch.processes, catch.messages - 1)):
         if n >= 2 and m >= 1:
-            assert catch.property not in violations(check(kind, n, m, limits=ENOUGH))
+            assert catch.property not in violations(check(kind, n, m, **catch.setup._asdict(), limits=ENOUGH))
 
 
 @pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
 def test_the_protocol_itself_keeps_what_the_fault_breaks(kind: type[ProtocolMachine], catch: Catch) -> None:
-    assert violations(check(original(kind), catch.processes, catch.messages)) == {}
+    assert catch.property not in violations(
+        check(original(kind), catch.processes, catch.messages, **catch.setup._asdict())
+    )
 
 
 @pytest.mark.parametrize(("kind", "catch"), [row for row in CATCHES if row[1].property in ORDERS], ids=name_of)
 def test_the_computation_of_the_run_shown_breaks_the_order_by_its_definition(
     kind: type[ProtocolMachine], catch: Catch
 ) -> None:
-    result = check(kind, catch.processes, catch.messages, limits=ENOUGH)
+    result = check(kind, catch.processes, catch.messages, **catch.setup._asdict(), limits=ENOUGH)
     assert not keeps_by_definition(result, catch.property)
 
 
@@ -115,8 +117,8 @@ def keeps_by_definition(result: CheckResult, order: str) -> bool:
 
 @pytest.mark.parametrize("row", BROKEN_PROGRAMS, ids=name_of)
 def test_a_fault_that_only_a_program_shows_is_caught(row: BrokenProgram) -> None:
-    assert violations(check(row.machine, program=row.program))[row.property] == row.actions
-    assert row.property not in violations(check(original(row.machine), program=row.program))
+    assert violations(check(row.machine, program=row.program, **row.setup._asdict()))[row.property] == row.actions
+    assert row.property not in violations(check(original(row.machine), program=row.program, **row.setup._asdict()))
 
 
 def test_one_acknowledgement_instead_of_all_needs_two_debts_at_once_and_so_four_processes() -> None:
@@ -145,13 +147,18 @@ def test_every_machine_is_in_a_table() -> None:
 
 
 def test_every_row_breaks_a_rule_that_it_cites() -> None:
-    sources = {Rst: "[Kup] ", Buffer: "[MF] ", MurtyGarg: "[MG] "}
     cited = [(row.machine, row.rule) for row in BROKEN]
     cited += [(row.machine, row.rule) for row in BROKEN_PROGRAMS]
     cited += [(row.machine, row.finding) for row in HARMLESS]
     for kind, text in cited:
-        assert text.startswith(sources[original(kind)]), kind.__name__
-    assert Counter(original(row.machine).__name__ for row in BROKEN) == {"Rst": 19, "Buffer": 18, "MurtyGarg": 19}
+        key = original(kind).source.partition("]")[0] + "] "
+        assert text.startswith(key), kind.__name__
+
+
+def test_every_protocol_has_faults_of_its_own() -> None:
+    planted = Counter(original(row.machine) for row in (*BROKEN, *BROKEN_PROGRAMS))
+    assert {kind for kind in PROTOCOLS.values() if not planted[kind]} == {Unordered}
+    assert (planted[Rst], planted[Buffer], planted[MurtyGarg]) == (19, 19 + 2, 19)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -187,7 +194,7 @@ def test_a_machine_that_never_comes_into_a_situation_is_not_said_to_reach_it(
 
 @pytest.mark.parametrize("row", HARMLESS, ids=name_of)
 def test_a_harmless_variation_keeps_every_property(row: Harmless) -> None:
-    result = check(row.machine, row.processes, row.messages, channel=row.channel)
+    result = check(row.machine, row.processes, row.messages, **row.setup._asdict())
     assert result.verdict == "holds"
     assert violations(result) == {}
     assert never_reached(result) == row.never_reaches

@@ -16,7 +16,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.checking import Check, CheckResult, run_check
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import CheckResult, run_check
 from crownless.model_check.explorer import Exploration, Limits, explore
 from crownless.model_check.observers import Crowns, FifoAndCausal, History, Ledger, Observer
 from crownless.model_check.system import System

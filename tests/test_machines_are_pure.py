@@ -205,6 +205,9 @@ class OpaqueOps:
     def every(self, holds: Callable[[Any], Any]) -> Opaque:
         return Opaque(f"∀k: {term(holds(Opaque('k')))}")
 
+    def all_of(self, *conditions: Any) -> Opaque:
+        return Opaque(" ∧ ".join(map(term, conditions)))
+
     def maximum(self, a: Any, b: Any) -> Opaque:
         return Opaque(f"max({term(a)}, {term(b)})")
 

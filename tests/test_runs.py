@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.checking import Check, run_check
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import run_check
 from crownless.model_check.observers import Ledger
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, System

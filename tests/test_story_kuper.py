@@ -15,16 +15,13 @@ from crownless.impl.protocol import Happened, Packet, Step
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Program
-from crownless.model_check.checking import Check, run_check
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import run_check
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 
 #: What the three do, whatever the order in which Carol gets her messages.
-STORY = """
-Alice: send m1 to Carol; send m2 to Bob
-Bob: receive; send m3 to Carol
-Carol: receive; receive
-"""
+STORY = library.path("kuper-program").read_text(encoding="utf-8")
 
 NOTHING_DELIVERED = (0, 0, 0)
 NOBODY_SENT = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
@@ -87,7 +84,8 @@ def test_after_delivering_bob_counts_counts_and_merges() -> None:
     assert story.machine.after_delivering(1, before, 0, NOBODY_SENT) == State(M2, (1, 0, 0))  # type: ignore[attr-defined]
     story.do("Bob deliver m2 from Alice")
     assert story.at("Bob") == State(M1_AND_M2, (1, 0, 0))
-    assert story.at("Bob").sent == story.at("Alice").sent
+    assert story.at("Bob").sent == story.at("Alice").sent == M1_AND_M2
+    assert story.at("Alice").deliv == NOTHING_DELIVERED
 
 
 def test_bobs_fateful_message_carries_what_he_knows_and_he_counts_it() -> None:
@@ -96,6 +94,8 @@ def test_bobs_fateful_message_carries_what_he_knows_and_he_counts_it() -> None:
     (m3,) = story.do("Bob send m3")
     assert m3.stamp == M1_AND_M2
     assert story.at("Bob") == State(ALL_THREE, (1, 0, 0))
+    assert story.at("Alice") == State(M1_AND_M2, NOTHING_DELIVERED)
+    assert story.at("Carol") == State(NOBODY_SENT, NOTHING_DELIVERED)
 
 
 def test_m3_is_undeliverable_because_of_the_entry_from_alice_to_carol() -> None:
@@ -103,16 +103,21 @@ def test_m3_is_undeliverable_because_of_the_entry_from_alice_to_carol() -> None:
     (m3,) = story.system.refused(story.state)
     assert m3.message is not None
     assert m3.message.name == "m3"
-    assert m3.stamp[0][2] == 1
+    assert m3.stamp == M1_AND_M2
+    assert [row[2] for row in m3.stamp] == [1, 0, 0], "one message, sent by P1 and destined for P3"
     assert story.at("Carol") == State(NOBODY_SENT, NOTHING_DELIVERED)
     assert story.can() == {"Carol deliver m1 from Alice"}
 
 
 def test_then_m1_shows_up_is_delivered_and_m3_has_become_deliverable() -> None:
     story = bob_sends()
+    (m1,) = [packet for packet in story.system.in_flight(story.state) if packet.message and packet.message.name == "m1"]
+    assert m1.stamp == NOBODY_SENT, "so that Carol may deliver it, and merging it is a no-op"
     story.do("Carol deliver m1 from Alice")
     assert story.at("Carol") == State(M1, (1, 0, 0))
     assert story.system.refused(story.state) == []
+    (m3,) = story.system.in_flight(story.state)
+    assert [row[2] for row in m3.stamp] == [1, 0, 0] == list(story.at("Carol").deliv)
     story.do("Carol deliver m3 from Bob")
     assert story.at("Carol") == State(ALL_THREE, (1, 1, 0))
 
@@ -125,6 +130,7 @@ def test_at_the_end_bob_and_carol_agree_and_alice_is_ignorant_of_m3() -> None:
     assert story.waiting() == []
     assert story.at("Bob").sent == story.at("Carol").sent == ALL_THREE
     assert story.at("Alice").sent == M1_AND_M2
+    assert [story.at(process).deliv for process in ("Alice", "Bob", "Carol")] == [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
     assert story.happened == [
         "Alice sends m1",
         "Alice sends m2",
@@ -154,6 +160,15 @@ def test_the_matrix_of_the_introduction_tells_who_sent_how_many_to_whom() -> Non
         story.do(told)
     assert story.at("P1").sent == ((0, 0, 1), (2, 0, 0), (0, 0, 0))
     assert story.at("P1").deliv == (0, 2, 0)
+
+
+def test_the_vector_of_the_introduction_tells_how_many_were_delivered_from_whom() -> None:
+    story = Replay(Rst, "P1: receive; receive; receive\nP2: send a to P1; send b to P1\nP3: send c to P1")
+    for told in ("P2 send a", "P2 send b", "P3 send c"):
+        story.do(told)
+    for told in ("P1 deliver a from P2", "P1 deliver c from P3", "P1 deliver b from P2"):
+        story.do(told)
+    assert story.at("P1").deliv == (0, 2, 1)
 
 
 # -- every order of things ---------------------------------------------------------------------------------------------

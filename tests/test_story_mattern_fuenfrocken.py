@@ -20,7 +20,8 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.checking import Check, run_check
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import run_check
 from crownless.model_check.observers import Ledger
 from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState

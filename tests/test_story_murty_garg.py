@@ -18,7 +18,8 @@ from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.checking import Check, run_check
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import run_check
 from crownless.model_check.observers import Ledger
 from crownless.model_check.runs import run_of
 from crownless.model_check.system import LocalStep, System

@@ -8,9 +8,16 @@ from collections.abc import Iterable
 import click
 from rich.text import Text
 
-from crownless.model_check.checking import Check, CheckResult, PropertyResult, all_protocols, load_program, run_check
+from crownless.impl.protocol import Setting
+from crownless.impl.registry import PROTOCOLS, protocol_named
+from crownless.model_check.asking import Check, load_program, sends_of, workload_of
+from crownless.model_check.checking import CheckResult, PropertyResult, run_check
 from crownless.model_check.explorer import Exploration, Limits
+from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
+from crownless.model_check.suite import checks as suite
+from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.orders import ORDERS
 
 from .output import (
     EXIT_HOLDS,
@@ -32,12 +39,14 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 @click.command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
-@click.option("-n", "--processes", type=int, help="How many processes.  [default: 3]")
-@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: 3, and 4 for all protocols]")
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
+@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")
-@click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
+@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--order", "orders", multiple=True, help="Hold it to this order (repeatable). Default: see list.")
+@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@click.option("--crash", metavar="PROCESS", help="This process may crash, and lose what it has under way.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--engine", default="plain", show_default=True, help="What explores: plain.")
 @click.option("--max-states", type=click.IntRange(min=1), help="Give up after so many states (unknown).")
@@ -53,9 +62,11 @@ def check(
     processes: int | None,
     messages: int | None,
     program: str | None,
-    channel: str,
+    channel: str | None,
     orders: tuple[str, ...],
+    sends: str | None,
     self_sends: bool,
+    crash: str | None,
     settings: tuple[str, ...],
     engine: str,
     max_states: int | None,
@@ -67,28 +78,41 @@ def check(
 
     A violation is shown by a shortest run, of those one with the fewest switches between processes. FIFO and causal
     order are cheap to watch, and so is synchronous; mailbox, one-n and n-n multiply the states that are searched.
+
+    Several protocols make one table, a row each. Without PROTOCOL and without a workload of your own, each is checked
+    as its text has it, and some also where they are known to break; protocols that do not admit what you ask for are
+    left out.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
-    if program is not None and (processes is not None or messages is not None or self_sends):
-        raise BadInput("a program brings its own processes and messages", mend="leave out -n, -m and --self-sends")
+    if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
+        raise BadInput(
+            "a program brings its own processes and messages", mend="leave out -n, -m, --sends and --self-sends"
+        )
     if max_seconds is not None and not max_seconds >= 0:
         raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
+    if sends is not None and sends not in SENDS:
+        raise unknown_name("kind of sends", sends, SENDS)
     script, program_name = load_program(program) if program is not None else (None, None)
     checks = [
         Check(
             protocol=name,
-            processes=processes if processes is not None else 3,
-            messages=messages if messages is not None else (3 if protocols else 4),
+            processes=processes,
+            messages=messages,
             program=script,
             program_name=program_name,
             channel=channel,
             orders=orders,
+            sends=next((known for known in SENDS if known == sends), None),
             self_sends=self_sends,
-            parameters=_parameters(settings),
+            parameters=parse_settings(settings),
+            crash=crash,
         )
-        for name in protocols or all_protocols()
+        for name in protocols or PROTOCOLS
     ]
+    if not protocols:
+        asks_nothing = all(one == Check(one.protocol) for one in checks)
+        checks = suite() if asks_nothing else _admitted(checks)
     results = []
     with status(quiet or as_json) as line:
         for one in checks:
@@ -106,43 +130,140 @@ def check(
         print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
     if as_json:
         print_json([result.json() for result in results])
-    else:
-        _print(results, drawings=not quiet and bool(protocols))
+    elif len(checks) == 1:
+        _print(results[0], drawings=not quiet)
+    elif results:
+        if not quiet and protocols:
+            for result in results:
+                _draw(result)
+        _print_overview(results)
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out else set())
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
     return EXITS[worst]
 
 
-def _parameters(settings: Iterable[str]) -> dict[str, int]:
-    parameters = {}
+def _admitted(checks: list[Check]) -> list[Check]:
+    """Those whose protocol admits the workload and has the parameters; says on standard error which do not, and why."""
+    admitted = []
+    for one in checks:
+        kind = protocol_named(one.protocol)
+        refusal = None
+        try:
+            workload_of(one, kind)
+        except BadInput as error:
+            refusal = error.message
+        unknown = [key for key in one.parameters if key not in kind.parameters]
+        if refusal is None and unknown:
+            refusal = f"{one.protocol} has no parameter '{unknown[0]}'"
+        if refusal is None:
+            admitted.append(one)
+        else:
+            print(f"crownless: not run: {refusal}", file=sys.stderr)
+    if not admitted:
+        raise BadInput("no protocol admits this", mend="name one to be told why")
+    return admitted
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
+    """The values of `--set`: a number, or several separated by commas, one for each process."""
+    parameters: dict[str, Setting] = {}
     for setting in settings:
         key, _, value = setting.partition("=")
         try:
-            parameters[key] = int(value)
+            numbers = tuple(int(number) for number in value.split(","))
         except ValueError:
             raise BadInput(f"--set {setting}: not a KEY=VALUE with a whole number", mend="such as --set k=4") from None
+        parameters[key] = numbers if len(numbers) > 1 else numbers[0]
     return parameters
 
 
-def _print(results: list[CheckResult], *, drawings: bool) -> None:
-    out = console()
+def _print(result: CheckResult, *, drawings: bool) -> None:
+    """One check: its runs, what it covers, and a line for each property."""
     rows = table("protocol", "property", "kind", "verdict", right=("states", "transitions", "depth", "seconds"))
-    for result in results:
-        if drawings:
-            _draw(result)
-        found = result.exploration
-        facts = (f"{found.states:,}", f"{found.transitions:,}", str(found.depth), f"{found.seconds:.1f}")
-        name = result.check.protocol
-        for line in result.properties:
-            verdict = Text(line.verdict, style=STYLES[line.verdict])
-            note = _note(line)
-            if note:
-                verdict.append(f" ({note})", style="")
-            rows.add_row(name, line.property.name, line.property.kind, verdict, *facts)
-            name, facts = "", ("", "", "", "")
-    for scope in dict.fromkeys(result.scope for result in results):
-        out.print(scope)
+    if drawings:
+        _draw(result)
+    found = result.exploration
+    facts = (f"{found.states:,}", f"{found.transitions:,}", str(found.depth), f"{found.seconds:.1f}")
+    name = result.check.protocol
+    for line in result.properties:
+        verdict = Text(line.verdict, style=STYLES[line.verdict])
+        note = _note(line)
+        if note:
+            verdict.append(f" ({note})", style="")
+        rows.add_row(name, line.property.name, line.property.kind, verdict, *facts)
+        name, facts = "", ("", "", "", "")
+    console().print(result.scope)
     print_table(rows)
+    _print_completion(result)
+
+
+def _print_completion(result: CheckResult) -> None:
+    """Of a program: does it come to its end, and where does it block?"""
+    if result.completes is None:
+        return
+    out = console()
+    out.print(f"completes: {result.completes}")
+    for waits in sorted(result.exploration.blocked):
+        out.print(f"  blocks with {'; '.join(waits) or 'a send that never happens'}")
+
+
+#: The columns of the overview that are properties; a protocol's own invariants and witnesses are summed up.
+SHOWN = (*(order for order in ORDERS if order != "asynchronous"), *(known.name for known in (
+    DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS, COMPLETES
+)))  # fmt: skip
+
+
+def _print_overview(results: list[CheckResult]) -> None:
+    """Several checks: a row each, a column for each property that any of them is held to."""
+    decided = {line.property.name for result in results for line in result.properties}
+    columns = [name for name in SHOWN if name in decided]
+    rows = table("protocol", "checked over", *columns, "invariants", right=("states", "depth", "seconds"))
+    for result in results:
+        lines = {line.property.name: line for line in result.properties}
+        own = [line for line in result.properties if line.property.name in result.machine.invariants]
+        found = result.exploration
+        rows.add_row(
+            result.check.protocol,
+            _where(result),
+            *(_cell([lines[name]] if name in lines else [], result) for name in columns),
+            _cell(own, result),
+            f"{found.states:,}",
+            str(found.depth),
+            f"{found.seconds:.1f}",
+        )
+    out = console()
+    out.print("every interleaving within the bound; plain explorer, no reductions. A number: the actions of a shortest")
+    out.print("run that breaks the property; name the protocol to see it. Blank: it is not held to that.")
+    print_table(rows)
+    stopped = [result for result in results if result.exploration.stopped]
+    for result in stopped:
+        out.print(f"{result.check.protocol}: search ended early: {result.exploration.stopped}")
+
+
+def _cell(lines: list[PropertyResult], result: CheckResult) -> Text:
+    if not lines:
+        return Text("")
+    worst = next(verdict for verdict in ("violated", "unknown", "holds") if any(x.verdict == verdict for x in lines))
+    if worst != "violated":
+        return Text(worst, style=STYLES[worst])
+    shortest = min(len(line.run.actions) for line in lines if line.run is not None)
+    often = f"{result.completes} " if lines[0].property.name == COMPLETES.name else ""
+    return Text(f"{often}{shortest}", style=STYLES["violated"])
+
+
+def _where(result: CheckResult) -> str:
+    """Bound or program, channel and what else is not as usual, in a few words."""
+    check = result.check
+    if check.program is not None:
+        parts = [str(check.program_name)]
+    else:
+        parts = [f"{len(result.workload.processes)}×{result.workload.messages}"]
+        sends = sends_of(check, type(result.machine))
+        parts += [f"{sends}s"] * (sends != "unicast") + ["self-sends"] * check.self_sends
+    parts.append(result.channel)
+    if check.crash is not None:
+        parts.append(f"{check.crash} may crash")
+    return ", ".join(parts)
 
 
 def _note(line: PropertyResult) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from crownless.model_check import realizing
+from crownless.model_check.asking import Check
 from crownless.model_check.diagram import draw
-from crownless.model_check.realizing import Question, Realization, because, lines_in_notation, possible
-from crownless.model_check.realizing import realize as ask
+from crownless.model_check.realizing import Realization, because, lines_in_notation, possible
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import BadInput, unknown_name
 
-from .check import _parameters
+from .check import parse_settings
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -28,20 +29,20 @@ from .output import (
 
 @click.command()
 @click.argument("protocol")
-@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
-@click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
-@click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
+@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
+@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
-@click.option("--sends", help="unicast, multicast or broadcast.  [default: the protocol's own]")
+@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--max-seconds", type=click.FloatRange(min=0), help="Give up after so many seconds (exit code 3).")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawings and no progress.")
 def realize(
     protocol: str,
-    processes: int,
-    messages: int,
-    channel: str,
+    processes: int | None,
+    messages: int | None,
+    channel: str | None,
     settings: tuple[str, ...],
     sends: str | None,
     self_sends: bool,
@@ -54,17 +55,24 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
     reached first.
     """
-    chosen = _sends(sends)
     if max_seconds is not None and not max_seconds >= 0:
         raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
-    question = Question(protocol, processes, messages, channel, chosen, self_sends, _parameters(settings))
+    asked = Check(
+        protocol,
+        processes,
+        messages,
+        channel=channel,
+        sends=_sends(sends),
+        self_sends=self_sends,
+        parameters=parse_settings(settings),
+    )
     with status(quiet or as_json) as line:
 
         def progress(said: str) -> None:
             if line is not None:
                 line.update(f"{protocol}: {said}")
 
-        answer = ask(question, max_seconds=max_seconds, progress=progress)
+        answer = realizing.realize(asked, max_seconds=max_seconds, progress=progress)
     if as_json:
         print_json(answer.json())
     else:
@@ -86,7 +94,7 @@ def _sends(name: str | None) -> Sends | None:
 def _print(answer: Realization, *, drawings: bool) -> None:
     out = console()
     out.print(answer.scope)
-    at_bound = some(answer.question.messages, "message")
+    at_bound = some(answer.messages, "message")
     least = "at least " if answer.stopped else ""
     facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
     out.print(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
@@ -117,7 +125,7 @@ def _draw(answer: Realization) -> None:
     name, promises = answer.shown_missing, answer.promises
     missing = None if name is None else answer.orders[name].missing
     if missing is not None:
-        _draw_one(f"missing: a smallest {name} computation that {answer.question.protocol} never generates", missing)
+        _draw_one(f"missing: a smallest {name} computation that {answer.check.protocol} never generates", missing)
     extra = answer.broken_by or answer.orders[promises].extra
     if extra is not None:
         why = because(extra, promises)

@@ -1,0 +1,401 @@
+"""What a protocol can generate, and which order that is: `crownless realize`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import pytest
+from replay import endings, numbered
+
+from crownless.command_line import main
+from crownless.impl import registry
+from crownless.impl.buffer import Buffer
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.rst import Rst
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free
+from crownless.model_check.asking import Check
+from crownless.model_check.realizing import Realization, lines_in_notation, realize
+from crownless.spec.computation import Computation, Message
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, decide
+
+
+def asked(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered", **more: Any) -> Realization:
+    """The answer for a machine that need not be registered."""
+    with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
+        return realize(Check(kind.__name__, n, m, channel=channel, **more))
+
+
+def missing(answer: Realization, order: str) -> list[str]:
+    c = answer.orders[order].missing
+    assert c is not None
+    return lines_in_notation(c)
+
+
+def extra(answer: Realization, order: str) -> list[str]:
+    c = answer.orders[order].extra
+    assert c is not None
+    return lines_in_notation(c)
+
+
+# -- the protocols -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocol", "channel", "order", "count"),
+    [
+        ("unordered", "unordered", "asynchronous", 416),
+        ("unordered", "fifo", "fifo", 284),
+        ("rst", "unordered", "causal", 278),
+        ("buffer", "unordered", "mailbox", 278),
+        ("murty-garg", "unordered", "synchronous", 216),
+    ],
+)
+def test_what_is_generated_is_exactly_one_order(protocol: str, channel: str, order: str, count: int) -> None:
+    answer = realize(Check(protocol, 3, 3, channel=channel))
+    assert order in answer.equal_orders
+    assert answer.computations == count
+    assert answer.orders[order].computations == answer.orders[order].generated == count
+    assert answer.broken_by is None
+    for name, one in answer.orders.items():
+        assert (one.extra is None) == (name in answer.contained_in)
+        assert (one.missing is None) == (name in answer.contains)
+
+
+def test_of_orders_that_are_the_same_within_the_bound_the_promised_one_gives_the_name() -> None:
+    answer = realize(Check("rst", 3, 3))
+    assert answer.equals == "causal"
+    assert answer.equal_orders == ["causal", "mailbox", "one-n", "n-n"]
+
+
+def test_of_orders_that_are_the_same_within_the_bound_none_promised_the_strongest_gives_the_name() -> None:
+    class PromisesNothing(Rst):
+        promises = "asynchronous"
+
+    answer = asked(PromisesNothing, 3, 3)
+    assert answer.equals == "n-n"
+    assert answer.equal_orders == ["n-n", "causal", "mailbox", "one-n"]
+
+
+@pytest.mark.slow
+def test_four_messages_among_four_processes_tell_mailbox_from_causal_order() -> None:
+    answer = realize(Check("buffer", 4, 4))
+    assert (answer.equals, answer.equal_orders) == ("mailbox", ["mailbox", "one-n"])
+    c = answer.orders["causal"].missing
+    assert c is not None
+    assert len(c.messages) == 4
+    assert not decide(c, "mailbox").kept
+    assert realize(Check("rst", 4, 4)).equal_orders == ["causal"]
+
+
+@pytest.mark.parametrize("kind", [Unordered, Rst, Buffer, MurtyGarg])
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2)])
+def test_following_each_run_by_itself_leads_to_the_same_computations(
+    kind: type[ProtocolMachine], n: int, m: int
+) -> None:
+    generated = {numbered(ending.computation) for ending in endings(kind, Free(n, m)) if ending.finished}
+    answer = asked(kind, n, m)
+    assert answer.computations == len(generated)
+    told = set()
+    for form in answer.found.forms:
+        receivers = {(s, k): q for q, line in enumerate(form) for kind_, s, k in line if kind_ == "receive"}
+        lines = [[(kind_, f"{s + 1}→{receivers[s, k] + 1}#{k}") for kind_, s, k in line] for line in form]
+        if len(receivers) == m:
+            told.add(numbered(tuple(map(tuple, lines))))
+    assert told == generated
+
+
+def test_multicasts_and_messages_to_oneself_are_generated_if_asked_for() -> None:
+    answer = asked(Unordered, 2, 2, sends="multicast", self_sends=True)
+    assert answer.equal_orders == ["asynchronous"]
+    assert "itself included" in answer.scope
+    assert asked(Unordered, 2, 2, self_sends=True).computations < answer.computations
+    broadcasts = asked(Unordered, 3, 2, sends="broadcast")
+    assert all(len(message.receivers) == 2 for message in _some(broadcasts.orders["fifo"].extra).messages)
+
+
+def _some(c: Computation | None) -> Computation:
+    assert c is not None
+    return c
+
+
+# -- planted faults ----------------------------------------------------------------------------------------------------
+
+
+class SpeaksWhenSpokenTo(ProtocolMachine):
+    """P1 sends nothing before it has delivered something. The local state: may it send?"""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> bool:
+        return i != 0
+
+    def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
+        packet = Packet(i, message.receiver, "message", message)
+        return [Step(state, [packet], [Happened("send", message)])] if state else []
+
+    def arrive(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        return [Step(True, (), [Happened("deliver", packet.message)])]
+
+
+def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> None:
+    answer = asked(SpeaksWhenSpokenTo, 2, 2)
+    assert answer.equals is None
+    assert answer.contained_in == ["asynchronous"]
+    assert answer.contains == []
+    assert missing(answer, "asynchronous") == ["P1: send m1 to P2", "P2: receive m1"]
+    assert answer.shown_missing == "asynchronous"
+    assert extra(answer, "fifo") == ["P1: receive m2; receive m1", "P2: send m1 to P1; send m2 to P1"]
+
+
+class Boasts(Unordered):
+    promises = "causal"
+
+
+def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
+    answer = asked(Boasts, 3, 3, "fifo")
+    assert answer.equals == "fifo"
+    c = _some(answer.broken_by)
+    assert c == answer.orders["causal"].extra
+    assert len(c.messages) == 3
+    assert not decide(c, "causal").kept
+    assert decide(c, "fifo").kept
+
+
+@pytest.mark.parametrize(("places", "broken_at"), [(frozenset({1}), 1), (frozenset({2}), 2), (frozenset(), None)])
+def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[int], broken_at: int | None) -> None:
+    class ToSome(Boasts):
+        @property
+        def ordered_at(self) -> frozenset[int]:
+            return places
+
+    answer = asked(ToSome, 3, 2)
+    assert answer.orders["causal"].extra is not None
+    if broken_at is None:
+        assert answer.broken_by is None
+    else:
+        assert {message.receivers for message in _some(answer.broken_by).messages} == {(broken_at,)}
+
+
+class SendsAfterwards(ProtocolMachine):
+    """The receiver delivers, and only then, told so, has the sender sent: two of these can cross."""
+
+    promises = "asynchronous"
+    sends_before_delivery = False
+
+    def initial(self, i: int) -> None:
+        return None
+
+    def send(self, i: int, state: None, message: Message) -> Sequence[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)])]
+
+    def arrive(self, i: int, state: None, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        if packet.kind == "ack":
+            return [Step(state, (), [Happened("send", packet.message)])]
+        return [Step(state, [Packet(i, packet.source, "ack", packet.message)], [Happened("deliver", packet.message)])]
+
+
+def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
+    answer = asked(SendsAfterwards, 2, 2)
+    assert answer.impossible == 1
+    assert answer.contained_in == []
+    assert extra(answer, "asynchronous") == ["P1: receive m2; send m1 to P2", "P2: receive m1; send m2 to P1"]
+    assert answer.broken_by == answer.orders["asynchronous"].extra
+    assert answer.json()["extra"]["asynchronous"]["because"].startswith("messages in a circle")
+    assert answer.computations == answer.orders["asynchronous"].generated, "the circle is not counted"
+
+
+class OnceMore(Unordered):
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+
+
+def test_a_message_delivered_twice_makes_no_computation() -> None:
+    answer = asked(OnceMore, 2, 1)
+    assert answer.found.misdelivers
+    assert answer.computations == 0
+    over_duplicates = asked(Unordered, 2, 2, "duplicating")
+    assert over_duplicates.found.misdelivers
+    assert over_duplicates.equals == "asynchronous"
+
+
+class Mends(ProtocolMachine):
+    """Delivers at once, and takes back, some time later, what it should have delivered later. For one sender."""
+
+    promises = "fifo"
+
+    def initial(self, i: int) -> tuple[int, tuple[Message, ...]]:
+        return (0, ())
+
+    def send(self, i: int, state: tuple[int, tuple[Message, ...]], message: Message) -> Sequence[Step]:
+        number, delivered = state
+        packet = Packet(i, message.receiver, "message", message, number)
+        return [Step((number + 1, delivered), [packet], [Happened("send", message)])]
+
+    def arrive(self, i: int, state: tuple[int, tuple[Message, ...]], packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        number, delivered = state
+        return [Step((number, (*delivered, packet.message)), (), [Happened("deliver", packet.message)])]
+
+    def internal(self, i: int, state: tuple[int, tuple[Message, ...]]) -> Sequence[tuple[str, Step]]:
+        number, delivered = state
+        in_order = tuple(sorted(delivered))
+        if delivered == in_order:
+            return []
+        undone = [Happened("undeliver", message) for message in reversed(delivered)]
+        done = [Happened("deliver", message) for message in in_order]
+        return [("mend", Step((number, in_order), (), [*undone, *done]))]
+
+
+def test_what_is_taken_back_later_was_never_generated() -> None:
+    answer = asked(Mends, 2, 2)
+    assert answer.broken_by is None
+    assert "fifo" in answer.contained_in
+    assert answer.orders["fifo"].generated > 0
+
+    class Forgets(Mends):
+        def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+            return []
+
+    assert extra(asked(Forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
+
+
+# -- the verb ----------------------------------------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def run(capture: pytest.CaptureFixture[str], *arguments: str) -> Answer:
+    with pytest.raises(SystemExit) as exit_:
+        main(["realize", *arguments])
+    printed = capture.readouterr()
+    assert isinstance(exit_.value.code, int)
+    return Answer(exit_.value.code, printed.out, printed.err)
+
+
+def test_the_verb_tells_every_stable_key(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "murty-garg", "-n", "3", "-m", "2", "--json")
+    assert answer.code == 0
+    facts = json.loads(answer.out)
+    stable = {"protocol", "processes", "messages", "computations", "equals", "contained_in", "missing", "extra"}
+    assert stable <= facts.keys()
+    assert (facts["protocol"], facts["processes"], facts["messages"]) == ("murty-garg", 3, 2)
+    assert facts["equals"] == "synchronous"
+    assert facts["contained_in"] == list(ORDERS)
+    assert facts["missing"]["synchronous"] is None
+    assert facts["missing"]["n-n"] == {
+        "messages": 2,
+        "computation": ["P1: send m1 to P2; receive m2", "P2: send m2 to P1; receive m1", "P3:"],
+    }
+    assert facts["extra"] == dict.fromkeys(ORDERS)
+    assert facts["computations"] == facts["orders"]["synchronous"]["generated"]
+
+
+def test_the_verb_prints_a_table_and_ends_in_the_order(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "buffer", "-n", "3", "-m", "3")
+    assert answer.code == 0
+    assert "every interleaving, complete computations" in answer.out.splitlines()[0]
+    assert answer.out.splitlines()[2].split() == ["order", "computations", "generated", "contained", "missing", "extra"]
+    assert answer.out.splitlines()[-1].startswith("exactly: ")
+    assert "mailbox" in answer.out.splitlines()[-1]
+
+
+def test_the_verb_draws_the_computations_that_tell_the_order_promised_from_what_is_generated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with patch.object(registry, "PROTOCOLS", {"boasts": Boasts, "shy": SpeaksWhenSpokenTo}):
+        boasts = run(capsys, "boasts", "-n", "2", "-m", "2")
+        shy = run(capsys, "shy", "-n", "2", "-m", "2")
+        quiet = run(capsys, "shy", "-n", "2", "-m", "2", "--quiet")
+    assert boasts.code == 1
+    assert "not causal: P2 receives m2 before m1, which was sent earlier:" in boasts.out
+    assert "●─m1──╮" in boasts.out
+    assert boasts.out.splitlines()[-1] == "exactly: asynchronous"
+    assert shy.code == 0
+    assert "missing: a smallest asynchronous computation that shy never generates" in shy.out
+    assert shy.out.splitlines()[-1] == "no order exactly; strictly inside asynchronous"
+    assert "●" not in quiet.out
+
+
+def test_a_circle_is_told_in_the_notation_since_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    with patch.object(registry, "PROTOCOLS", {"afterwards": SendsAfterwards}):
+        answer = run(capsys, "afterwards", "-n", "2", "-m", "2")
+    assert answer.code == 1
+    assert "P1: receive m2; send m1 to P2\n" in answer.out
+    assert answer.out.splitlines()[-1] == "no order exactly; inside none; all of synchronous"
+
+
+def test_a_limit_gives_exit_3_and_claims_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "rst", "-n", "3", "-m", "3", "--max-seconds", "0", "--json")
+    assert answer.code == 3
+    facts = json.loads(answer.out)
+    assert (facts["equals"], facts["contained_in"], facts["decided"]) == (None, [], False)
+    assert "search ended early: 0 seconds are over" in facts["scope"]
+    text = run(capsys, "rst", "-n", "3", "-m", "3", "--max-seconds", "0")
+    assert text.out.splitlines()[-1] == "unknown: 0 seconds are over"
+
+
+def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
+    def ends_the_search(said: str) -> None:
+        if "states" in said and int(said.split()[0]) > 60:
+            raise KeyboardInterrupt
+
+    with (
+        patch.object(registry, "PROTOCOLS", {"boasts": Boasts}),
+        patch("crownless.model_check.realizing.EVERY", 1),
+    ):
+        answer = realize(Check("boasts", 2, 4), progress=ends_the_search)
+    assert answer.stopped == "interrupted"
+    assert answer.broken_by is not None
+    assert not decide(answer.broken_by, "causal").kept
+    assert (answer.equals, answer.contained_in, answer.contains) == (None, [], [])
+
+
+def test_interrupted_while_it_compares_it_claims_nothing() -> None:
+    def ends_the_comparison(said: str) -> None:
+        if "compared" in said:
+            raise KeyboardInterrupt
+
+    answer = realize(Check("rst", 3, 3), progress=ends_the_comparison)
+    assert answer.stopped == "interrupted"
+    assert (answer.equals, answer.contained_in, answer.contains, answer.broken_by) == (None, [], [], None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("rst -n 0", "-n/--processes 0: nothing to explore"),
+        ("rst -m 0", "-m/--messages 0: nothing to explore"),
+        ("rst -m 100", "more than this tool takes"),
+        ("rst -n 1", "1 process has nobody to send to"),
+        ("rts", "unknown protocol 'rts'; did you mean 'rst'?"),
+        ("rst --channel pigeon", "unknown channel 'pigeon'"),
+        ("rst --sends al", "unknown kind of sends 'al'"),
+        ("rst --sends multicast", "rst has no messages to several processes"),
+        ("murty-garg --self-sends", "murty-garg excludes messages to oneself"),
+        ("rst --set k=1", "rst has no parameter 'k'"),
+        ("rst --set k", "not a KEY=VALUE"),
+        ("rst --max-seconds nan", "not a number of seconds"),
+    ],
+)
+def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: str, said: str) -> None:
+    answer = run(capsys, *arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert said in answer.err
+
+
+def test_what_cannot_be_asked_is_refused_before_the_search() -> None:
+    with pytest.raises(BadInput):
+        realize(Check("rst", 3, 3, channel="pigeon"))
