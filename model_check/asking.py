@@ -10,6 +10,7 @@ from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.spec import library, notation
+from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
@@ -36,6 +37,8 @@ class Check:
     sends: Sends | None = None
     self_sends: bool = False
     parameters: Mapping[str, Setting] = field(default_factory=dict)
+    #: The clocks that processes wear; a message that arrives late by one of them is reported.
+    clocks: tuple[str, ...] = ()
     #: The name of the process that may crash.
     crash: str | None = None
 
@@ -50,6 +53,17 @@ def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
                 mend=f"ask for {' or '.join(AT_ONE_RECEIVER)}",
             )
     return check.orders or default_orders(type(machine))
+
+
+def clocks_of(check: Check, kind: type[ProtocolMachine]) -> list[Clock]:
+    """The clocks that the processes wear."""
+    clocks = [clock_named(name) for name in check.clocks]
+    if clocks and (kind.rolls_back or not kind.sends_before_delivery):
+        raise BadInput(
+            f"{check.protocol} delivers messages before they are sent, or takes events back: they have no times",
+            mend="leave out --clock",
+        )
+    return clocks
 
 
 def settings_of(check: Check, kind: type[ProtocolMachine], n: int) -> dict[str, Setting]:

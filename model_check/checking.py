@@ -13,7 +13,8 @@ from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Workload
 
-from .asking import Check, crash_of, orders_of, sends_of, settings_of, workload_of
+from .asking import Check, clocks_of, crash_of, orders_of, sends_of, settings_of, workload_of
+from .clocks import Clocks
 from .cycles import endless
 from .explorer import Exploration, Limits, Progress, explore
 from .observers import observers_of
@@ -115,9 +116,11 @@ def run_check(check: Check, limits: Limits | None = None, progress: Progress | N
     machine = kind(n, parameters=parameters)
     orders = orders_of(check, machine)
     channel = channel_named(check.channel or kind.needs_channel)
-    system = System(machine, workload, channel, observers_of(machine, orders), crash_of(check, workload))
+    clocks = clocks_of(check, kind)
+    observers = [*observers_of(machine, orders), *(Clocks(n, clock) for clock in clocks)]
+    system = System(machine, workload, channel, observers, crash_of(check, workload))
     program = check.program is not None
-    properties = properties_of(machine, orders, program=program)
+    properties = properties_of(machine, orders, program=program, clocks=clocks)
     found = explore(system, properties, limits, progress)
     results = tuple(_result(system, found, known, program=program) for known in properties)
     scope = _scope(check, machine, workload, found)

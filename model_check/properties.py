@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.spec.clocks import Clock
 from crownless.spec.orders import ORDERS
 
 Kind = Literal["always", "live", "sometimes"]
@@ -44,9 +45,17 @@ HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not 
 AT_ONE_RECEIVER = ("fifo", "causal")
 
 
-def properties_of(machine: ProtocolMachine, orders: Iterable[str], *, program: bool) -> list[Property]:
+def properties_of(
+    machine: ProtocolMachine, orders: Iterable[str], *, program: bool, clocks: Iterable[Clock] = ()
+) -> list[Property]:
     """All that is decided of this protocol: the orders asked for, liveness, its own invariants, and the witnesses."""
     properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
+    properties += [
+        Property(
+            clock.name, "always", f"no message arrives where the local time is greater than its own ({clock.source})"
+        )
+        for clock in clocks
+    ]
     properties += [DELIVERS_ONCE]
     properties += [Property(name, "always", f"local invariant {name}") for name in machine.invariants]
     properties += [COMPLETES, CAN_COMPLETE] if program else [DELIVERS_ALL, NEVER_BLOCKS]

@@ -44,6 +44,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--order", "orders", multiple=True, help="Hold it to this order (repeatable). Default: see list.")
+@click.option("--clock", "clocks", multiple=True, help="Processes wear this clock; report late messages. See list.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--crash", metavar="PROCESS", help="This process may crash, and lose what it has under way.")
@@ -64,6 +65,7 @@ def check(
     program: str | None,
     channel: str | None,
     orders: tuple[str, ...],
+    clocks: tuple[str, ...],
     sends: str | None,
     self_sends: bool,
     crash: str | None,
@@ -106,6 +108,7 @@ def check(
             sends=next((known for known in SENDS if known == sends), None),
             self_sends=self_sends,
             parameters=parse_settings(settings),
+            clocks=clocks,
             crash=crash,
         )
         for name in protocols or PROTOCOLS

@@ -1,0 +1,44 @@
+"""Logical clocks as observers: every process of a run wears one, and a message that arrives late is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crownless.spec.clocks import Clock
+
+from .observers import Ghost, Observation, Observer
+
+
+class Clocks(Observer):
+    """Reports a message that arrives where the local time is already greater than its own (`spec.clocks`).
+
+    Ghost: the time of each process, and the stamps of the messages that are not yet received everywhere, with where.
+    """
+
+    def __init__(self, n: int, clock: Clock) -> None:
+        self.n = n
+        self.clock = clock
+        self.watches = (clock.name,)
+
+    def initial(self) -> Ghost:
+        return (self.clock.start(self.n),) * self.n, frozenset()
+
+    def encode(self, observation: Observation) -> Observation | None:
+        return None if observation.kind == "hand" else observation
+
+    def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
+        kind, p, message = code
+        times, open_copies = ghost
+        if kind == "send":
+            time = self.clock.after_event(times[p], p)
+            return (self._at(times, p, time), open_copies | {(message, q, time) for q in message.receivers}), ()
+        copy = next((copy for copy in open_copies if copy[:2] == (message, p)), None)
+        if copy is None:
+            return ghost, ()  # a second delivery is the ledger's business
+        stamp = copy[2]
+        late = (self.clock.name,) if self.clock.late(stamp, times[p]) else ()
+        return (self._at(times, p, self.clock.after_receiving(times[p], p, stamp)), open_copies - {copy}), late
+
+    @staticmethod
+    def _at(times: tuple[Any, ...], p: int, time: Any) -> tuple[Any, ...]:
+        return (*times[:p], time, *times[p + 1 :])
