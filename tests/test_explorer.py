@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from in_order import bound, key
 
 from crownless.impl import registry
 from crownless.impl.channels import CHANNELS
@@ -116,7 +117,7 @@ def without(packets: tuple[Packet, ...], packet: Packet) -> tuple[Packet, ...]:
 
 def canonical(packets: tuple[Packet, ...], fifo: bool) -> tuple[Packet, ...]:
     """In any one order, over FIFO channels in the order sent on each link."""
-    return tuple(sorted(packets, key=(lambda packet: packet[:2]) if fifo else repr))
+    return tuple(sorted(packets, key=(lambda packet: packet[:2]) if fifo else key))
 
 
 def explore_naively(machine: ProtocolMachine, messages: int, *, fifo: bool) -> Exploration:
@@ -156,6 +157,7 @@ def explored(kind: type[ProtocolMachine], channel: str, n: int, messages: int, *
 @pytest.mark.parametrize("channel", ["unordered", "fifo"])
 @pytest.mark.parametrize(("n", "messages"), [(2, 3), (3, 2)])
 def test_a_naive_exploration_counts_the_same(protocol: str, channel: str, n: int, messages: int) -> None:
+    n, messages = bound(protocol, n, messages)
     naive = explore_naively(PROTOCOLS[protocol](n), messages, fifo=channel == "fifo")
     assert counts(explored(PROTOCOLS[protocol], channel, n, messages)) == counts(naive)
     assert naive.depth >= 2 * messages
@@ -172,7 +174,7 @@ def test_rst_is_explored_as_naively_where_its_mail_rooms_fill() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_the_counts_do_not_depend_on_the_observers(protocol: str, channel: str) -> None:
-    n, messages = (2, 2) if channel == "duplicating" else (3, 2)
+    n, messages = bound(protocol, *((2, 2) if channel == "duplicating" else (3, 2)), channel)
     kind = PROTOCOLS[protocol]
     alone = explored(kind, channel, n, messages)
     watched: list[list[Observer]] = [[Crowns(n)], [History(n, "n-n")]]
@@ -198,6 +200,7 @@ def test_the_counts_do_not_depend_on_the_observers(protocol: str, channel: str) 
 def test_a_space_is_called_graded_exactly_if_every_action_leads_one_level_down(
     protocol: str, channel: str, n: int, messages: int
 ) -> None:
+    n, messages = bound(protocol, n, messages, channel)
     system = System(PROTOCOLS[protocol](n), Free(n, messages), CHANNELS[channel], [Ledger()])
     level = {system.initial(): 0}
     edges = []
@@ -231,7 +234,8 @@ def claims(result: CheckResult) -> set[str]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_search_that_reaches_its_limit_of_states_claims_nothing_to_hold(protocol: str) -> None:
-    check = Check(protocol, processes=2, messages=3)
+    n, messages = bound(protocol, 2, 3)
+    check = Check(protocol, processes=n, messages=messages)
     everything = run_check(check).exploration.states
     for states in (1, 2, 10, everything - 1):
         result = run_check(check, Limits(states=states))
