@@ -10,8 +10,20 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from in_order import bound, key
 
-from crownless.impl import murty_garg, rst
+from crownless.impl import (
+    buffer_pipelined,
+    extra_messages,
+    fifo_ack,
+    fifo_sequence,
+    isis,
+    murty_garg,
+    optimal,
+    rendezvous,
+    rst,
+    ses,
+)
 from crownless.impl.buffer import State as BufferState
 from crownless.impl.ops import Integers
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -52,7 +64,7 @@ def moves(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[tuple
 
 
 def in_one_order(packets: Iterable[Packet]) -> tuple[Packet, ...]:
-    return tuple(sorted(packets, key=repr))
+    return tuple(sorted(packets, key=key))
 
 
 def reachable(machine: ProtocolMachine, free: Free) -> dict[Global, list[tuple[Input, Step, Global]]]:
@@ -81,6 +93,10 @@ def is_immutable(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | str)
 
 
+def name_of(kind: type[ProtocolMachine]) -> str:
+    return next(name for name, known in PROTOCOLS.items() if known is kind)
+
+
 protocols = pytest.mark.parametrize("kind", PROTOCOLS.values(), ids=PROTOCOLS)
 
 
@@ -89,6 +105,7 @@ protocols = pytest.mark.parametrize("kind", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_local_states_and_packets_are_immutable_and_hashable(
     kind: type[ProtocolMachine], n: int, messages: int
 ) -> None:
+    n, messages = bound(name_of(kind), n, messages)
     space = reachable(kind(n), workload(kind, n, messages))
     assert len(space) > 20
     for local, flight, _ in space:
@@ -100,16 +117,17 @@ def test_local_states_and_packets_are_immutable_and_hashable(
 @protocols
 def test_the_same_input_gives_the_same_outcome_also_at_another_machine(kind: type[ProtocolMachine]) -> None:
     """Nothing is remembered from the inputs before, and no input is changed."""
-    machine = kind(3)
-    space = reachable(machine, workload(kind, 3, 2))
+    n, messages = bound(name_of(kind), 3, 2)
+    machine = kind(n)
+    space = reachable(machine, workload(kind, n, messages))
     facts = vars(machine).copy()
-    fresh = kind(3)
+    fresh = kind(n)
     for state in reversed(list(space)):
         for (name, arguments), _, _ in space[state]:
             outcomes = [step for known, step, _ in space[state] if known == (name, arguments)]
             again = [step if isinstance(step, Step) else step[1] for step in getattr(fresh, name)(*arguments)]
             assert list(dict.fromkeys(map(_frozen, again))) == list(dict.fromkeys(map(_frozen, outcomes)))
-    assert list(reachable(fresh, workload(kind, 3, 2))) == list(space)
+    assert list(reachable(fresh, workload(kind, n, messages))) == list(space)
     assert vars(machine) == facts
 
 
@@ -302,28 +320,76 @@ class Renaming:
     def matrix(self, matrix: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
         return self.vector(tuple(self.vector(row) for row in matrix))
 
+    def entries(self, entries: tuple[tuple[int, int, int], ...]) -> tuple[tuple[int, int, int], ...]:
+        return tuple(sorted((self.image[k], self.image[l], value) for k, l, value in entries))
+
+    def process(self, process: int | None) -> int | None:
+        return None if process is None else self.image[process]
+
+    def processes(self, processes: tuple[int, ...] | frozenset[int]) -> Any:
+        return type(processes)(self.image[j] for j in processes)
+
+    def log(self, log: frozenset[tuple[tuple[int, int], frozenset[int]]]) -> Any:
+        return frozenset(((self.image[k], clock), self.processes(left)) for (k, clock), left in log)
+
     def local(self, state: Any) -> Any:
         match state:
             case ():
                 return state
+            case fifo_sequence.State(sent, delivered):
+                return fifo_sequence.State(self.vector(sent), self.vector(delivered))
+            case fifo_ack.State(awaits):
+                return fifo_ack.State(self.process(awaits))
+            case rendezvous.State(message):
+                return rendezvous.State(None if message is None else self.message(message))
+            case isis.State(buffer):
+                return isis.State(self.messages(buffer))
+            case rst.State(sent, ()):
+                return rst.State(self.matrix(sent), ())
             case rst.State(sent, deliv):
                 return rst.State(self.matrix(sent), self.vector(deliv))
+            case ses.State(time, pairs):
+                return ses.State(self.vector(time), self.matrix(pairs))
+            case buffer_pipelined.State(output, awaits, outstanding, received):
+                return buffer_pipelined.State(
+                    self.messages(output), self.process(awaits), outstanding, self.messages(received)
+                )
             case BufferState(output, awaits, received):
-                renamed = None if awaits is None else self.image[awaits]
-                return BufferState(self.messages(output), renamed, self.messages(received))
+                return BufferState(self.messages(output), self.process(awaits), self.messages(received))
             case murty_garg.State(active, messages, acks):
-                return murty_garg.State(active, self.messages(messages), tuple(self.image[j] for j in acks))
+                return murty_garg.State(active, self.messages(messages), self.processes(acks))
+            case extra_messages.State(matrix, deliv):
+                return extra_messages.State(self.matrix(matrix), self.vector(deliv))
+            case optimal.State(clock, delivered, log):
+                return optimal.State(clock, self.vector(delivered), self.log(log))
+            case ((_, *_), *_):
+                return self.matrix(state)
+            case (int(), *_):
+                return self.vector(state)
         raise AssertionError(f"how is {state!r} renamed?")
 
-    def packet(self, packet: Packet) -> Packet:
+    def stamp(self, stamp: Any) -> Any:
+        match stamp:
+            case None | int():
+                return stamp
+            case (Message(), *_):
+                return self.messages(stamp)
+            case ses.Stamp(time, pairs):
+                return ses.Stamp(self.vector(time), self.matrix(pairs))
+            case optimal.Stamp(clock, dests, log):
+                return optimal.Stamp(clock, self.processes(dests), self.log(log))
+        return self.local(stamp)
+
+    def packet(self, packet: Packet, kind: type[ProtocolMachine]) -> Packet:
+        rename = self.entries if kind is extra_messages.ExtraMessages and packet.stamp is not None else self.stamp
         return packet._replace(
             source=self.image[packet.source],
             destination=self.image[packet.destination],
             message=None if packet.message is None else self.message(packet.message),
-            stamp=None if packet.stamp is None else self.matrix(packet.stamp),
+            stamp=rename(packet.stamp),
         )
 
-    def state(self, state: Global, free: Free) -> Global:
+    def state(self, state: Global, free: Free, kind: type[ProtocolMachine]) -> Global:
         local, flight, position = state
         places = {channel: place for place, channel in enumerate(free.channels)}
         counts = [0] * len(position)
@@ -331,7 +397,7 @@ class Renaming:
             image = (self.image[sender], tuple(sorted(self.image[q] for q in receivers)))
             counts[places[image]] = count
         renamed = self.vector(tuple(map(self.local, local)))
-        return renamed, in_one_order(map(self.packet, flight)), tuple(counts)
+        return renamed, in_one_order(self.packet(packet, kind) for packet in flight), tuple(counts)
 
 
 def is_symmetric(kind: type[ProtocolMachine], *, self_sends: bool = False) -> bool:
@@ -343,20 +409,31 @@ def is_symmetric(kind: type[ProtocolMachine], *, self_sends: bool = False) -> bo
     for image in permutations(range(3)):
         renaming = Renaming(image)
         for state, targets in successors.items():
-            renamed = renaming.state(state, free)
-            if successors.get(renamed) != {renaming.state(target, free) for target in targets}:
+            renamed = renaming.state(state, free, kind)
+            if successors.get(renamed) != {renaming.state(target, free, kind) for target in targets}:
                 return False
     return True
 
 
-@pytest.mark.parametrize("protocol", ["unordered", "rst", "buffer"])
+#: Their states are too many: they hold requests and logs besides what `isis` and `ses` hold, which are tried.
+NOT_TRIED = {"isis-gc", "isis-gc-waits", "ses-rollback"}
+RANKED = {"murty-garg", "kearns"}
+
+
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name not in NOT_TRIED | RANKED])
 @pytest.mark.parametrize("self_sends", [False, True])
 def test_renaming_the_processes_changes_nothing(protocol: str, self_sends: bool) -> None:
+    if self_sends and not PROTOCOLS[protocol].admits_self_sends:
+        pytest.skip("excludes messages to oneself")
     assert is_symmetric(PROTOCOLS[protocol], self_sends=self_sends)
 
 
 def test_murty_garg_ranks_its_processes() -> None:
     assert not is_symmetric(PROTOCOLS["murty-garg"])
+
+
+def test_kearns_has_a_server() -> None:
+    assert not is_symmetric(PROTOCOLS["kearns"])
 
 
 class PrefersTheFirst(Rst):
