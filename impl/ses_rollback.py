@@ -25,7 +25,7 @@ from crownless.spec.computation import Message
 
 from . import ses
 from .ops import Value
-from .protocol import Happened, Packet, Step
+from .protocol import Happened, Packet, ProtocolMachine, Step
 from .ses import Ses
 
 
@@ -76,8 +76,8 @@ class SesRollback(Ses):
         log = (*state.log, Event(state.site, message, None))
         return [step._replace(state=state._replace(site=step.state, log=log))]
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:  # type: ignore[override]
-        return True
+    #: What arrives waits in the site's own mail room.
+    accepts = ProtocolMachine.accepts
 
     def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         if packet.message is None:

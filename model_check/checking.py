@@ -184,7 +184,7 @@ def _scope(check: Check, machine: ProtocolMachine, workload: Workload, found: Ex
         bound = f"program {check.program_name}, {count} processes"
     parts = [bound, f"{name} channel: {channel.meaning}"]
     if machine.settings:
-        parts.append(", ".join(f"{key}={_told(value)}" for key, value in machine.settings.items()))
+        parts.append(", ".join(f"{key}={told(value)}" for key, value in machine.settings.items()))
     if machine.ordered_at is not None:
         parts.append(f"orders judged at {', '.join(workload.processes[i] for i in sorted(machine.ordered_at))} alone")
     if check.crash is not None:
@@ -196,5 +196,6 @@ def _scope(check: Check, machine: ProtocolMachine, workload: Workload, found: Ex
     return "; ".join(parts)
 
 
-def _told(value: Setting) -> str:
+def told(value: Setting) -> str:
+    """The value of a parameter as `--set` takes it."""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -16,6 +16,7 @@ SPECIAL = (
     Check("ses", crash="P1"),
     Check("isis", crash="P1"),
     Check("ses-rollback", crash="P1"),
+    Check("extra-messages", parameters={"k": 3}),
 )
 
 #: Programs that show what the free workload cannot, or only at a bound that takes too long: protocol, program.

@@ -2,10 +2,731 @@
 
 from __future__ import annotations
 
-from broken_tables import Broken, BrokenProgram, Harmless
+from collections.abc import Collection, Iterator, Sequence
 
-BROKEN: tuple[Broken, ...] = ()
+from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
-BROKEN_PROGRAMS: tuple[BrokenProgram, ...] = ()
+from crownless.impl import extra_messages
+from crownless.impl.extra_messages import Entries, ExtraMessages
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Happened, Packet, Step
+from crownless.spec.computation import Message
 
-HARMLESS: tuple[Harmless, ...] = ()
+State = extra_messages.State
+
+# -- the encoding ------------------------------------------------------------------------------------------------------
+
+
+class EncodesNoValues(ExtraMessages):
+    """A tuple says that an entry is not zero, and not how much it is."""
+
+    def entries(self, matrix: Value) -> Entries:
+        return tuple((k, l, 1) for k, l, _ in super().entries(matrix))
+
+
+class EncodesOnlyOnes(ExtraMessages):
+    """What was sent more than once is left out."""
+
+    def entries(self, matrix: Value) -> Entries:
+        return tuple(entry for entry in super().entries(matrix) if entry[2] == 1)
+
+
+class DecodesRowsAsColumns(ExtraMessages):
+    def matrix_of(self, entries: Entries) -> Value:
+        return super().matrix_of(tuple((l, k, value) for k, l, value in entries))
+
+
+# -- sending -----------------------------------------------------------------------------------------------------------
+
+
+class AttachesAfterIncrementing(ExtraMessages):
+    """The message carries the constraint that it be delivered itself."""
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        after = self.after_sending(i, state, message.receiver)
+        packet = Packet(i, message.receiver, "message", message, self.entries(after.matrix))
+        return [step._replace(packets=[packet, *step.packets[1:]]) for step in super().send(i, state, message)]
+
+
+class AttachesNothing(ExtraMessages):
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        bare = Packet(i, message.receiver, "message", message, ())
+        return [step._replace(packets=[bare, *step.packets[1:]]) for step in super().send(i, state, message)]
+
+
+class AttachesOnlyTheColumn(ExtraMessages):
+    """A user message carries what an extra message does: the constraints about its receiver."""
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        bare = Packet(i, message.receiver, "message", message, self.column(state, message.receiver))
+        return [step._replace(packets=[bare, *step.packets[1:]]) for step in super().send(i, state, message)]
+
+
+class NeverIncrementsOnSending(ExtraMessages):
+    """The column is cleared, but for an entry that still says what it said before the message."""
+
+    def after_sending(self, i: Value, state: State, j: Value) -> State:
+        return state._replace(
+            matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k != i, l == j)))
+        )
+
+
+class StartsCountingAnew(ExtraMessages):
+    """M_i[i, j] is 1 after every message, not one more."""
+
+    def after_sending(self, i: Value, state: State, j: Value) -> State:
+        return state._replace(
+            matrix=self.ops.matrix(
+                lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)) + self.ops.one_if(k == i, l == j)
+            )
+        )
+
+
+class ClearsTheWholeColumn(ExtraMessages):
+    """Not even the entry of the message itself is left in column j."""
+
+    def after_sending(self, i: Value, state: State, j: Value) -> State:
+        return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
+
+
+class ClearsTheRow(ExtraMessages):
+    """Row i is set to zeroes for column j: what was sent to others is forgotten."""
+
+    def after_sending(self, i: Value, state: State, j: Value) -> State:
+        return state._replace(
+            matrix=self.ops.matrix(
+                lambda k, l: (
+                    state.matrix[k][l] * (1 - self.ops.one_if(k == i, l != j)) + self.ops.one_if(k == i, l == j)
+                )
+            )
+        )
+
+
+class ClearsEveryColumn(ExtraMessages):
+    """After sending to j the matrix says only that."""
+
+    def after_sending(self, i: Value, state: State, j: Value) -> State:
+        return state._replace(
+            matrix=self.ops.matrix(lambda k, l: (state.matrix[k][l] + 1) * self.ops.one_if(k == i, l == j))
+        )
+
+
+class KeepsTheColumn(ExtraMessages):
+    """A user message increments its entry and clears nothing; extra messages clear."""
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        j = message.receiver
+        matrix = self.ops.matrix(lambda k, l: state.matrix[k][l] + self.ops.one_if(k == i, l == j))
+        packet = Packet(i, j, "message", message, self.entries(state.matrix))
+        return [
+            Step(cleared, [packet, *extra], [Happened("send", message)])
+            for cleared, extra in self.clearings(i, state._replace(matrix=matrix))
+        ]
+
+
+class WaitsWhileItsMatrixIsFull(ExtraMessages):
+    """A process sends no extra messages, and nothing else either, while one entry more would be too much."""
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        full = len(self.entries(state.matrix)) == self.setting("k", i) - 1
+        return [] if full else super().send(i, state, message)
+
+
+# -- extra messages: when, and to whom ---------------------------------------------------------------------------------
+
+
+class NeverSendsExtraMessages(ExtraMessages):
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        yield state, []
+
+
+class AllowsK(ExtraMessages):
+    """The other reading of the threshold: k entries are allowed, and k + 1 are cleared."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        if len(self.entries(state.matrix)) == self.setting("k", i):
+            yield state, []
+        else:
+            yield from super().clearings(i, state)
+
+
+class ClearsOnce(ExtraMessages):
+    """One extra message, however many entries are left."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            once = state
+            for packet in extra[:1]:
+                once = self.after_sending(i, once, packet.destination)
+            yield (once, extra[:1]) if len(extra) > 1 else (cleared, extra)
+
+
+class NeverClearsWhenDelivering(ExtraMessages):
+    """Looks at its matrix when it has sent a message, and not when it has delivered one."""
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        if packet.message is None:
+            return super().arrive(i, state, packet)
+        after = self.after_delivering(i, state, packet.source, self.matrix_of(packet.stamp))
+        return [Step(after, (), [Happened("deliver", packet.message)])]
+
+
+class NeverClearsWhenSending(ExtraMessages):
+    """Looks at its matrix when it has delivered a message, and not when it has sent one."""
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        (step, *_) = super().send(i, state, message)
+        return [step._replace(state=self.after_sending(i, state, message.receiver), packets=step.packets[:1])]
+
+
+class ClearsTheColumnOfOne(ExtraMessages):
+    """Picks a column with the fewest entries of those that are not zero, where nothing is gained."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        if len(self.entries(state.matrix)) < self.setting("k", i):
+            yield state, []
+            return
+        sizes = {j: len(self.column(state, j)) for j in range(self.n) if self.column(state, j)}
+        for j, size in sizes.items():
+            if size == min(sizes.values()):
+                yield self.after_sending(i, state, j), [Packet(i, j, "extra", None, self.column(state, j))]
+
+
+class SendsExtraMessagesElsewhere(ExtraMessages):
+    """The extra message about P_j goes to the next process after it."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            others = [p for p in range(self.n) if p != i]
+            yield (
+                cleared,
+                [
+                    packet._replace(destination=others[(others.index(packet.destination) + 1) % len(others)])
+                    for packet in extra
+                ],
+            )
+
+
+# -- extra messages: what they carry and leave -------------------------------------------------------------------------
+
+
+class ExtraMessagesCarryNothing(ExtraMessages):
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            yield cleared, [packet._replace(stamp=()) for packet in extra]
+
+
+class ExtraMessagesCarryTheirOwnEntry(ExtraMessages):
+    """The column is attached as it is after clearing: the extra message waits for itself."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            yield cleared, [packet._replace(stamp=self.column(cleared, packet.destination)) for packet in extra]
+
+
+class ExtraMessagesCarryOnlyTheSendersEntry(ExtraMessages):
+    """Of the column only M_i[i, j]: the sender's own messages, and not those that it knows of."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            yield cleared, [packet._replace(stamp=tuple(e for e in packet.stamp if e[0] == i)) for packet in extra]
+
+
+class ClearsWithoutSending(ExtraMessages):
+    """The column is cleared and its entry incremented, for an extra message that is never sent."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, _ in super().clearings(i, state):
+            yield cleared, []
+
+
+def without(matrix: Value, columns: Collection[int], but: int | None = None) -> Value:
+    """The matrix with zeroes in these columns, but for one row."""
+    return tuple(
+        tuple(0 if l in columns and k != but else value for l, value in enumerate(row)) for k, row in enumerate(matrix)
+    )
+
+
+def plus(matrix: Value, i: int, columns: Sequence[int], one: int) -> Value:
+    """The matrix with so much added to row i for each of these columns."""
+    return tuple(
+        tuple(value + one * columns.count(l) * (k == i) for l, value in enumerate(row)) for k, row in enumerate(matrix)
+    )
+
+
+class ForgetsTheColumn(ExtraMessages):
+    """What is too much is forgotten, without any message."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for _, extra in super().clearings(i, state):
+            columns = [packet.destination for packet in extra]
+            yield state._replace(matrix=without(state.matrix, columns, but=i)), []
+
+
+class NeverCountsTheExtraMessageAsSent(ExtraMessages):
+    """The entry that is left says how many user messages were sent, and the receiver counts them all."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            columns = [packet.destination for packet in extra]
+            yield cleared._replace(matrix=plus(cleared.matrix, i, columns, -1)), extra
+
+
+class DropsTheEntryOfTheExtraMessage(ExtraMessages):
+    """The column is deleted without the exception: nothing is left that says the extra message must come first."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            columns = [packet.destination for packet in extra]
+            yield cleared._replace(matrix=without(cleared.matrix, columns)), extra
+
+
+class KeepsTheColumnOfTheExtraMessage(ExtraMessages):
+    """Sends the extra message, counts it, and deletes nothing."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for _, extra in super().clearings(i, state):
+            columns = [packet.destination for packet in extra]
+            yield state._replace(matrix=plus(state.matrix, i, columns, 1)), extra
+
+
+# -- delivering --------------------------------------------------------------------------------------------------------
+
+
+class DeliversWhatArrives(ExtraMessages):
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return True
+
+
+class ExtraMessagesNeverWait(ExtraMessages):
+    """The constraints that an extra message carries are not heeded."""
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return packet.message is None or super().accepts(i, state, packet)
+
+
+class ExtraMessagesWaitForEver(ExtraMessages):
+    """Extra messages are not taken in."""
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        return packet.message is not None and super().accepts(i, state, packet)
+
+
+class ChecksOnlyTheSender(ExtraMessages):
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        j = packet.source
+        return state.deliv[j] >= self.matrix_of(packet.stamp)[j][i]
+
+
+class ChecksAllButTheSender(ExtraMessages):
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        others = tuple(entry for entry in packet.stamp if entry[0] != packet.source)
+        return self.satisfied(i, state, self.matrix_of(others))
+
+
+class ChecksItsRow(ExtraMessages):
+    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
+        return self.ops.every(lambda k: state.deliv[k] >= matrix[i][k])
+
+
+class ChecksEveryColumn(ExtraMessages):
+    """All constraints, whoever they are about."""
+
+    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
+        return self.ops.every(lambda k: state.deliv[k] >= sum(matrix[k]))
+
+
+class AsksForMore(ExtraMessages):
+    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
+        return self.ops.every(lambda k: state.deliv[k] > matrix[k][i])
+
+
+class AsksForExactlyAsMany(ExtraMessages):
+    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
+        return self.ops.every(lambda k: state.deliv[k] == matrix[k][i])
+
+
+# -- after delivering --------------------------------------------------------------------------------------------------
+
+
+class NeverCountsDeliveries(ExtraMessages):
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        return super().after_delivering(i, state, j, matrix)._replace(deliv=state.deliv)
+
+
+class NeverCountsTheExtraMessageAsDelivered(ExtraMessages):
+    """DELIV counts user messages alone."""
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        return [Step(state)] if packet.message is None else super().arrive(i, state, packet)
+
+
+class NeverMerges(ExtraMessages):
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
+
+
+class ReplacesInsteadOfMerging(ExtraMessages):
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        forgetful = state._replace(matrix=self.ops.matrix(lambda k, l: 0))
+        return super().after_delivering(i, forgetful, j, matrix)
+
+
+class AddsInsteadOfMerging(ExtraMessages):
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        added = self.ops.matrix(lambda k, l: (state.matrix[k][l] + matrix[k][l]) * self.ops.one_if(l != i))
+        return super().after_delivering(i, state, j, matrix)._replace(matrix=added)
+
+
+class ReplacesColumnsInsteadOfMerging(ExtraMessages):
+    """A column that the message has entries of is taken from it, as if the message knew all that its receiver knew."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        told = [any(matrix[k][l] for k in range(self.n)) for l in range(self.n)]
+        kept = state._replace(matrix=self.ops.matrix(lambda k, l: 0 if told[l] else state.matrix[k][l]))
+        return super().after_delivering(i, kept, j, matrix)
+
+
+class KeepsItsOwnColumn(ExtraMessages):
+    """Takes the maximum with M_m in every column."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.matrix[k][l], matrix[k][l]))
+        return super().after_delivering(i, state, j, matrix)._replace(matrix=merged)
+
+
+class MergesTheExtraMessage(ExtraMessages):
+    """Takes the maximum with the column of an extra message, which is the receiver's own."""
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step, *more) = super().arrive(i, state, packet)
+        if packet.message is not None:
+            return [step, *more]
+        column = self.matrix_of(packet.stamp)
+        merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.matrix[k][l], column[k][l]))
+        return [step._replace(state=step.state._replace(matrix=merged))]
+
+
+class ClearsTheSendersColumn(ExtraMessages):
+    """Zeroes column j where j is the sender of the message, beside its own."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        after = super().after_delivering(i, state, j, matrix)
+        return after._replace(matrix=self.ops.matrix(lambda k, l: after.matrix[k][l] * self.ops.one_if(l != j)))
+
+
+# -- variations --------------------------------------------------------------------------------------------------------
+
+
+class ClearsAnyColumn(ExtraMessages):
+    """Any column with two entries or more, not one with most of them."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        columns = [j for j in range(self.n) if len(self.column(state, j)) > 1]
+        if len(self.entries(state.matrix)) < self.setting("k", i) or not columns:
+            yield state, []
+        else:
+            for j in columns:
+                extra = Packet(i, j, "extra", None, self.column(state, j))
+                for cleared, more in self.clearings(i, self.after_sending(i, state, j)):
+                    yield cleared, [extra, *more]
+
+
+class ExtraMessagesCarryEverything(ExtraMessages):
+    """The whole matrix travels on extra messages; their receivers read their own column of it."""
+
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            before, whole = state, []
+            for packet in extra:
+                whole.append(packet._replace(stamp=self.entries(before.matrix)))
+                before = self.after_sending(i, before, packet.destination)
+            yield cleared, whole
+
+
+class ClearsBeforeSending(NeverClearsWhenDelivering):
+    """Counts the entries when a message is to be sent, and never else: what it attaches is small, what it keeps not."""
+
+    invariants = {name: holds for name, holds in ExtraMessages.invariants.items() if name != "fewer-entries-than-k"}
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        j = message.receiver
+        return [
+            Step(
+                self.after_sending(i, cleared, j),
+                [*extra, Packet(i, j, "message", message, self.entries(cleared.matrix))],
+                [Happened("send", message)],
+            )
+            for cleared, extra in self.clearings(i, state)
+        ]
+
+
+class RemembersItsOwnColumn(KeepsItsOwnColumn):
+    """Keeps the constraints about itself, and is held to the orders and to liveness only."""
+
+    invariants = {}
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+#: With three processes and few messages a matrix never has the four entries at which the text's smallest k clears it.
+AT_2 = Setup(parameters={"k": 2})
+AT_3 = Setup(parameters={"k": 3})
+
+#: Where P1 has heard from both, its matrix has four entries, which is the text's k = n + 1, and one column is cleared.
+#: Four messages in the free workload show the same faults, with k = 2 or 3 and in many more states.
+FOUR_ENTRIES = """
+P1: send a to P2; send b to P3; receive; receive; send c to P2
+P2: send d to P3; send e to P1; receive; receive; receive
+P3: send f to P2; send g to P1; receive; receive
+"""
+
+#: P1 learns of four messages at once, and its matrix has seven entries: to have fewer than five it clears two columns.
+SEVEN_ENTRIES = """
+P1: send a to P3; send b to P4; send c to P2; receive
+P2: send d to P3; send e to P4; receive h; receive j; send f to P1
+P3: send g to P4; send h to P2
+P4: send i to P3; send j to P2
+"""
+
+BROKEN = (
+    Broken(EncodesNoValues, "[SA] §3: a tuple (i, j, n) for M[i, j] = n", (Catch("fifo", 2, 3, 5),)),
+    Broken(EncodesOnlyOnes, "[SA] §3: a tuple for every M[i, j] = n with n > 0", (Catch("fifo", 2, 3, 4),)),
+    Broken(
+        DecodesRowsAsColumns,
+        "[SA] §3: M[i, j] is about messages from P_i to P_j",
+        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 3, 4, 7)),
+    ),
+    Broken(
+        AttachesAfterIncrementing,
+        "[SA] §3, sending: first M_i is attached, then M_i[i, j] incremented",
+        (Catch("delivers-all", 2, 1, 1),),
+    ),
+    Broken(AttachesNothing, "[SA] §3, sending: M_i is attached", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        AttachesOnlyTheColumn,
+        "[SA] §3, sending: all of M_i is attached to a user message, a column only to an extra one",
+        (Catch("causal", 3, 3, 5),),
+    ),
+    Broken(NeverIncrementsOnSending, "[SA] §3, sending: M_i[i, j] is incremented", (Catch("fifo", 2, 2, 3),)),
+    Broken(StartsCountingAnew, "[SA] §3, sending: M_i[i, j] is incremented by one", (Catch("fifo", 2, 3, 5),)),
+    Broken(
+        ClearsTheWholeColumn,
+        "[SA] §3: the column is set to zeros except the value indicating the message, M_i[i, j]",
+        (Catch("fifo", 2, 2, 3),),
+    ),
+    Broken(ClearsTheRow, "[SA] §3: the column M_i[-, j] is set to zeros, not the row", (Catch("fifo", 3, 3, 4),)),
+    Broken(ClearsEveryColumn, "[SA] §3: column j is set to zeros, no other", (Catch("fifo", 3, 3, 4),)),
+    Broken(
+        WaitsWhileItsMatrixIsFull,
+        "[SA] §3: too many entries are a reason to send an extra message, not to wait",
+        (Catch("never-blocks", 2, 3, 4, AT_2),),
+    ),
+    Broken(
+        NeverSendsExtraMessages,
+        "[SA] §3: when M_i has too many non-zero values, P_i sends an extra message",
+        (Catch("fewer-entries-than-k", 3, 4, 5, AT_3),),
+    ),
+    Broken(
+        NeverClearsWhenSending,
+        "[SA] §3: whenever P_i detects too many values, also those it has added itself",
+        (Catch("fewer-entries-than-k", 3, 4, 5, AT_3),),
+    ),
+    Broken(
+        ClearsWithoutSending,
+        "[SA] §3: the column is deleted after sending the extra message",
+        (Catch("delivers-all", 3, 4, 7, AT_2),),
+    ),
+    Broken(
+        DeliversWhatArrives,
+        "[SA] §3: the message is enqueued until all the constraints are satisfied",
+        (Catch("fifo", 2, 2, 3), Catch("causal", 2, 2, 3)),
+    ),
+    Broken(
+        ClearsTheColumnOfOne,
+        "[SA] §3: the column with most non-zero values",
+        (Catch("fewer-entries-than-k", 3, 4, 5, AT_3),),
+    ),
+    Broken(
+        ExtraMessagesNeverWait,
+        "[SA] §4, Lemma 2: the constraints attached to an extra message are satisfied when it is delivered",
+        (Catch("fifo", 3, 4, 7, AT_2),),
+    ),
+    Broken(ChecksOnlyTheSender, "[SA] §3: the constraints φ_ik for all i", (Catch("causal", 3, 3, 5),)),
+    Broken(ChecksAllButTheSender, "[SA] §3: the constraints φ_ik for all i", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        ChecksItsRow,
+        "[SA] §3: the receiver P_j checks the column M_m[-, j]",
+        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 3, 3, 5)),
+    ),
+    Broken(
+        ChecksEveryColumn,
+        "[SA] §3: constraints about others are trivially satisfied",
+        (Catch("delivers-all", 3, 2, 3),),
+    ),
+    Broken(AsksForMore, "[SA] §3: DELIV_j[i] ≥ M[i, j], not >", (Catch("delivers-all", 2, 1, 1),)),
+    Broken(AsksForExactlyAsMany, "[SA] §3: DELIV_j[i] ≥ M[i, j], not =", (Catch("delivers-all", 3, 2, 3),)),
+    Broken(NeverCountsDeliveries, "[SA] §3, delivery: DELIV_j[i] is incremented", (Catch("delivers-all", 2, 2, 3),)),
+    Broken(NeverMerges, "[SA] §3, delivery: M_j is updated with the maximum values", (Catch("causal", 3, 3, 5),)),
+    Broken(
+        ReplacesInsteadOfMerging,
+        "[SA] §3, delivery: the maximum of M_m and M_j",
+        (Catch("fifo", 2, 3, 5),),
+    ),
+    Broken(
+        ReplacesColumnsInsteadOfMerging,
+        "[SA] §3, delivery: the maximum also where M_m says something of the same process",
+        (Catch("fifo", 3, 4, 7),),
+    ),
+    Broken(AddsInsteadOfMerging, "[SA] §3, delivery: the maximum, not the sum", (Catch("delivers-all", 3, 4, 7),)),
+    Broken(
+        KeepsItsOwnColumn,
+        "[SA] §3: the column of P_k related to itself is always zero",
+        (Catch("own-column-is-zero", 2, 2, 4), Catch("fewer-entries-than-k", 2, 3, 5, AT_2)),
+    ),
+    Broken(
+        MergesTheExtraMessage,
+        "[SA] §4, Lemma 2: the delivery of an extra message leaves M_i as it is",
+        (Catch("own-column-is-zero", 3, 3, 7, AT_2),),
+    ),
+    Broken(ClearsTheSendersColumn, "[SA] §4, Lemma 2: no column but the own one is lost", (Catch("fifo", 2, 3, 5),)),
+)
+
+BROKEN_PROGRAMS = (
+    BrokenProgram(
+        ClearsOnce,
+        "[SA] §3: the particular case k = n + 1 tells of one extra message; what is too much may need several",
+        SEVEN_ENTRIES,
+        "fewer-entries-than-k",
+        13,
+    ),
+    BrokenProgram(
+        AllowsK,
+        "[SA] §3, the particular case: whenever the matrix contains n + 1 non-zero entries",
+        FOUR_ENTRIES,
+        "fewer-entries-than-k",
+        8,
+    ),
+    BrokenProgram(
+        ExtraMessagesCarryNothing,
+        "[SA] §3: the extra message contains the constraints M_i[-, j]",
+        FOUR_ENTRIES,
+        "causal",
+        12,
+    ),
+    BrokenProgram(
+        ForgetsTheColumn,
+        "[SA] §4, Lemma 2: clearing needs a message that carries what is cleared",
+        FOUR_ENTRIES,
+        "causal",
+        11,
+    ),
+    BrokenProgram(
+        NeverClearsWhenDelivering,
+        "[SA] §3: whenever P_i detects too many values, also those it has been told of",
+        FOUR_ENTRIES,
+        "fewer-entries-than-k",
+        8,
+    ),
+    BrokenProgram(
+        SendsExtraMessagesElsewhere,
+        "[SA] §3: the extra message is sent to the process whose column it is",
+        FOUR_ENTRIES,
+        "completes",
+        14,
+    ),
+    BrokenProgram(
+        ExtraMessagesCarryTheirOwnEntry,
+        "[SA] §3: the column is attached as it was before it is deleted and its entry incremented",
+        FOUR_ENTRIES,
+        "completes",
+        13,
+    ),
+    BrokenProgram(
+        ExtraMessagesCarryOnlyTheSendersEntry,
+        "[SA] §3: the extra message contains the whole column M_i[-, j]",
+        FOUR_ENTRIES,
+        "causal",
+        12,
+    ),
+    BrokenProgram(
+        NeverCountsTheExtraMessageAsSent,
+        "[SA] §3: M_i[i, j] is incremented to indicate the extra message",
+        FOUR_ENTRIES,
+        "causal",
+        11,
+    ),
+    BrokenProgram(
+        DropsTheEntryOfTheExtraMessage,
+        "[SA] §3: the column is deleted with the exception of M_i[i, j]",
+        FOUR_ENTRIES,
+        "fifo",
+        10,
+    ),
+    BrokenProgram(
+        KeepsTheColumnOfTheExtraMessage,
+        "[SA] §3: after sending the extra message, the sender deletes that column",
+        FOUR_ENTRIES,
+        "fewer-entries-than-k",
+        8,
+    ),
+    BrokenProgram(
+        ExtraMessagesWaitForEver,
+        "[SA] §4, Theorem 6: extra messages are delivered in the end like any other",
+        FOUR_ENTRIES,
+        "completes",
+        13,
+    ),
+    BrokenProgram(
+        NeverCountsTheExtraMessageAsDelivered,
+        "[SA] §3: DELIV_j[i] counts what M[i, j] counts, extra messages too",
+        FOUR_ENTRIES,
+        "completes",
+        14,
+    ),
+)
+
+HARMLESS = (
+    Harmless(
+        KeepsTheColumn,
+        "[SA] §3 sets column j to zeros when a user message is sent: that keeps matrices small and nothing else.",
+        3,
+        4,
+        3932,
+        AT_2,
+    ),
+    Harmless(
+        ClearsAnyColumn,
+        "[SA] §3 picks the column with most values: with three processes no column has more than two, so there is no "
+        "choice to make. Any with two would do.",
+        3,
+        4,
+        4025,
+        AT_2,
+    ),
+    Harmless(
+        ExtraMessagesCarryEverything,
+        "[SA] §3 attaches the column alone to an extra message: of the rest its receiver would take no notice.",
+        3,
+        4,
+        4025,
+        AT_2,
+    ),
+    Harmless(
+        ClearsBeforeSending,
+        "[SA] abstract, messages of size O(k): for that, clearing just before a message is sent is enough, with fewer "
+        "extra messages. What a process keeps is then not bounded by k.",
+        3,
+        4,
+        3908,
+        AT_2,
+    ),
+    Harmless(
+        RemembersItsOwnColumn,
+        "[SA] §3 forgets the own column: no order and no delivery needs it, since it is satisfied already.",
+        3,
+        4,
+        4199,
+        Setup(parameters={"k": 9}),
+    ),
+)

@@ -2,10 +2,491 @@
 
 from __future__ import annotations
 
-from broken_tables import Broken, BrokenProgram, Harmless
+from collections.abc import Iterable, Sequence
 
-BROKEN: tuple[Broken, ...] = ()
+from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
-BROKEN_PROGRAMS: tuple[BrokenProgram, ...] = ()
+from crownless.impl import isis, isis_gc
+from crownless.impl.isis import Isis
+from crownless.impl.isis_gc import IsisGc, IsisGcWaits
+from crownless.impl.protocol import Happened, Packet, Step
+from crownless.spec import library
+from crownless.spec.computation import Message
 
-HARMLESS: tuple[Harmless, ...] = ()
+# -- sending -----------------------------------------------------------------------------------------------------------
+
+
+class BuildsThePacketBeforeInserting(Isis):
+    """The packet of M is without M."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[packet._replace(stamp=state.buffer) for packet in step.packets])]
+
+
+class SendsTheMessageAlone(Isis):
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[packet._replace(stamp=(message,)) for packet in step.packets])]
+
+
+class SendsOnlyItsOwnMessages(Isis):
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        own = tuple(m for m in step.state.buffer if m.sender == i)
+        return [step._replace(packets=[packet._replace(stamp=own) for packet in step.packets])]
+
+
+class SendsOnlyWhatIsForTheReceiver(Isis):
+    """What the receiver would only pass on stays behind."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        packets = [
+            packet._replace(stamp=tuple(m for m in packet.stamp if packet.destination in m.receivers))
+            for packet in step.packets
+        ]
+        return [step._replace(packets=packets)]
+
+
+class SendsOnlyWhatIsForOthers(Isis):
+    """What is for the receiver has its own packet."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        packets = [
+            packet._replace(
+                stamp=tuple(m for m in packet.stamp if m == message or packet.destination not in m.receivers)
+            )
+            for packet in step.packets
+        ]
+        return [step._replace(packets=packets)]
+
+
+class NeverInsertsWhatItSends(Isis):
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(state=state)]
+
+
+class EmptiesTheBufferOnSending(Isis):
+    """What has gone with one message does not go with the next."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(state=isis.State((message,)))]
+
+
+class WaitsForAnAnswer(Isis):
+    """A site sends only if all it knows of was sent by others."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        return [] if any(m.sender == i for m in state.buffer) else super().send(i, state, message)
+
+
+# -- arrival -----------------------------------------------------------------------------------------------------------
+
+
+class IgnoresNothing(Isis):
+    """Every message in the packet is inserted and, if for S', delivered, whether known or not."""
+
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, isis.State(()), packet)
+        return [step._replace(state=isis.State((*state.buffer, *step.state.buffer)))]
+
+
+class NeverInsertsWhatArrives(Isis):
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, state, packet)
+        return [step._replace(state=state)]
+
+
+class InsertsOnlyWhatItDelivers(Isis):
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        mine = tuple(message for message in packet.stamp if i in message.receivers)
+        return super().arrive(i, state, packet._replace(stamp=mine))
+
+
+class InsertsOnlyTheMessageOfThePacket(Isis):
+    """What comes along is delivered, and not inserted."""
+
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        (step,) = super().arrive(i, state, packet)
+        new = [packet.message] if packet.message not in state.buffer else []
+        return [step._replace(state=isis.State(self.inserted(state.buffer, new)))]
+
+
+class DeliversOnlyTheMessageOfThePacket(Isis):
+    """What comes along is inserted, and not delivered; when its own packet arrives it is known already."""
+
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, state, packet)
+        return [step._replace(events=[event for event in step.events if event.message == packet.message])]
+
+
+class DeliversFromTheEnd(Isis):
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, state, packet)
+        return [step._replace(events=list(reversed(step.events)))]
+
+
+class InsertsAtTheFront(Isis):
+    """BUFF_S in the order opposite to that of emission."""
+
+    def inserted(self, buffer: tuple[Message, ...], messages: Iterable[Message]) -> tuple[Message, ...]:
+        return (*messages, *buffer)
+
+
+class DeliversWhatIsForOthers(Isis):
+    """All that is new, but for what the site has sent itself."""
+
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        new = [message for message in packet.stamp if message not in state.buffer]
+        delivered = [Happened("deliver", message) for message in new if i != message.sender]
+        return [Step(isis.State(self.inserted(state.buffer, new)), (), delivered)]
+
+
+class NeverInsertsWhatIsForItself(Isis):
+    """Nobody need be told by a site of what that site has received; but it may receive it again."""
+
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, state, packet)
+        kept = tuple(message for message in step.state.buffer if message.receivers != (i,))
+        return [step._replace(state=isis.State(kept))]
+
+
+# -- variations --------------------------------------------------------------------------------------------------------
+
+
+class LeavesOutWhatIsKnownToBeReceived(Isis):
+    """ "Transmission of M_x is not necessary": a message that was for the sender of the packet alone stays behind."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        packets = [
+            packet._replace(stamp=tuple(m for m in packet.stamp if m.receivers != (i,))) for packet in step.packets
+        ]
+        return [step._replace(packets=packets)]
+
+
+class LeavesOutWhatTheReceiverSent(Isis):
+    """A site knows what it has sent itself."""
+
+    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        packets = [
+            packet._replace(stamp=tuple(m for m in packet.stamp if m.sender != packet.destination))
+            for packet in step.packets
+        ]
+        return [step._replace(packets=packets)]
+
+
+# -- garbage collection ------------------------------------------------------------------------------------------------
+
+
+class DeletesAtOnce(IsisGc):
+    """Without waiting for any acknowledgement."""
+
+    def internal(self, i: int, state: isis_gc.State) -> Sequence[tuple[str, Step]]:
+        return [
+            (name, step._replace(state=step.state._replace(buffer=(), requested=frozenset(), awaits=frozenset())))
+            for name, step in super().internal(i, state)
+        ]
+
+
+class DeletesAfterOneAcknowledgement(IsisGc):
+    def acknowledged(self, i: int, state: isis_gc.State, j: int) -> isis_gc.State:
+        return super().acknowledged(i, state._replace(awaits=state.awaits & {j}), j)
+
+
+class DeletesAllItHasThen(IsisGc):
+    """With the last acknowledgement it deletes the whole buffer, and not only what the request named."""
+
+    def acknowledged(self, i: int, state: isis_gc.State, j: int) -> isis_gc.State:
+        after = super().acknowledged(i, state, j)
+        return after if after.awaits or not state.awaits else after._replace(buffer=())
+
+
+class NeverNotes(IsisGc):
+    """The asked site acknowledges, and goes on sending what the request named."""
+
+    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+        return state
+
+
+class NotesForEverybody(IsisGc):
+    """The messages are not sent to any site any more."""
+
+    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+        return state._replace(noted=tuple(noted | ids for noted in state.noted))
+
+
+class TheAskedSiteDeletesToo(IsisGc):
+    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+        after = super().asked(state, j, ids)
+        return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
+
+
+class NotesOnlyWhatItKnows(IsisGc):
+    """Of the ids it notes those that are in its own buffer; what it learns later it sends."""
+
+    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+        return super().asked(state, j, ids & frozenset(state.buffer))
+
+
+class ForgetsEarlierNotes(IsisGc):
+    """Of a site's requests only the last is noted."""
+
+    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+        return super().asked(
+            state._replace(noted=tuple(frozenset() if k == j else noted for k, noted in enumerate(state.noted))), j, ids
+        )
+
+
+class NeverAcknowledges(IsisGc):
+    def arrive(self, i: int, state: isis_gc.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+        (step,) = super().arrive(i, state, packet)
+        return [step if packet.kind == "packet" else step._replace(packets=())]
+
+
+class AsksAgainBeforeAllHaveAnswered(IsisGc):
+    """A second request while acknowledgements of the first are outstanding; nothing tells which is answered."""
+
+    def internal(self, i: int, state: isis_gc.State) -> Sequence[tuple[str, Step]]:
+        return super().internal(i, state._replace(awaits=frozenset()))
+
+
+# -- garbage collection, repaired --------------------------------------------------------------------------------------
+
+
+class WaitsForNothing(IsisGcWaits):
+    def accepts(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
+        return True
+
+
+class WaitsForOneOfThem(IsisGcWaits):
+    def accepts(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
+        if packet.kind != "request":
+            return True
+        mine = [message for message in packet.stamp if i in message.receivers]
+        return not mine or any(message in (*state.buffer, *state.deleted) for message in mine)
+
+
+class WaitsForAllMessages(IsisGcWaits):
+    """Also those that are for others: whatever the request names."""
+
+    def accepts(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
+        return packet.kind != "request" or all(m in state.buffer or m in state.deleted for m in packet.stamp)
+
+
+class ForgetsWhatItDeleted(IsisGcWaits):
+    def remembered(self, i: int, deleted: frozenset[Message]) -> frozenset[Message]:
+        return frozenset()
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+#: Only P1, only P2 collects garbage, and once.
+P1_COLLECTS = Setup(channel="fifo", parameters={"rounds": (1, 0, 0)})
+P2_COLLECTS = Setup(channel="fifo", parameters={"rounds": (0, 1, 0)})
+
+#: Fig. 1 as a program; the same with two messages that S3 must get first.
+FIG_1 = library.path("ses-program-1").read_text(encoding="utf-8")
+TWO_BEFORE = """
+S1: send M1 to S3; send M2 to S3; send Mx to S2
+S2: receive; send M3 to S3
+S3: receive; receive; receive
+"""
+#: P1 may ask P2 about x before P2 knows x; it is ready to receive once more than there is to receive.
+ASKED_TOO_EARLY = """
+P1: receive; receive; receive
+P2: receive; send z to P1
+P3: send x to P1; send y to P2
+"""
+#: P3 has nothing to do but to be asked; P1 is ready to receive once more than there is to receive.
+A_BYSTANDER = """
+P1: receive; receive; receive
+P2: send x to P1; send y to P1
+P3:
+"""
+
+BROKEN = (
+    Broken(
+        BuildsThePacketBeforeInserting,
+        "[SES] §3: M is first inserted into BUFF_S, the packet is then built",
+        (Catch("delivers-all", 2, 1, 2),),
+    ),
+    Broken(SendsTheMessageAlone, "[SES] §3: all the messages in BUFF_S", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        SendsOnlyItsOwnMessages,
+        "[SES] §3: every message received, not only every message sent",
+        (Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, Setup(sends="multicast"))),
+    ),
+    Broken(
+        SendsOnlyWhatIsForTheReceiver,
+        "[SES] §3: all the messages, for other sites too: M1 comes to S3 over S2",
+        (Catch("causal", 3, 3, 5),),
+    ),
+    Broken(
+        SendsOnlyWhatIsForOthers,
+        "[SES] §3: all the messages, those for the receiver too: M1 is carried over both paths",
+        (Catch("fifo", 2, 2, 3),),
+    ),
+    Broken(NeverInsertsWhatItSends, "[SES] §3: every message sent by S is in BUFF_S", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        EmptiesTheBufferOnSending,
+        "[SES] §3: a message stays in BUFF_S, whoever has got it",
+        (Catch("fifo", 2, 3, 4), Catch("delivers-once", 2, 3, 5)),
+    ),
+    Broken(WaitsForAnAnswer, "[SES] §3: nothing delays a message", (Catch("never-blocks", 2, 3, 4),)),
+    Broken(IgnoresNothing, "[SES] §3: what is already in BUFF_S' is ignored", (Catch("delivers-once", 2, 2, 4),)),
+    Broken(
+        NeverInsertsWhatArrives,
+        "[SES] §3: (1) what is new is inserted in BUFF_S'",
+        (Catch("delivers-once", 2, 2, 4), Catch("causal", 3, 3, 5)),
+    ),
+    Broken(
+        NeverInsertsWhatIsForItself,
+        "[SES] §3: (1) inserted, what is delivered too, or it is not recognized",
+        (Catch("delivers-once", 2, 2, 4),),
+    ),
+    Broken(InsertsOnlyWhatItDelivers, "[SES] §3: (1) inserted, what is for others too", (Catch("causal", 3, 3, 5),)),
+    Broken(
+        InsertsOnlyTheMessageOfThePacket,
+        "[SES] §3: every message in P is inserted",
+        (Catch("delivers-once", 2, 2, 4), Catch("causal", 3, 3, 5)),
+    ),
+    Broken(
+        DeliversOnlyTheMessageOfThePacket,
+        "[SES] §3: (2) every message in P is delivered whose destination is S'",
+        (Catch("delivers-all", 2, 2, 4), Catch("fifo", 2, 2, 3)),
+    ),
+    Broken(DeliversFromTheEnd, "[SES] §3: (2) delivered in the correct order", (Catch("fifo", 2, 2, 3),)),
+    Broken(InsertsAtTheFront, "[SES] §3: BUFF_S is in the order of emission", (Catch("fifo", 2, 2, 3),)),
+    Broken(
+        DeliversWhatIsForOthers,
+        "[SES] §3: (2) of which S' is the destination",
+        (Catch("delivers-once", 3, 2, 3),),
+    ),
+    Broken(
+        DeletesAtOnce,
+        "[SES] §3: deleted when every site has acknowledged",
+        (Catch("delivers-once", 2, 2, 5, Setup(channel="fifo")),),
+    ),
+    Broken(
+        DeletesAllItHasThen,
+        "[SES] §3: the messages identified in P are deleted, no others",
+        (Catch("delivers-once", 2, 3, 9, Setup(channel="fifo", parameters={"rounds": (1, 0)})),),
+    ),
+    Broken(
+        AsksAgainBeforeAllHaveAnswered,
+        "[SES] §3: an acknowledgement is of the one request outstanding",
+        (Catch("delivers-once", 2, 3, 10, Setup(channel="fifo", parameters={"rounds": (2, 0)})),),
+    ),
+    Broken(
+        NeverNotes,
+        "[SES] §3: S' notes the ids: these messages must not be sent to S any more",
+        (Catch("delivers-once", 2, 2, 7, Setup(channel="fifo")),),
+    ),
+    Broken(
+        ForgetsEarlierNotes,
+        "[SES] §3: not any more: what a later request names comes in addition",
+        (Catch("delivers-once", 2, 3, 12, Setup(channel="fifo", parameters={"rounds": (2, 0)})),),
+    ),
+    Broken(
+        TheAskedSiteDeletesToo,
+        "[SES] §3: the protocol initialized by S does not allow S' to delete",
+        (Catch("delivers-once", 2, 2, 6, Setup(channel="fifo")),),
+    ),
+)
+
+BROKEN_PROGRAMS = (
+    BrokenProgram(
+        DeletesAfterOneAcknowledgement,
+        "[SES] §3: an acknowledgement from every site",
+        A_BYSTANDER,
+        "delivers-once",
+        7,
+        P1_COLLECTS,
+    ),
+    BrokenProgram(
+        NotesForEverybody,
+        "[SES] §3: not sent to S any more; to others it is",
+        FIG_1,
+        "causal",
+        7,
+        P1_COLLECTS,
+    ),
+    BrokenProgram(
+        NotesOnlyWhatItKnows,
+        "[SES] §3: all the identifiers are noted, of messages that have not come yet too",
+        ASKED_TOO_EARLY,
+        "delivers-once",
+        11,
+        P1_COLLECTS,
+    ),
+    BrokenProgram(
+        WaitsForNothing,
+        "[SES] §3, repaired: an acknowledgement waits for what the request names and is for this site",
+        FIG_1,
+        "causal",
+        10,
+        P2_COLLECTS,
+    ),
+    BrokenProgram(
+        WaitsForOneOfThem,
+        "[SES] §3, repaired: all of it must have been received",
+        TWO_BEFORE,
+        "causal",
+        12,
+        P2_COLLECTS,
+    ),
+)
+
+HARMLESS = (
+    Harmless(
+        LeavesOutWhatIsKnownToBeReceived,
+        "[SES] §3: transmission of M_x is not necessary, in general: no site need be told of a message that was for "
+        "the sender of the packet alone.",
+        3,
+        3,
+        1400,
+    ),
+    Harmless(
+        LeavesOutWhatTheReceiverSent,
+        "[SES] §3: nor need a site be told of what it has sent itself.",
+        3,
+        3,
+        1400,
+    ),
+    Harmless(
+        NeverAcknowledges,
+        "[SES] §3: a garbage collection that never ends, so that nothing is ever deleted, breaks no order and delivers "
+        "everything. Only that the situation is never reached tells.",
+        2,
+        2,
+        220,
+        Setup(channel="fifo"),
+        frozenset({"a-message-is-deleted"}),
+    ),
+    Harmless(
+        WaitsForAllMessages,
+        "[SES] §3, repaired: a request must wait for no more than what is for this site. A site never hears "
+        "of a message between two others, and nothing is deleted; which again no order and no liveness notices.",
+        3,
+        1,
+        361,
+        Setup(channel="fifo"),
+        frozenset({"a-message-is-deleted"}),
+    ),
+    Harmless(
+        ForgetsWhatItDeleted,
+        "[SES] §3, repaired: without a memory of what it deleted, a site never acknowledges a later request for it; "
+        "which again nothing notices.",
+        2,
+        3,
+        2768,
+        Setup(channel="fifo"),
+    ),
+)

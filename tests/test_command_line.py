@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 from crownless.command_line import main
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.asking import those_that_admit
 from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
-SELF_SENDS = "leave out --self-sends, or name the protocols: unordered, rst, buffer"
+SELF_SENDS = f"leave out --self-sends, or name the protocols: {those_that_admit('self_sends')}"
+MULTICAST = f"leave out --sends, or name the protocols: {those_that_admit('multicast')}"
+COPIES = f"send copies, or name the protocols: {those_that_admit('multicast')}"
 
 
 class Answer:
@@ -95,10 +99,58 @@ def test_over_fifo_channels_no_protocol_keeps_fifo_and_breaks_causal_order(crown
 
 
 def test_check_without_a_protocol_covers_all_in_one_table(crownless: Crownless) -> None:
-    answer = crownless("check", "-n", "2", "-m", "2")
+    answer = crownless("check", "-n", "2", "-m", "1")
     names = [line.split()[0] for line in answer.out.splitlines() if line and not line.startswith(" ")]
-    assert {"protocol", "unordered", "rst", "buffer", "murty-garg"} <= set(names)
+    assert {"protocol", *PROTOCOLS} <= set(names)
+    assert answer.code == 0
+
+
+def test_protocols_that_do_not_admit_what_is_asked_are_left_out_and_named(crownless: Crownless) -> None:
+    answer = crownless("check", "--program", "ses-fig6", "--channel", "lossy", "--max-states", "50", "--set", "k=4")
+    assert "crownless: not run: rst has no parameter 'k'\n" in answer.err
+    assert "extra-messages" in answer.out
+    assert crownless("check", "--set", "bogus=4").code == 2
+
+
+def test_a_program_is_said_to_complete_always_sometimes_or_never_and_where_it_blocks(crownless: Crownless) -> None:
+    assert "completes: always\n" in crownless("check", "rst", "--program", "mf-program-3").out
+    sometimes = crownless("check", "buffer", "--program", "mf-program-3")
+    assert "completes: sometimes\n  blocks with P2 at its statement 1, receive from P1\n" in sometimes.out
+    (never,) = crownless("check", "rendezvous", "--program", "mf-fig1", "--json").json
+    assert never["completes"] == "never"
+    assert never["blocks"] == [["P1 at its statement 2, receive", "P2 at its statement 2, receive"]]
+    table = crownless("check", "buffer", "rendezvous", "--program", "mf-fig1", "--quiet").out
+    assert [line.split()[0] for line in table.splitlines()[-2:]] == ["buffer", "rendezvous"]
+    assert "never 2" in table
+
+
+def test_a_process_may_crash(crownless: Crownless) -> None:
+    answer = crownless("check", "ses", "--program", "ses-fig6", "--crash", "S1")
     assert answer.code == 1
+    assert "S1: crash" in answer.out
+    assert "S1 may crash and lose what it has under way; messages from and to it are not owed" in answer.out
+    assert crownless("check", "isis", "-n", "3", "-m", "2", "--crash", "P1").code == 0
+    (json,) = crownless("check", "ses-rollback", "-n", "3", "-m", "2", "--crash", "P1", "--json").json
+    assert (json["crash"], json["verdict"]) == ("P1", "holds")
+
+
+def test_parameters_have_a_value_for_all_or_one_for_each(crownless: Crownless) -> None:
+    def parameters(*arguments: str) -> Any:
+        return crownless("check", "extra-messages", "-m", "1", "--json", *arguments).json[0]["parameters"]
+
+    assert parameters() == {"k": 4}
+    assert parameters("--set", "k=3") == {"k": 3}
+    assert parameters("--set", "k=3,4,5") == {"k": [3, 4, 5]}
+
+
+def test_the_workload_is_the_protocols_own_unless_told_otherwise(crownless: Crownless) -> None:
+    def facts(*arguments: str) -> Any:
+        return crownless("check", *arguments, "-m", "2", "--json").json[0]
+
+    assert (facts("cbcast")["sends"], facts("cbcast")["verdict"]) == ("broadcast", "holds")
+    assert facts("cbcast", "--sends", "unicast")["verdict"] == "violated"
+    assert (facts("kearns")["channel"], facts("kearns")["verdict"]) == ("fifo", "holds")
+    assert facts("kearns", "--channel", "unordered")["verdict"] == "violated"
 
 
 def test_a_limit_gives_unknown_and_exit_3(crownless: Crownless) -> None:
@@ -257,7 +309,7 @@ def test_count_prints_all_seven_orders(crownless: Crownless, n: str, m: str, cou
 
 def test_list_names_everything_that_can_be_named(crownless: Crownless) -> None:
     facts = crownless("list", "--json").json
-    assert [row["name"] for row in facts["protocols"]] == ["unordered", "rst", "buffer", "murty-garg"]
+    assert [row["name"] for row in facts["protocols"]] == list(PROTOCOLS)
     assert [row["name"] for row in facts["orders"]] == list(ORDERS)
     assert [row["name"] for row in facts["channels"]] == ["unordered", "fifo", "lossy", "duplicating"]
     assert "mf-fig8" in crownless("list").out
@@ -275,8 +327,8 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("chek", "unknown verb 'chek'; did you mean 'check'? known: check, classify, count, list, show"),
-        ("check rts", "unknown protocol 'rts'; did you mean 'rst'? known: unordered, rst, buffer, murty-garg"),
+        ("chek", "unknown verb 'chek'; did you mean 'check'? known: check, classify, count, list, realize, show"),
+        ("check rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
         (
             "check rst --order casual",
             f"unknown order 'casual'; did you mean 'causal'? known: {', '.join(ORDERS)}",
@@ -299,11 +351,44 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
         ),
         ("check rst -n 1", "1 process has nobody to send to; use two processes or more, or --self-sends"),
         ("check rst --set k=4", "rst has no parameter 'k'; its parameters: none"),
+        (
+            "check extra-messages --set k=0",
+            "extra-messages: k=0: too small, an empty matrix has 0 non-zero entries; give 1 or more",
+        ),
+        (
+            "check extra-messages --set k=4,0,4",
+            "extra-messages: k=4,0,4: too small, an empty matrix has 0 non-zero entries; give 1 or more",
+        ),
+        (
+            "check extra-messages --set k=4,5",
+            "extra-messages: k=4,5: 2 values for 3 processes; give one for each, or one for all",
+        ),
+        (
+            "check buffer-bounded --set input=0",
+            "buffer-bounded: input=0: too small, a full buffer takes nothing in; give 1 or more",
+        ),
+        (
+            "check buffer-bounded --set output=1,2,3",
+            "buffer-bounded: output=1,2,3: it is one for all processes; give one number, such as output=1",
+        ),
+        ("check kearns --set server=4", "kearns: server=4: too great for 3 processes; give 1 to 3"),
+        (
+            "check kearns --order mailbox",
+            "kearns orders the deliveries at one process only, of which mailbox says nothing; ask for fifo or causal",
+        ),
+        ("check ses --crash P9", "unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3"),
+        ("check rst --sends multicast", f"rst has no messages to several processes; {MULTICAST}"),
+        ("check rst --sends some", "unknown kind of sends 'some'; known: unicast, multicast, broadcast"),
+        ("check rst --program ses-fig2", f"rst has no messages to several processes, and W1 is one; {COPIES}"),
+        (
+            "check rst --clock lamport",
+            "unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times",
+        ),
         ("check rst --set k", "--set k: not a KEY=VALUE with a whole number; such as --set k=4"),
         ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
         (
             "check rst --program mf-program-1 -n 4",
-            "a program brings its own processes and messages; leave out -n, -m and --self-sends",
+            "a program brings its own processes and messages; leave out -n, -m, --sends and --self-sends",
         ),
         ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
         ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),

@@ -11,7 +11,7 @@ from rich.text import Text
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.asking import Check, load_program, sends_of, workload_of
-from crownless.model_check.checking import CheckResult, PropertyResult, run_check
+from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
 from crownless.model_check.explorer import Exploration, Limits
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.model_check.suite import checks as suite
@@ -220,14 +220,15 @@ def _print_overview(results: list[CheckResult]) -> None:
     """Several checks: a row each, a column for each property that any of them is held to."""
     decided = {line.property.name for result in results for line in result.properties}
     columns = [name for name in SHOWN if name in decided]
-    rows = table("protocol", "checked over", *columns, "invariants", right=("states", "depth", "seconds"))
+    rows = table("protocol", "checked over", "verdict", *columns, "invariants", right=("states", "depth", "seconds"))
     for result in results:
         lines = {line.property.name: line for line in result.properties}
         own = [line for line in result.properties if line.property.name in result.machine.invariants]
         found = result.exploration
         rows.add_row(
             result.check.protocol,
-            _where(result),
+            where(result),
+            Text(result.verdict, style=STYLES[result.verdict]),
             *(_cell([lines[name]] if name in lines else [], result) for name in columns),
             _cell(own, result),
             f"{found.states:,}",
@@ -254,7 +255,7 @@ def _cell(lines: list[PropertyResult], result: CheckResult) -> Text:
     return Text(f"{often}{shortest}", style=STYLES["violated"])
 
 
-def _where(result: CheckResult) -> str:
+def where(result: CheckResult) -> str:
     """Bound or program, channel and what else is not as usual, in a few words."""
     check = result.check
     if check.program is not None:
@@ -264,6 +265,7 @@ def _where(result: CheckResult) -> str:
         sends = sends_of(check, type(result.machine))
         parts += [f"{sends}s"] * (sends != "unicast") + ["self-sends"] * check.self_sends
     parts.append(result.channel)
+    parts += [f"{key}={told(value)}" for key, value in check.parameters.items()]
     if check.crash is not None:
         parts.append(f"{check.crash} may crash")
     return ", ".join(parts)

@@ -9,11 +9,16 @@ import click
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.checking import told
 from crownless.model_check.properties import default_orders, properties_of
 from crownless.spec import library
+from crownless.spec.clocks import CLOCKS
 from crownless.spec.orders import ORDERS
 
 from .output import console, print_json, print_table, table
+
+#: Columns that would make a table too wide; what they name has a table of its own.
+ONLY_JSON = {("protocols", "held_to"), ("protocols", "properties"), ("protocols", "bound")}
 
 
 @click.command(name="list")
@@ -27,44 +32,71 @@ def list_(as_json: bool) -> None:
     out = console()
     for heading, rows in facts.items():
         out.print(heading, style="bold")
-        plain = table(*rows[0]) if rows else table()
+        plain = table(*(key for key in rows[0] if (heading, key) not in ONLY_JSON))
         for row in rows:
+            row = {key: value for key, value in row.items() if (heading, key) not in ONLY_JSON}
             plain.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
         print_table(plain, indent="  ")
         out.print()
 
 
+def protocol_facts() -> list[dict[str, Any]]:
+    """Every protocol with what its class says of it, as the table of the README and `list` have it."""
+    return [
+        {
+            "name": name,
+            "source": kind.source,
+            "promises": kind.promises + (" (at the server)" if kind(3).ordered_at is not None else ""),
+            "needs_channel": kind.needs_channel,
+            "sends": kind.sends,
+            "admits": [
+                what
+                for what, admitted in (
+                    ("self-sends", kind.admits_self_sends),
+                    ("multicast", kind.admits_multicast and kind.sends == "unicast"),
+                    ("unicast", kind.sends != "unicast"),
+                )
+                if admitted
+            ],
+            "parameters": [
+                f"{key}={told(known.default(3))} ({known.meaning})" for key, known in kind.parameters.items()
+            ],
+            "bound": "×".join(map(str, kind.bound)),
+            "held_to": list(default_orders(kind)),
+            "properties": [known.name for known in properties_of(kind(3), default_orders(kind), program=False)],
+            "text": (kind.__doc__ or sys.modules[kind.__module__].__doc__ or "").split("\n")[0],
+        }
+        for name, kind in PROTOCOLS.items()
+    ]
+
+
 def _facts() -> dict[str, list[dict[str, Any]]]:
-    protocols = []
-    for name, kind in PROTOCOLS.items():
-        summary = (sys.modules[kind.__module__].__doc__ or "").split("\n")[0]
-        protocols.append(
-            {
-                "name": name,
-                "promises": kind.promises,
-                "held_to": list(default_orders(kind)),
-                "needs_channel": kind.needs_channel,
-                "admits": [
-                    what
-                    for what, admitted in (
-                        ("self-sends", kind.admits_self_sends),
-                        ("multicast", kind.admits_multicast),
-                    )
-                    if admitted
-                ],
-                "parameters": [f"{key}={value}" for key, value in kind.parameters.items()],
-                "properties": [known.name for known in properties_of(kind(2), default_orders(kind), program=False)],
-                "text": summary,
-            }
-        )
     figures = [{"name": name, "text": _title(library.path(name).read_text("utf-8"))} for name in library.names()]
     return {
-        "protocols": protocols,
+        "protocols": protocol_facts(),
         "orders": [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()],
+        "properties": _properties(),
         "channels": [{"name": name, "meaning": channel.meaning} for name, channel in CHANNELS.items()],
+        "clocks": [{"name": clock.name, "source": clock.source} for clock in CLOCKS.values()],
         "programs and computations": figures,
         "event logs": [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
     }
+
+
+def _properties() -> list[dict[str, Any]]:
+    """Every property that is decided of some protocol, orders apart, and of which."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, kind in PROTOCOLS.items():
+        for program in (False, True):
+            for known in properties_of(kind(3), (), program=program):
+                row = {"name": known.name, "kind": known.kind, "meaning": known.meaning, "protocols": []}
+                protocols = found.setdefault(known.name, row)["protocols"]
+                if name not in protocols:
+                    protocols.append(name)
+    for row in found.values():
+        if len(row["protocols"]) == len(PROTOCOLS):
+            row["protocols"] = ["all"]
+    return list(found.values())
 
 
 def _title(text: str) -> str:

@@ -1,0 +1,762 @@
+"""The protocols a second time, from their texts alone, and the counting of their states.
+
+Nothing here uses the machines of `impl` or the system of `model_check`: each protocol is written as its text tells it
+(where the text leaves a choice, as the docstring of its machine says), with the channel beside it. A global state is
+what the processes keep, what is under way, and how many sends were made on each (sender, set of receivers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from test_pinned_explorations import Counts, Packet, changed
+
+
+class Message(NamedTuple):
+    """The application's message: who sends it, to whom, and the how-manieth it is on that way."""
+
+    sender: int
+    to: tuple[int, ...]
+    number: int
+
+
+class Outcome(NamedTuple):
+    """What a handler leads to: what the process then keeps, the packets it transmits, the messages it delivers."""
+
+    local: Any
+    packets: Sequence[Packet] = ()
+    delivered: Sequence[Message] = ()
+    sent: Sequence[Message] = ()
+
+
+class Text:
+    """A protocol as told: handlers that yield what they may lead to; nothing, if the input must wait."""
+
+    def __init__(self, n: int, **settings: int) -> None:
+        self.n = n
+        self.settings = settings
+
+    def start(self, i: int) -> Any:
+        raise NotImplementedError
+
+    def send(self, i: int, local: Any, m: Message) -> Iterable[Outcome]:
+        raise NotImplementedError
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterable[Outcome]:
+        """A packet is there; its first two entries are where it comes from and where it goes."""
+        raise NotImplementedError
+
+    def own(self, i: int, local: Any) -> Iterable[Outcome]:
+        """What process i, its buffers and its application can do of themselves."""
+        return ()
+
+    def agree(self, locals_: dict[int, Any], failed: int) -> Any:
+        """What those that did not fail agree on; None: nothing."""
+        return None
+
+    def others(self, i: int) -> list[int]:
+        return [j for j in range(self.n) if j != i]
+
+    def zeroes(self) -> tuple[int, ...]:
+        return (0,) * self.n
+
+    def square(self) -> tuple[tuple[int, ...], ...]:
+        return (self.zeroes(),) * self.n
+
+
+def one_more(vector: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return changed(vector, place, vector[place] + 1)
+
+
+def one_more_in(matrix: tuple[tuple[int, ...], ...], k: int, l: int) -> tuple[tuple[int, ...], ...]:
+    return changed(matrix, k, one_more(matrix[k], l))
+
+
+def sup(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(max, a, b))
+
+
+def sup_of(a: tuple[tuple[int, ...], ...], b: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(sup, a, b))
+
+
+def at_most(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return all(x <= y for x, y in zip(a, b, strict=True))
+
+
+# -- FIFO and synchronous order ----------------------------------------------------------------------------------------
+
+
+class FifoSequence(Text):
+    """[MF] §2: (messages sent to each, messages delivered from each)."""
+
+    def start(self, i: int) -> Any:
+        return self.zeroes(), self.zeroes()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        sent, got = local
+        [j] = m.to
+        yield Outcome((one_more(sent, j), got), [(i, j, m, sent[j] + 1)])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, m, number = packet
+        sent, got = local
+        if number == got[j] + 1:
+            yield Outcome((sent, one_more(got, j)), [], [m])
+
+
+class FifoAck(Text):
+    """[MF] §2: whether the sender is blocked."""
+
+    def start(self, i: int) -> Any:
+        return "free"
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        if local == "free":
+            [j] = m.to
+            yield Outcome("blocked", [(i, j, m)])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, what = packet
+        if what == "ack":
+            yield Outcome("free")
+        else:
+            yield Outcome(local, [(i, j, "ack")], [what])
+
+
+class Rendezvous(FifoAck):
+    """[MF] Fig. 1: whether the process waits "for the delivery of its own message before accepting the other"."""
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        if packet[2] == "ack" or local == "free":
+            yield from super().take(i, local, packet)
+
+
+# -- broadcasts, and one server ----------------------------------------------------------------------------------------
+
+
+class Isis(Text):
+    """[SES] §3: BUFF_S, in order of emission."""
+
+    def start(self, i: int) -> Any:
+        return ()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        buff = (*local, m)
+        yield Outcome(buff, [(i, j, buff) for j in m.to])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        buff, delivered = self.merged(i, local, packet[2])
+        yield Outcome(buff, [], delivered)
+
+    @staticmethod
+    def merged(i: int, buff: tuple[Message, ...], packet: tuple[Message, ...]) -> tuple[Any, list[Message]]:
+        new = [m for m in packet if m not in buff]
+        return (*buff, *new), [m for m in new if i in m.to]
+
+
+class IsisGc(Isis):
+    """[SES] §3: (BUFF_S, what must not be sent to each, (ids asked about, answers missing), requests still allowed)."""
+
+    def start(self, i: int) -> Any:
+        return (), (frozenset(),) * self.n, None, self.settings.get("rounds", 1)
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        buff, noted, *asked_and_rounds = local
+        buff = (*buff, m)
+        packets = [(i, j, tuple(known for known in buff if known not in noted[j])) for j in m.to]
+        yield Outcome((buff, noted, *asked_and_rounds), packets)
+
+    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+        buff, noted, asked, rounds, *received = local
+        if buff and asked is None and rounds:
+            ids = frozenset(buff)
+            requests = [(i, j, "request", ids) for j in self.others(i)]
+            yield Outcome((buff, noted, (ids, self.n - 1), rounds - 1, *received), requests)
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        buff, noted, asked, rounds, *received = local
+        j, _, what, *rest = packet
+        if what == "request":
+            yield Outcome((buff, changed(noted, j, noted[j] | rest[0]), asked, rounds, *received), [(i, j, "ack")])
+        elif what == "ack":
+            ids, missing = asked
+            if missing > 1:
+                asked = ids, missing - 1
+            else:
+                buff, asked = tuple(m for m in buff if m not in ids), None
+            yield Outcome((buff, noted, asked, rounds, *received))
+        else:
+            buff, delivered = self.merged(i, buff, what)
+            yield Outcome((buff, noted, asked, rounds, *received), [], delivered)
+
+
+class IsisGcWaits(IsisGc):
+    """As above, but a request waits until all it names for this site is received: (…, what was ever received)."""
+
+    def start(self, i: int) -> Any:
+        return *super().start(i), frozenset()
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        *rest, received = local
+        if packet[2] != "request" or received.issuperset(m for m in packet[3] if i in m.to):
+            for outcome in super().take(i, local, packet):
+                kept = (*outcome.local[:-1], received.union(outcome.delivered))
+                yield outcome._replace(local=kept)
+
+
+class Cbcast(Text):
+    """[BSS91]: broadcasts delivered from each; the own place counts the own broadcasts."""
+
+    def start(self, i: int) -> Any:
+        return self.zeroes()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        vt = one_more(local, i)
+        yield Outcome(vt, [(i, j, m, vt) for j in m.to])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, m, vt = packet
+        if vt[j] == local[j] + 1 and all(vt[k] <= local[k] for k in self.others(j)):
+            yield Outcome(sup(local, vt), [], [m])
+
+
+class Kearns(Text):
+    """[MF] §2 on [KK89]: the message-count-vector V."""
+
+    def server(self) -> int:
+        return self.settings.get("server", 1) - 1
+
+    def start(self, i: int) -> Any:
+        return self.zeroes()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        [j] = m.to
+        v = one_more(local, i) if j == self.server() else local
+        yield Outcome(v, [(i, j, m, v)])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, m, v = packet
+        if i != self.server() or not any(local[k] < v[k] for k in self.others(j)):
+            yield Outcome(sup(local, v), [], [m])
+
+
+# -- matrices ----------------------------------------------------------------------------------------------------------
+
+
+class RstBefore(Text):
+    """[MF] §2 on [RST91]: M_i."""
+
+    def start(self, i: int) -> Any:
+        return self.square()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        [j] = m.to
+        matrix = one_more_in(local, i, j)
+        yield Outcome(matrix, [(i, j, m, matrix)])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, m, matrix = packet
+        if all(matrix[k][i] <= local[k][i] for k in self.others(j)) and matrix[j][i] == local[j][i] + 1:
+            yield Outcome(sup_of(local, matrix), [], [m])
+
+
+class RstSentAlone(Text):
+    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is asked in place of DELIV_i."""
+
+    def start(self, i: int) -> Any:
+        return self.square()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        [j] = m.to
+        yield Outcome(one_more_in(local, i, j), [(i, j, m, local)])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, m, sent_m = packet
+        if all(local[k][i] >= sent_m[k][i] for k in range(self.n)):
+            yield Outcome(sup_of(one_more_in(local, j, i), sent_m), [], [m])
+
+
+class RstColumn(Text):
+    """[Kup], "couldn't you just send the one column": (SENT_i, DELIV_i)."""
+
+    def start(self, i: int) -> Any:
+        return self.square(), self.zeroes()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        sent, deliv = local
+        [j] = m.to
+        yield Outcome((one_more_in(sent, i, j), deliv), [(i, j, m, tuple(row[j] for row in sent))])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        sent, deliv = local
+        j, _, m, column = packet
+        if at_most(column, deliv):
+            sent = one_more_in(sent, j, i)
+            sent = tuple(changed(row, i, max(row[i], entry)) for row, entry in zip(sent, column, strict=True))
+            yield Outcome((sent, one_more(deliv, j)), [], [m])
+
+
+class ExtraMessages(Text):
+    """[SA] §3: (M_i, DELIV_i)."""
+
+    def start(self, i: int) -> Any:
+        return self.square(), self.zeroes()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        matrix, deliv = local
+        [j] = m.to
+        yield from self.cleared(i, self.addressed(i, j, matrix), deliv, [(i, j, m, matrix)], [])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        matrix, deliv = local
+        j, _, m, attached = packet
+        if m == "extra":
+            if at_most(attached, deliv):
+                yield Outcome((matrix, one_more(deliv, j)))
+        elif at_most(tuple(row[i] for row in attached), deliv):
+            matrix = tuple(changed(row, i, 0) for row in sup_of(matrix, attached))
+            yield from self.cleared(i, matrix, one_more(deliv, j), [], [m])
+
+    def addressed(self, i: int, j: int, matrix: Any) -> Any:
+        """ "The column M_i[-, j] is set to zeros except the value indicating the message m, M_i[i, j]"."""
+        number = matrix[i][j] + 1
+        return tuple(changed(row, j, number if k == i else 0) for k, row in enumerate(matrix))
+
+    def cleared(self, i: int, matrix: Any, deliv: Any, packets: list[Packet], delivered: list[Message]) -> Any:
+        """ "It selects the process P_j … (most non-zero values in its column) and sends an extra message"."""
+        columns = list(zip(*matrix, strict=True))
+        non_zero = [sum(entry > 0 for entry in column) for column in columns]
+        if sum(non_zero) < self.settings.get("k", self.n + 1) or max(non_zero) < 2:
+            yield Outcome((matrix, deliv), packets, delivered)
+            return
+        for j in range(self.n):
+            if non_zero[j] == max(non_zero):
+                extra = (i, j, "extra", columns[j])
+                yield from self.cleared(i, self.addressed(i, j, matrix), deliv, [*packets, extra], delivered)
+
+
+# -- vectors and pairs -------------------------------------------------------------------------------------------------
+
+
+class Ses(Text):
+    """[SES] §4.2: (VT(S), ORD_BUFF_S as a set of pairs)."""
+
+    deletes = False
+
+    def start(self, i: int) -> Any:
+        return self.zeroes(), frozenset()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        vt, ord_buff = local
+        vt = one_more(vt, i)
+        packets = []
+        for j in m.to:
+            accompanying = self.inserted(ord_buff, [(other, vt) for other in m.to if other != j])
+            packets.append((i, j, m, vt, accompanying))
+        yield Outcome((vt, self.inserted(ord_buff, [(j, vt) for j in m.to])), packets)
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        vt, ord_buff = local
+        j, _, m, vt_m, accompanying = packet
+        pairs = dict(accompanying)
+        if i in pairs and not at_most(pairs[i], vt):
+            return
+        merged = dict(ord_buff)
+        for site, time in pairs.items():
+            if site != i:
+                merged[site] = sup(merged[site], time) if site in merged else time
+        if self.deletes and j in merged and at_most(merged[j], vt_m):
+            del merged[j]
+        vt = tuple(vt[k] + 1 if k == i else max(vt[k], vt_m[k]) for k in range(self.n))
+        yield Outcome((vt, frozenset(merged.items())), [], [m])
+
+    @staticmethod
+    def inserted(ord_buff: Any, pairs: Iterable[tuple[int, Any]]) -> Any:
+        """ "The older pair can simply be discarded"."""
+        return frozenset({**dict(ord_buff), **dict(pairs)}.items())
+
+
+class SesDelete(Ses):
+    """[SES] §4.2.4."""
+
+    deletes = True
+
+
+class SesMulticast(Ses):
+    """[SES], end of §4.2.1: `Ses` has it."""
+
+
+class SesRollback(Ses):
+    """[SES] §4.3: (the events so far, the mail room, (the site that broke down, N)).
+
+    An event is the message sent or the packet delivered; the clock and ORD_BUFF_S are those after the events.
+    """
+
+    def start(self, i: int) -> Any:
+        return (), frozenset(), None
+
+    def after(self, i: int, events: Iterable[Any]) -> Any:
+        local = super().start(i)
+        for event in events:
+            how = super().send if isinstance(event, Message) else super().take
+            [outcome] = how(i, local, event)
+            local = outcome.local
+        return local
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        events, room, failure = local
+        [outcome] = super().send(i, self.after(i, events), m)
+        yield Outcome(((*events, m), room, failure), outcome.packets)
+
+    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+        events, room, failure = local
+        for packet in room:
+            for outcome in super().take(i, self.after(i, events), packet):
+                yield Outcome(((*events, packet), room - {packet}, failure), [], outcome.delivered)
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        events, room, failure = local
+        if packet[2] == "agreed":
+            failure = site, first = packet[3]
+            kept = 0
+            while kept < len(events) and self.after(i, events[: kept + 1])[0][site] <= first - 1:
+                kept += 1
+            undone = {event for event in events[kept:] if not isinstance(event, Message)}
+            room = frozenset(waiting for waiting in room | undone if waiting[3][site] < first)
+            yield Outcome((events[:kept], room, failure))
+        elif failure is not None and packet[3][failure[0]] >= failure[1]:
+            yield Outcome(local)
+        else:
+            yield Outcome((events, room | {packet}, failure))
+
+    def agree(self, locals_: dict[int, Any], failed: int) -> Any:
+        minima = []
+        for i, (events, room, _) in locals_.items():
+            vt, _ = self.after(i, events)
+            pairs = [dict(accompanying).get(i) for *_, accompanying in room]
+            minima += [time[failed] for time in pairs if time is not None and time[failed] > vt[failed]]
+        return (failed, min(minima)) if minima else None
+
+
+Log = frozenset[tuple[int, int, frozenset[int]]]
+
+
+class Optimal(Text):
+    """[KS98]: (clock_j, SR_j, LOG_j), an entry of which is (i, clock_i, Dests)."""
+
+    def start(self, i: int) -> Any:
+        return 0, self.zeroes(), frozenset()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        clock, sr, log = local
+        clock, dests = clock + 1, frozenset(m.to)
+        packets = []
+        for d in m.to:
+            o_m = frozenset((s, t, to - dests | (to & {d})) for s, t, to in log)
+            packets.append((i, d, m, clock, self.purged(o_m)))
+        log = frozenset((s, t, to - dests) for s, t, to in log)
+        # As printed: purged, and then inserted. So an older entry of its own may stay empty until the next purge.
+        yield Outcome((clock, sr, self.purged(log) | {(i, clock, dests)}), packets)
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        clock, sr, log = local
+        k, _, m, t_k, o_m = packet
+        if any(i in to and t > sr[s] for s, t, to in o_m):
+            return
+        o_m = frozenset((s, t, to - {i}) for s, t, to in o_m | {(k, t_k, frozenset(m.to))})
+        mine, theirs = {(s, t): to for s, t, to in log}, {(s, t): to for s, t, to in o_m}
+        marked_mine = {(s, t) for s, t in mine for z, u in theirs if s == z and t < u and (s, t) not in theirs}
+        marked_theirs = {(s, t) for s, t in theirs for z, u in mine if s == z and t < u and (s, t) not in mine}
+        both = {}
+        for entry in mine.keys() - marked_mine | theirs.keys() - marked_theirs:
+            if entry in mine and entry in theirs:
+                both[entry] = mine[entry] & theirs[entry]
+            else:
+                both[entry] = mine[entry] if entry in mine else theirs[entry]
+        log = self.purged(frozenset((s, t, to) for (s, t), to in both.items()))
+        yield Outcome((clock, changed(sr, k, t_k), log), [], [m])
+
+    @staticmethod
+    def purged(log: Log) -> Log:
+        """Without entries that have no destinations and are not the latest of their sender."""
+        return frozenset((s, t, to) for s, t, to in log if to or not any(z == s and u > t for z, u, _ in log))
+
+
+# -- buffers -----------------------------------------------------------------------------------------------------------
+
+
+class BufferPipelined(Text):
+    """[MF] footnote 4: (OB_i, to whom messages are unacknowledged, how many, IB_i)."""
+
+    def start(self, i: int) -> Any:
+        return (), None, 0, ()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        output, to, missing, input_ = local
+        yield Outcome(((*output, m), to, missing, input_))
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        output, to, missing, input_ = local
+        j, _, what = packet
+        if what == "ack":
+            yield Outcome((output, to if missing > 1 else None, missing - 1, input_))
+        else:
+            yield Outcome((output, to, missing, (*input_, what)), [(i, j, "ack")])
+
+    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+        output, to, missing, input_ = local
+        if output and to in (None, output[0].to[0]):
+            [j] = output[0].to
+            yield Outcome((output[1:], j, missing + 1, input_), [(i, j, output[0])])
+        if input_:
+            yield Outcome((output, to, missing, input_[1:]), [], [input_[0]])
+
+
+class BufferBounded(Text):
+    """[MF] §3.2 and footnote 2: (OB_i, whether its loop waits for an acknowledgement, IB_i)."""
+
+    def start(self, i: int) -> Any:
+        return (), False, ()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        output, waits, input_ = local
+        if len(output) < self.settings.get("output", 1):
+            yield Outcome(((*output, m), waits, input_))
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        output, waits, input_ = local
+        j, _, what = packet
+        if what == "ack":
+            yield Outcome((output, False, input_))
+        elif len(input_) < self.settings.get("input", 1):
+            yield Outcome((output, waits, (*input_, what)), [(i, j, "ack")])
+
+    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+        output, waits, input_ = local
+        if output and not waits:
+            [j] = output[0].to
+            yield Outcome((output[1:], True, input_), [(i, j, output[0])])
+        if input_:
+            yield Outcome((output, waits, input_[1:]), [], [input_[0]])
+
+
+TEXTS: dict[str, type[Text]] = {
+    "fifo-sequence": FifoSequence,
+    "fifo-ack": FifoAck,
+    "rendezvous": Rendezvous,
+    "isis": Isis,
+    "isis-gc": IsisGc,
+    "isis-gc-waits": IsisGcWaits,
+    "cbcast": Cbcast,
+    "kearns": Kearns,
+    "rst-before": RstBefore,
+    "rst-sent-alone": RstSentAlone,
+    "rst-column": RstColumn,
+    "ses": Ses,
+    "ses-delete": SesDelete,
+    "ses-multicast": SesMulticast,
+    "ses-rollback": SesRollback,
+    "buffer-pipelined": BufferPipelined,
+    "buffer-bounded": BufferBounded,
+    "extra-messages": ExtraMessages,
+    "optimal": Optimal,
+}
+
+
+# -- channels and counting ---------------------------------------------------------------------------------------------
+
+#: One way for a packet to be taken in: the packet, what is then under way, what is if it is not taken in (None: as it
+#: was), and the packets that would have to be taken in before it if any of them may.
+Way = tuple[Any, Any, Any, tuple[Any, ...]]
+
+
+class Anyhow:
+    """Packets arrive in any order: a multiset, as a sorted tuple of (number of the) packets."""
+
+    def __init__(self, link: Callable[[int], Any]) -> None:
+        self.nothing: Any = ()
+
+    def put(self, flight: Any, packets: list[int]) -> Any:
+        return tuple(sorted([*flight, *packets])) if packets else flight
+
+    def ways(self, flight: Any) -> Iterator[Way]:
+        for place, packet in enumerate(flight):
+            if packet not in flight[:place]:
+                yield packet, flight[:place] + flight[place + 1 :], None, ()
+
+    def lost(self, flight: Any) -> Iterator[tuple[int, Any]]:
+        for packet, left, _, _ in self.ways(flight):
+            yield packet, left
+
+
+class InOrder:
+    """Packets on one link arrive in order; in front of the process is a room for each link: (queue, room) by link."""
+
+    def __init__(self, link: Callable[[int], Any]) -> None:
+        self.link = link
+        self.nothing: Any = ()
+
+    def put(self, flight: Any, packets: list[int]) -> Any:
+        links = dict(flight)
+        for packet in packets:
+            queue, room = links.get(self.link(packet), ((), ()))
+            links[self.link(packet)] = (*queue, packet), room
+        return self.kept(links)
+
+    def ways(self, flight: Any) -> Iterator[Way]:
+        for link, (queue, room) in flight:
+            links = dict(flight)
+            if queue:
+                taken = self.kept({**links, link: (queue[1:], room)})
+                yield queue[0], taken, self.kept({**links, link: (queue[1:], (*room, queue[0]))}), room
+            for place, packet in enumerate(room):
+                left = room[:place] + room[place + 1 :]
+                yield packet, self.kept({**links, link: (queue, left)}), None, room[:place]
+
+    def lost(self, flight: Any) -> Iterator[tuple[int, Any]]:
+        for packet, left, moved, _ in self.ways(flight):
+            if moved is not None:
+                yield packet, left
+
+    @staticmethod
+    def kept(links: dict[Any, Any]) -> Any:
+        return tuple(sorted((link, state) for link, state in links.items() if state != ((), ())))
+
+
+CHANNELS: dict[str, type[Anyhow] | type[InOrder]] = {"unordered": Anyhow, "fifo": InOrder}
+
+
+class Numbers:
+    """Numbers for values, so that large ones are compared once."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.known: dict[Hashable, int] = {}
+
+    def __call__(self, value: Hashable) -> int:
+        number = self.known.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+
+class Move(NamedTuple):
+    """What may happen: the state afterwards, the kind (send, own, take, wait, fault, agree), and to whom it happens."""
+
+    after: Any
+    kind: str
+    process: int = -1
+    handed: Message | None = None
+    delivered: Sequence[Message] = ()
+
+
+def receivers(n: int, i: int, sends: str) -> list[tuple[int, ...]]:
+    """To whom a message of process i may go."""
+    others = [j for j in range(n) if j != i]
+    sizes = {"unicast": [1], "broadcast": [n - 1], "multicast": list(range(1, n))}[sends]
+    return [to for size in sizes for to in combinations(others, size)]
+
+
+FAILED = "failed"
+
+
+class Moves:
+    """What may happen in a global state: (what the processes keep …, what is under way, sends made on each way)."""
+
+    def __init__(self, text: Text, channel: str, m: int, sends: str = "unicast", crash: int | None = None) -> None:
+        self.text, self.m, self.crash = text, m, crash
+        self.locals, self.packets = Numbers(), Numbers()
+        self.channel = CHANNELS[channel](lambda packet: self.packets.values[packet][:2])
+        self.ways = [(i, to) for i in range(text.n) for to in receivers(text.n, i, sends)]
+        self.results: dict[Any, list[tuple[int, list[int], Outcome]]] = {}
+        start = (*(self.locals(text.start(i)) for i in range(text.n)), self.channel.nothing)
+        self.start = (*start, (0,) * len(self.ways))
+
+    def asked(self, handler: str, i: int, local: int, what: Any = None) -> list[tuple[int, list[int], Outcome]]:
+        """What a handler leads to, worked out once."""
+        key = (handler, i, local, what)
+        if key not in self.results:
+            kept = self.locals.values[local]
+            if kept == FAILED:
+                outcomes: Iterable[Outcome] = ()
+            elif handler == "send":
+                outcomes = self.text.send(i, kept, what)
+            elif handler == "take":
+                outcomes = self.text.take(i, kept, self.packets.values[what])
+            else:
+                outcomes = self.text.own(i, kept)
+            self.results[key] = [(self.locals(o.local), [self.packets(p) for p in o.packets], o) for o in outcomes]
+        return self.results[key]
+
+    def __call__(self, state: Any) -> Iterator[Move]:
+        n = self.text.n
+        flight, made = state[n:]
+        failed = self.crash is not None and self.locals.values[state[self.crash]] == FAILED
+
+        def after(i: int, result: tuple[int, list[int], Outcome], flight: Any = flight, made: Any = made) -> Any:
+            local, packets, _ = result
+            return (*state[:i], local, *state[i + 1 : n], self.channel.put(flight, packets), made)
+
+        arrivals = [(self.packets.values[way[0]], way) for way in self.channel.ways(flight)]
+        agreed = [(packet[1], way) for packet, way in arrivals if packet[2] == "agreed"]
+        if agreed:
+            i, (packet, left, _, _) = min(agreed)
+            [result] = self.asked("take", i, state[i], packet)
+            yield Move(after(i, result, left), "take")
+            return
+        if sum(made) < self.m:
+            for way, (i, to) in enumerate(self.ways):
+                m = Message(i, to, made[way] + 1)
+                for result in self.asked("send", i, state[i], m):
+                    yield Move(after(i, result, made=one_more(made, way)), "send", i, m, result[2].delivered)
+        for i in range(n):
+            for result in self.asked("own", i, state[i]):
+                yield Move(after(i, result), "own", i, None, result[2].delivered)
+        for (_, i, *_), (packet, left, moved, first) in arrivals:
+            results = self.asked("take", i, state[i], packet)
+            if any(self.asked("take", i, state[i], other) for other in first):
+                results = []
+            for result in results:
+                yield Move(after(i, result, left), "take", i, None, result[2].delivered)
+            if not results and moved is not None:
+                yield Move((*state[:n], moved, made), "wait")
+        if self.crash is not None:
+            yield from self.failing(state, self.crash, failed)
+
+    def failing(self, state: Any, crash: int, failed: bool) -> Iterator[Move]:
+        """The crash; and then, what may be lost of what the process had transmitted, and what the others agree on."""
+        n = self.text.n
+        flight, made = state[n:]
+        if not failed:
+            yield Move((*state[:crash], self.locals(FAILED), *state[crash + 1 :]), "fault")
+            return
+        for packet, left in self.channel.lost(flight):
+            if self.packets.values[packet][0] == crash:
+                yield Move((*state[:n], left, made), "fault")
+        others = [i for i in range(n) if i != crash]
+        agreed = self.text.agree({i: self.locals.values[state[i]] for i in others}, crash)
+        if agreed is not None:
+            packets = [self.packets((i, i, "agreed", agreed)) for i in others]
+            yield Move((*state[:n], self.channel.put(flight, packets), made), "agree")
+
+
+def counted(moves: Moves) -> Counts:
+    """All states, level by level."""
+    known, level = {moves.start}, [moves.start]
+    depth = transitions = terminal = 0
+    while level:
+        following = []
+        for state in level:
+            targets = [target for target, *_ in moves(state)]
+            transitions += len(targets)
+            terminal += not targets
+            for target in targets:
+                if target not in known:
+                    known.add(target)
+                    following.append(target)
+        depth += bool(following)
+        level = following
+    return Counts(len(known), transitions, depth, terminal)

@@ -1,0 +1,529 @@
+"""[MF] §2, "Earlier Realizations of Causal Order", told on the machines; and what [Kup] asks about two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from broken_fifo import WaitsOnEachChannel
+from replay import Lines, Replay, check, computation_of, endings, never_reached, violations
+
+from crownless.impl import registry
+from crownless.impl.cbcast import Cbcast
+from crownless.impl.channels import channel_named
+from crownless.impl.fifo_ack import FifoAck
+from crownless.impl.fifo_sequence import FifoSequence
+from crownless.impl.kearns import Kearns
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.rendezvous import Rendezvous
+from crownless.impl.rst import Rst
+from crownless.impl.rst_before import RstBefore
+from crownless.impl.rst_variants import RstColumn
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.observers import Ledger
+from crownless.model_check.realizing import Realization, lines_in_notation, realize
+from crownless.model_check.system import System
+from crownless.spec import library, notation
+from crownless.spec.computation import Message
+from crownless.spec.notation import Script
+
+
+def script(name: str) -> Script:
+    return notation.load(library.path(name))
+
+
+def figure(name: str) -> Lines:
+    return computation_of(script(name))
+
+
+def on(protocol: str, program: str) -> CheckResult:
+    return run_check(Check(protocol, program=script(program), program_name=program))
+
+
+def computations(kind: type[ProtocolMachine], program: str) -> set[Lines]:
+    """All that the program can be when it has come to its end."""
+    return {ending.computation for ending in endings(kind, Program(script(program))) if ending.finished}
+
+
+def counts(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> tuple[int, int, int, int]:
+    found = check(kind, n, m, channel=channel).exploration
+    return found.states, found.transitions, found.depth, found.terminal_states
+
+
+def generated(kind: type[ProtocolMachine], n: int, m: int) -> Realization:
+    """What a machine in no registry can generate."""
+    with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
+        return realize(Check(kind.__name__, n, m))
+
+
+def states(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> Iterator[tuple[Any, list[Any]]]:
+    """Every state of the free workload: how many messages are sent on each channel, and the local states."""
+    system = System(kind(n), Free(n, m), channel_named(channel), [Ledger()])
+    found = [system.initial()]
+    known = set(found)
+    for state in found:
+        yield system.position(state), system.local_states(state)
+        for _, target in system.moves(state):
+            if target not in known:
+                known.add(target)
+                found.append(target)
+
+
+# -- FIFO order: sequence numbers --------------------------------------------------------------------------------------
+
+
+def test_sequence_numbers_delay_what_arrives_too_early_until_all_lower_numbers_have_arrived() -> None:
+    story = Replay(FifoSequence, "P1: send x to P2; send y to P3; send z to P2\nP2: receive; receive\nP3: receive")
+    stamps = [packet.stamp for x in "xyz" for packet in story.do(f"P1 send {x}")]
+    assert stamps == [1, 1, 2], "each channel has numbers of its own"
+    assert story.can() == {"P2 deliver x from P1", "P3 deliver y from P1"}
+    (z,) = story.system.refused(story.state)
+    assert (z.destination, z.stamp) == (1, 2)
+    story.do("P2 deliver x from P1")
+    story.do("P2 deliver z from P1")
+
+
+def test_sequence_numbers_realize_fifo_order_and_exactly_that() -> None:
+    answer = realize(Check("fifo-sequence", 3, 3))
+    assert answer.equal_orders == ["fifo"]
+    assert answer.computations == 284
+
+
+@pytest.mark.parametrize(("n", "m", "broken"), [(2, 4, {}), (3, 2, {}), (3, 3, {"causal": 5})])
+def test_sequence_numbers_do_not_realize_causal_order_among_three_processes(
+    n: int, m: int, broken: dict[str, int]
+) -> None:
+    assert violations(check(FifoSequence, n, m, orders=("causal",))) == broken
+
+
+def test_sequence_numbers_let_a_chain_of_messages_overtake_as_if_there_were_none() -> None:
+    assert computations(FifoSequence, "mf-program-1") == computations(Unordered, "mf-program-1")
+    assert figure("mf-fig4") in computations(FifoSequence, "mf-program-1")
+
+
+# -- FIFO order: the sender is blocked until an acknowledgement --------------------------------------------------------
+
+
+def test_a_sender_is_blocked_until_the_acknowledgement_and_delivers_meanwhile() -> None:
+    story = Replay(FifoAck, "P1: send x to P2; receive; send z to P3\nP2: send y to P1; receive\nP3: receive")
+    for told in ("P1 send x", "P2 send y", "P1 deliver y from P2"):
+        story.do(told)
+    assert story.can() == {"P2 deliver x from P1", "P2 receive ack from P1"}, "P1 cannot send z"
+    (acknowledgement,) = story.do("P2 deliver x from P1")
+    assert (acknowledgement.kind, acknowledgement.destination, acknowledgement.stamp) == ("ack", 0, None)
+    story.do("P1 receive ack from P2")
+    (z,) = story.do("P1 send z")
+    assert z.stamp is None, "no number travels"
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 4), (3, 3), (4, 2)])
+def test_blocking_the_sends_alone_keeps_causal_order_and_more_and_blocks_for_no_longer_than_a_while(
+    n: int, m: int
+) -> None:
+    result = check(FifoAck, n, m, orders=("fifo", "causal", "mailbox", "one-n"))
+    assert violations(result) == {}
+    assert never_reached(result) == set()
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_blocking_the_sends_alone_is_not_synchronous(m: int) -> None:
+    assert violations(check(FifoAck, 2, m, orders=("synchronous",))) == {"synchronous": 2}
+
+
+def test_blocking_works_also_where_it_is_not_synchronous() -> None:
+    """The text gives a narrower reason: "computations with synchronous communications are always causally ordered"."""
+    assert computations(FifoAck, "mf-fig1") == {figure("mf-fig3")}
+    assert violations(check(FifoAck, program=script("mf-fig1"), orders=("synchronous",))) == {"synchronous": 2}
+    assert violations(check(FifoAck, program=script("mf-fig1"), orders=("causal", "mailbox"))) == {}
+
+
+def test_what_blocked_senders_generate_is_strictly_inside_mailbox_and_one_n_and_is_no_order_of_ours() -> None:
+    answer = realize(Check("fifo-ack", 3, 4))
+    assert answer.equals is None
+    assert answer.strongest(answer.contained_in) == ["mailbox", "one-n"]
+    assert answer.strongest(answer.contains) == ["synchronous"]
+    assert (answer.computations, answer.orders["mailbox"].computations) == (2109, 2136)
+
+
+def test_two_who_send_twice_before_they_receive_are_causally_ordered_and_out_of_reach_of_blocked_senders() -> None:
+    answer = realize(Check("fifo-ack", 2, 4))
+    assert (answer.computations, answer.orders["causal"].computations) == (41, 42)
+    missing = answer.orders["causal"].missing
+    assert missing is not None
+    assert lines_in_notation(missing) == [
+        "P1: send m1 to P2; send m2 to P2; receive m3; receive m4",
+        "P2: send m3 to P1; send m4 to P1; receive m1; receive m2",
+    ]
+
+
+def test_blocked_senders_generate_what_one_queue_for_all_cannot() -> None:
+    program = """
+    P1: send m1 to P2; send m2 to P3; receive m4; receive m3
+    P2: send m3 to P1; receive m1
+    P3: receive m2; send m4 to P1
+    """
+    result = check(FifoAck, program=program, orders=("mailbox", "one-n", "n-n"))
+    assert violations(result) == {"n-n": 8}
+    assert result.completes == "always"
+
+
+def test_fifo_order_needs_only_sends_to_the_same_process_blocked_and_then_causal_order_is_lost() -> None:
+    assert violations(check(WaitsOnEachChannel, 3, 3, orders=("fifo", "causal"))) == {"causal": 5}
+    assert violations(check(WaitsOnEachChannel, 2, 4, orders=("fifo", "causal"))) == {}
+
+
+# -- synchronous communication: wait and acknowledge -------------------------------------------------------------------
+
+
+def test_wait_and_acknowledge_realizes_synchronous_order_and_exactly_that() -> None:
+    answer = realize(Check("rendezvous", 3, 3))
+    assert answer.equal_orders == ["synchronous"]
+    assert answer.computations == 216
+    assert not answer.impossible
+
+
+def test_messages_that_are_virtually_instantaneous_cannot_be_overtaken_by_a_chain_of_others() -> None:
+    assert computations(Rendezvous, "mf-program-1") == {figure("mf-fig5")}
+    assert on("rendezvous", "mf-program-1").completes == "always"
+
+
+def test_fig_1_each_waits_for_the_delivery_of_its_own_message_before_it_accepts_the_other() -> None:
+    story = Replay(Rendezvous, script("mf-fig1"))
+    story.do("P1 send x")
+    story.do("P2 send y")
+    assert story.can() == set()
+    assert {packet.message.name for packet in story.system.refused(story.state) if packet.message} == {"x", "y"}
+    assert story.waiting() == ["P1 at its statement 2, receive", "P2 at its statement 2, receive"]
+
+
+def test_fig_1_always_deadlocks_under_the_rendezvous_and_never_with_the_sends_alone_blocked() -> None:
+    result = on("rendezvous", "mf-fig1")
+    assert result.completes == "never"
+    assert result.exploration.blocked == {("P1 at its statement 2, receive", "P2 at its statement 2, receive")}
+    assert violations(result) == {"completes": 2}
+    assert on("fifo-ack", "mf-fig1").completes == "always"
+
+
+@pytest.mark.parametrize("program", ["mf-fig1", "mf-program-2"])
+def test_what_executes_without_problems_under_a_traditional_protocol_deadlocks_under_the_rendezvous(
+    program: str,
+) -> None:
+    for protocol in ("rst", "rst-before", "fifo-sequence"):
+        assert on(protocol, program).completes == "always"
+    assert on("rendezvous", program).completes == "never"
+
+
+def test_the_second_program_deadlocks_with_the_sends_alone_blocked_too() -> None:
+    result = on("fifo-ack", "mf-program-2")
+    assert result.completes == "never"
+    assert result.exploration.blocked == {
+        ("P1 at its statement 2, send d", "P2 at its statement 2, send b", "P3 at its statement 2, send f")
+    }
+
+
+@pytest.mark.parametrize("program", ["mf-program-1", "mf-program-3", "mf-fig5"])
+def test_a_program_in_which_somebody_is_always_ready_to_receive_completes_under_the_rendezvous(program: str) -> None:
+    assert on("rendezvous", program).completes == "always"
+
+
+class SendsAtTheBeginning(Rendezvous):
+    """The send event is the beginning of the wait, not its end."""
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(events=[Happened("send", message)]) for step in super().send(i, state, message)]
+
+    def acknowledged(self, state: Any, j: int) -> Step:
+        return super().acknowledged(state, j)._replace(events=())
+
+
+def test_whether_the_send_event_is_the_beginning_or_the_end_of_the_wait_makes_no_difference() -> None:
+    first, second = generated(SendsAtTheBeginning, 3, 3), generated(Rendezvous, 3, 3)
+    assert first.found.forms == second.found.forms
+    assert first.computations == second.computations == 216
+
+
+# -- one server: message-count vectors ---------------------------------------------------------------------------------
+
+A_CLIENT_TELLS_ANOTHER = """
+P1: receive; receive
+P2: send a to P1; send b to P3
+P3: receive; send c to P1
+"""
+
+
+def test_a_client_counts_before_it_sends_to_the_server_and_not_before_it_sends_to_others() -> None:
+    story = Replay(Kearns, A_CLIENT_TELLS_ANOTHER, channel="fifo")
+    (a,) = story.do("P2 send a")
+    (b,) = story.do("P2 send b")
+    assert (a.stamp, b.stamp) == ((0, 1, 0), (0, 1, 0))
+    story.do("P3 deliver b from P2")
+    assert story.at("P3") == (0, 1, 0), "P3 knows of a, which it has not seen"
+    (c,) = story.do("P3 send c")
+    assert c.stamp == (0, 1, 1)
+
+
+def test_the_server_delays_a_message_while_that_of_another_client_is_missing() -> None:
+    story = Replay(Kearns, A_CLIENT_TELLS_ANOTHER, channel="fifo")
+    for told in ("P2 send a", "P2 send b", "P3 deliver b from P2", "P3 send c", "P1 receive c from P3"):
+        story.do(told)
+    assert story.at("P1") == (0, 0, 0), "c is not consumed, and nothing learnt from it"
+    assert story.can() == {"P1 deliver a from P2"}
+    story.do("P1 deliver a from P2")
+    story.do("P1 deliver c from P3")
+    assert story.at("P1") == (0, 1, 1)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 4), (3, 3), (4, 2)])
+def test_over_fifo_channels_the_server_hears_its_clients_in_causal_order(n: int, m: int) -> None:
+    assert violations(check(Kearns, n, m, channel="fifo")) == {}
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 2), (3, 3)])
+def test_over_unordered_channels_two_messages_of_one_client_overtake_each_other_since_the_sender_is_left_out(
+    n: int, m: int
+) -> None:
+    assert violations(check(Kearns, n, m, channel="unordered")) == {"fifo": 3, "causal": 3}
+
+
+def test_the_servers_condition_does_not_look_at_the_sender() -> None:
+    story = Replay(Kearns, "P1: receive; receive\nP2: send a to P1; send b to P1")
+    story.do("P2 send a")
+    (b,) = story.do("P2 send b")
+    assert b.stamp == (0, 2)
+    story.do("P1 deliver b from P2")
+    assert story.at("P1") == (0, 2), "the server knows of a, and has not heard it"
+    assert story.can() == {"P1 deliver a from P2"}
+
+
+class KearnsJudgedEverywhere(Kearns):
+    """The protocol, held to causal order at the clients too."""
+
+    @property
+    def ordered_at(self) -> None:  # type: ignore[override]
+        return None
+
+
+def test_among_clients_causal_order_is_not_promised_and_not_kept() -> None:
+    assert violations(check(KearnsJudgedEverywhere, 3, 3, channel="fifo")) == {"causal": 5}
+    extra = realize(Check("kearns", 3, 3)).orders["causal"].extra
+    assert extra is not None
+    assert lines_in_notation(extra) == [
+        "P1: send m1 to P2; send m2 to P3",
+        "P2: receive m3; receive m1",
+        "P3: receive m2; send m3 to P2",
+    ]
+
+
+@pytest.mark.parametrize("channel", ["fifo", "unordered"])
+def test_a_vector_tells_what_a_process_knows_of_the_number_of_messages_sent_to_the_server_so_far(channel: str) -> None:
+    n, m = 3, 3
+    channels = Free(n, m).channels
+    known_of_others = 0
+    for position, vectors in states(Kearns, n, m, channel):
+        for j in range(1, n):
+            sent = position[channels.index((j, (0,)))]
+            assert vectors[j][j] == sent
+            assert all(vector[j] <= sent for vector in vectors)
+            known_of_others += any(vectors[i][j] for i in range(1, n) if i != j)
+    assert known_of_others
+
+
+# -- every process a server: from vectors to matrices ------------------------------------------------------------------
+
+
+class EveryProcessAServer(ProtocolMachine):
+    """Each process is taken "to be such a server": n vectors of length n at each process and in each message."""
+
+    promises = "causal"
+    needs_channel = "fifo"
+
+    def __init__(self, n: int, *more: Any, **settings: Any) -> None:
+        super().__init__(n, *more, **settings)
+        self.servers = [Kearns(n, parameters={"server": s + 1}) for s in range(n)]
+
+    def initial(self, i: int) -> Any:
+        return tuple(server.initial(i) for server in self.servers)
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        j = message.receiver
+        after = tuple(server.after_sending(i, v, j) for server, v in zip(self.servers, state, strict=True))
+        return [Step(after, [Packet(i, j, "message", message, after)], [Happened("send", message)])]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Value:
+        return self.servers[i].accepts(i, state[i], packet._replace(stamp=packet.stamp[i]))
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        pairs = zip(self.servers, state, packet.stamp, strict=True)
+        after = tuple(server.after_delivering(v, stamp) for server, v, stamp in pairs)
+        return [Step(after, (), [Happened("deliver", packet.message)])]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2), (3, 3)])
+def test_with_every_process_a_server_all_messages_are_delivered_in_causal_order_and_it_is_the_matrix_protocol(
+    n: int, m: int
+) -> None:
+    assert violations(check(EveryProcessAServer, n, m, channel="fifo")) == {}
+    assert counts(EveryProcessAServer, n, m, "fifo") == counts(RstBefore, n, m, "fifo") == counts(Rst, n, m, "fifo")
+
+
+def test_with_every_process_a_server_the_sender_is_still_left_out() -> None:
+    assert violations(check(EveryProcessAServer, 3, 3)) == {"fifo": 3, "causal": 3}
+    assert violations(check(RstBefore, 3, 3)) == {}
+
+
+# -- the matrix protocol as [MF] tells it ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "those"),
+    [(2, 3, (49, 80, 6, 4)), (3, 3, (983, 1878, 6, 134)), (3, 4, (7370, 16722, 8, 519))],
+)
+def test_incrementing_before_and_after_sending_are_one_protocol_in_two_forms(
+    n: int, m: int, those: tuple[int, int, int, int]
+) -> None:
+    assert counts(RstBefore, n, m) == counts(Rst, n, m) == those
+
+
+def test_both_forms_realize_causal_order_and_exactly_that() -> None:
+    for protocol in ("rst", "rst-before"):
+        answer = realize(Check(protocol, 3, 3))
+        assert answer.equals == "causal"
+        assert answer.computations == 278
+
+
+def test_a_message_out_of_causal_order_is_easily_detected_and_remains_in_a_buffer() -> None:
+    story = Replay(RstBefore, script("mf-program-1"))
+    for told in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
+        story.do(told)
+    (z,) = story.system.refused(story.state)
+    assert z.stamp == ((0, 1, 1), (0, 0, 1), (0, 0, 0)), "z tells of x, of y and of itself"
+    assert story.can() == {"P3 deliver x from P1"}
+    story.do("P3 deliver x from P1")
+    story.do("P3 deliver z from P2")
+    assert story.at("P3") == ((0, 1, 1), (0, 0, 1), (0, 0, 0))
+
+
+def test_delivery_is_guaranteed_to_happen_eventually_only_if_messages_are_not_lost() -> None:
+    assert violations(check(RstBefore, 3, 3)) == {}
+    assert violations(check(RstBefore, 3, 2, channel="lossy")) == {"delivers-all": 2}
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 2), (3, 2)])
+def test_a_message_to_oneself_is_never_delivered(n: int, m: int) -> None:
+    assert violations(run_check(Check("rst-before", n, m, self_sends=True))) == {"delivers-all": 1}
+
+
+def test_a_message_to_oneself_is_counted_as_received_from_its_own_sending_on() -> None:
+    story = Replay(RstBefore, "P1: send x to P1; receive")
+    (x,) = story.do("P1 send x")
+    assert x.stamp == story.at("P1") == ((1,),), "one is to be one more than one"
+    assert story.can() == set()
+    first = Replay(Rst, "P1: send x to P1; receive; send y to P1; receive")
+    for told in ("P1 send x", "P1 deliver x from P1", "P1 send y"):
+        first.do(told)
+    assert first.can() == set(), "incremented after sending, the first is delivered and the second is not"
+
+
+# -- causal broadcast --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 4), (3, 3), (4, 2)])
+def test_with_broadcasts_alone_vectors_are_safe_and_live(n: int, m: int) -> None:
+    assert violations(check(Cbcast, n, m)) == {}
+
+
+def test_broadcasts_are_delivered_in_causal_order_and_exactly_that() -> None:
+    answer = realize(Check("cbcast", 3, 3))
+    assert answer.equal_orders == ["causal"]
+    assert (answer.computations, answer.orders["mailbox"].computations) == (101, 99)
+
+
+@pytest.mark.parametrize("sends", ["unicast", "multicast"])
+def test_with_messages_to_fewer_than_all_vectors_are_safe_and_not_live(sends: Any) -> None:
+    for m in (2, 3):
+        assert violations(check(Cbcast, 3, m, sends=sends)) == {"delivers-all": 3}
+    assert violations(check(Cbcast, 2, 4, sends=sends)) == {}, "of two, one other is all others"
+
+
+STORY = """
+Alice: send m1 to Carol; send m2 to Bob
+Bob: receive; send m3 to Carol
+Carol: receive; receive
+"""
+
+
+def test_bob_queues_m2_up_and_waits_for_ever_for_m1() -> None:
+    story = Replay(Cbcast, STORY)
+    story.do("Alice send m1")
+    (m2,) = story.do("Alice send m2")
+    assert m2.stamp == (2, 0, 0)
+    story.do("Carol deliver m1 from Alice")
+    assert story.can() == set()
+    assert story.system.refused(story.state) == [m2]
+    assert story.waiting() == ["Bob at its statement 1, receive", "Carol at its statement 2, receive"]
+
+
+# -- one column --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "m", "broken"), [(2, 4, {}), (3, 2, {}), (3, 3, {"causal": 5}), (4, 3, {"causal": 5})])
+def test_one_column_breaks_causal_order_in_five_actions_and_never_fifo_order(
+    n: int, m: int, broken: dict[str, int]
+) -> None:
+    assert violations(check(RstColumn, n, m)) == broken
+
+
+def test_the_run_that_is_drawn_can_be_made_and_carol_gets_m3_first() -> None:
+    story = Replay(RstColumn, STORY)
+    (m1,) = story.do("Alice send m1")
+    (m2,) = story.do("Alice send m2")
+    assert (m1.stamp, m2.stamp) == ((0, 0, 0), (0, 0, 0)), "of m1, m2 says nothing, since Bob will not look at it"
+    assert story.at("Alice").sent == ((0, 1, 1), (0, 0, 0), (0, 0, 0))
+    story.do("Bob deliver m2 from Alice")
+    assert story.at("Bob").sent == ((0, 1, 0), (0, 0, 0), (0, 0, 0)), "Bob does not hear of m1"
+    (m3,) = story.do("Bob send m3")
+    assert m3.stamp == (0, 0, 0)
+    story.do("Carol deliver m3 from Bob")
+    story.do("Carol deliver m1 from Alice")
+    assert story.happened[-2:] == ["Carol delivers m3", "Carol delivers m1"]
+    assert story.waiting() == []
+
+
+def test_the_shortest_run_is_that_of_alice_bob_and_carol() -> None:
+    (causal,) = [known for known in check(RstColumn, 3, 3).properties if known.property.name == "causal"]
+    assert causal.run is not None
+    told = [(action.process, action.action, action.message) for action in causal.run.actions]
+    alice, bob, carol = told[0][0], told[3][0], told[4][0]
+    assert {alice, bob, carol} == set(causal.run.processes)
+    assert told == [
+        (alice, "send", "m1"),
+        (alice, "send", "m2"),
+        (bob, "deliver", "m2"),
+        (bob, "send", "m3"),
+        (carol, "deliver", "m3"),
+    ]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3), (3, 4)])
+def test_one_column_is_the_protocol_of_sequence_numbers(n: int, m: int) -> None:
+    assert counts(RstColumn, n, m) == counts(FifoSequence, n, m)
+
+
+def test_one_column_realizes_fifo_order_and_exactly_that() -> None:
+    answer = realize(Check("rst-column", 3, 3))
+    assert answer.equal_orders == ["fifo"]
+    assert answer.found.forms == realize(Check("fifo-sequence", 3, 3)).found.forms
+
+
+def test_of_the_column_that_travels_only_the_senders_own_entry_is_ever_more_than_zero() -> None:
+    for _, locals_ in states(RstColumn, 3, 3):
+        for i, state in enumerate(locals_):
+            assert all(state.sent[k][j] == 0 for k in range(3) for j in range(3) if i not in (k, j))
+    assert any(state.sent[0][2] for _, locals_ in states(Rst, 3, 3) for state in locals_[1:2])

@@ -1,0 +1,649 @@
+"""[SA], told on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open.
+
+Beside it the yardstick that its §5 names, the optimal algorithm [KS98]; and what bounds and pipelines do to the buffer
+protocol ([MF] footnotes 2 and 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from broken_buffer_variants import TWO_AND_A_THIRD, WaitsForOneAcknowledgement
+from broken_extra_messages import (
+    FOUR_ENTRIES,
+    SEVEN_ENTRIES,
+    AllowsK,
+    ChecksAllButTheSender,
+    ClearsTheWholeColumn,
+    ExtraMessagesNeverWait,
+    KeepsItsOwnColumn,
+    KeepsTheColumn,
+)
+from broken_optimal import (
+    DropsEveryDestinationOnSending,
+    ForgetsNothingInMerging,
+    KeepsNoEmptyEntries,
+    KeepsTheReceiver,
+    KeepsWhatIsImplied,
+    MergesDestinations,
+    OneStampForAll,
+)
+from broken_rst import NeverCountsTheDeliveredAsSent
+from hypothesis import given
+from hypothesis import strategies as st
+from replay import check, endings, violations
+
+from crownless.impl import extra_messages, optimal, rst
+from crownless.impl.buffer import Buffer
+from crownless.impl.buffer_bounded import BufferBounded
+from crownless.impl.buffer_pipelined import BufferPipelined
+from crownless.impl.channels import channel_named
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.optimal import Optimal
+from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
+from crownless.impl.rst import Rst
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.observers import Ledger
+from crownless.model_check.realizing import Form, clock_of, generate
+from crownless.model_check.system import LocalStep, System
+from crownless.model_check.system import State as GlobalState
+from crownless.spec import library, notation
+from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends
+
+#: A k that no matrix of three or four processes reaches.
+NEVER = 100
+
+
+def everything(machine: ProtocolMachine, m: int, sends: Sends = "unicast") -> System:
+    """Any process may send to any other, m messages in all."""
+    return over(machine, Free(machine.n, m, sends=sends))
+
+
+def running(machine: ProtocolMachine, program: str) -> System:
+    return over(machine, Program(notation.parse(program)))
+
+
+def over(machine: ProtocolMachine, workload: Workload) -> System:
+    return System(machine, workload, channel_named("unordered"), [Ledger()])
+
+
+def states(system: System) -> Iterator[tuple[GlobalState, list[tuple[LocalStep, GlobalState]]]]:
+    """Every state, with its moves."""
+    found = [system.initial()]
+    known = set(found)
+    for state in found:
+        moves = system.moves(state)
+        yield state, moves
+        for _, target in moves:
+            if target not in known:
+                known.add(target)
+                found.append(target)
+
+
+# -- §3: the matrix and the set of constraints -------------------------------------------------------------------------
+
+
+class Both(NamedTuple):
+    extra: extra_messages.State
+    rst: rst.State
+
+
+class Beside(ProtocolMachine):
+    """The protocol, and with it the matrix protocol, which sees the same user messages and decides nothing."""
+
+    promises = "causal"
+    parameters = ExtraMessages.parameters
+
+    def __init__(self, n: int, k: Setting, kind: type[ExtraMessages] = ExtraMessages) -> None:
+        super().__init__(n, parameters={"k": k})
+        self.extra = kind(n, parameters={"k": k})
+        self.rst = Rst(n)
+
+    def initial(self, i: int) -> Both:
+        return Both(self.extra.initial(i), self.rst.initial(i))
+
+    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
+        after = self.rst.after_sending(i, state.rst, message.receiver)
+        return [
+            Step(
+                Both(step.state, after),
+                [
+                    packet._replace(stamp=(packet.stamp, state.rst.sent if packet.message else None))
+                    for packet in step.packets
+                ],
+                step.events,
+            )
+            for step in self.extra.send(i, state.extra, message)
+        ]
+
+    def accepts(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.extra.accepts(i, state.extra, packet._replace(stamp=packet.stamp[0])))
+
+    def accepted_by_rst(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.rst.accepts(i, state.rst, packet._replace(stamp=packet.stamp[1])))
+
+    def arrive(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+        after = state.rst
+        if packet.message is not None:
+            after = self.rst.after_delivering(i, state.rst, packet.source, packet.stamp[1])
+        return [
+            Step(
+                Both(step.state, after), [more._replace(stamp=(more.stamp, None)) for more in step.packets], step.events
+            )
+            for step in self.extra.arrive(i, state.extra, packet._replace(stamp=packet.stamp[0]))
+        ]
+
+
+def guards(system: System) -> set[tuple[bool, bool]]:
+    """Of every user message, wherever it is under way: would it be delivered, and would the matrix protocol do so?"""
+    found = set()
+    machine = system.machine
+    assert isinstance(machine, Beside)
+    for state, _ in states(system):
+        locals_ = system.local_states(state)
+        for packet in system.in_flight(state):
+            if packet.message is not None:
+                i = packet.destination
+                found.add((machine.accepts(i, locals_[i], packet), machine.accepted_by_rst(i, locals_[i], packet)))
+    return found
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 3)])
+def test_clearing_columns_changes_no_verdict_the_sparse_stamp_is_the_full_matrix(n: int, m: int) -> None:
+    assert guards(everything(Beside(n, NEVER), m)) == {(True, True), (False, False)}
+
+
+def test_clearing_the_whole_column_would_change_verdicts() -> None:
+    assert (True, False) in guards(everything(Beside(3, NEVER, ClearsTheWholeColumn), 3))
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> tuple[tuple[int, ...], ...]:
+    n = draw(st.integers(1, 5))
+    row = st.lists(st.integers(0, 3), min_size=n, max_size=n).map(tuple)
+    return tuple(draw(st.lists(row, min_size=n, max_size=n)))
+
+
+@given(matrices())
+def test_the_tuples_lose_nothing_and_carry_no_zero(matrix: tuple[tuple[int, ...], ...]) -> None:
+    machine = ExtraMessages(len(matrix))
+    entries = machine.entries(matrix)
+    assert machine.matrix_of(entries) == matrix
+    assert all(value > 0 for _, _, value in entries)
+    assert len(entries) == sum(value > 0 for row in matrix for value in row)
+
+
+@given(matrices(), st.data())
+def test_the_set_of_constraints_is_satisfied_where_the_column_is_covered(
+    matrix: tuple[tuple[int, ...], ...], data: st.DataObject
+) -> None:
+    n = len(matrix)
+    i = data.draw(st.integers(0, n - 1))
+    deliv = tuple(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    machine = ExtraMessages(n)
+    entries = machine.entries(matrix)
+    constraints = [deliv[k] >= value for k, l, value in entries if l == i]
+    state = extra_messages.State(matrix, deliv)
+    packet = Packet(0, i, "message", None, entries)
+    assert machine.accepts(i, state, packet) == all(constraints)
+    assert machine.accepts(i, state, packet) == Rst(n).accepts(
+        i, rst.State(matrix, deliv), packet._replace(stamp=matrix)
+    )
+
+
+def test_as_the_text_tells_the_basic_algorithm_the_own_column_is_not_deliv() -> None:
+    # "In the basic matrix algorithm, M_k[-, k] = DELIV_k[-]": only if the receiver increments M_j[i, j] as well, which
+    # [Kup] says and §3 does not.
+    assert violations(check(Rst, 3, 4)) == {}
+    assert "deliv-equals-sent-column" in Rst.invariants
+    assert violations(check(NeverCountsTheDeliveredAsSent, 2, 1)) == {"deliv-equals-sent-column": 2}
+
+
+@pytest.mark.parametrize(
+    "machine", [NeverCountsTheDeliveredAsSent(3), KeepsItsOwnColumn(3, parameters={"k": NEVER})], ids=["rst", "sparse"]
+)
+def test_what_the_own_column_asks_for_is_always_delivered_already(machine: ProtocolMachine) -> None:
+    system = everything(machine, 4)
+    behind = 0
+    for state, _ in states(system):
+        for i, local in enumerate(system.local_states(state)):
+            matrix = local.sent if isinstance(local, rst.State) else local.matrix
+            assert all(row[i] <= delivered for row, delivered in zip(matrix, local.deliv, strict=True))
+            behind += any(row[i] < delivered for row, delivered in zip(matrix, local.deliv, strict=True))
+    assert behind
+
+
+# -- §3: extra messages ------------------------------------------------------------------------------------------------
+
+
+def test_extra_messages_only_strengthen_the_constraints() -> None:
+    for system in (everything(Beside(3, 2), 4), running(Beside(3, 4), FOUR_ENTRIES)):
+        assert guards(system) == {(True, True), (False, False), (False, True)}
+    assert (True, False) in guards(running(Beside(3, 4, ExtraMessagesNeverWait), FOUR_ENTRIES))
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(3, 3, 1), (3, 3, 2), (3, 4, 3)])
+def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k: int) -> None:
+    assert guards(everything(Beside(n, k), m)) == {(True, True), (False, False)}
+
+
+def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
+    return generate(machine, Free(machine.n, m), "unordered", clock_of(None)).forms
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "ks", "count"),
+    [
+        (3, 4, (2, 3), 2460),
+        (4, 3, (2,), 1815),
+        pytest.param(3, 5, (1, 2, 3, 4), 19890, marks=pytest.mark.slow),
+    ],
+)
+def test_the_stronger_constraints_delay_deliveries_and_exclude_no_computation(
+    n: int, m: int, ks: tuple[int, ...], count: int
+) -> None:
+    # An extra message waits only for what later messages to the same process wait for as well: it may always be fast.
+    causal = generated(Rst(n), m)
+    assert len(causal) == count
+    for k in ks:
+        assert generated(ExtraMessages(n, parameters={"k": k}), m) == causal
+
+
+def test_two_readings_of_the_threshold_differ_by_one() -> None:
+    assert [largest(running(kind(3), FOUR_ENTRIES)) for kind in (ExtraMessages, AllowsK)] == [
+        Largest(kept=3, carried=3, extra=2),
+        Largest(kept=4, carried=4, extra=0),
+    ]
+    assert largest(running(AllowsK(3, parameters={"k": 3}), FOUR_ENTRIES)).kept == 3
+
+
+class Largest(NamedTuple):
+    """The most entries that any process keeps, any user message carries, any extra message carries."""
+
+    kept: int
+    carried: int
+    extra: int
+
+
+def largest(system: System) -> Largest:
+    """In all reachable states."""
+    machine = system.machine
+    assert isinstance(machine, ExtraMessages)
+    kept, carried, extra = [0], [0], [0]
+    known: set[int] = set()
+    for state, moves in states(system):
+        for number in set(state[: system.n]) - known:
+            known.add(number)
+            kept.append(len(machine.entries(system.local_state(number).matrix)))
+        for step, _ in moves:
+            for packet in system.transmitted(step):
+                (carried if packet.message else extra).append(len(packet.stamp))
+    return Largest(max(kept), max(carried), max(extra))
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_with_three_processes_nobody_keeps_and_nothing_carries_k_entries_if_k_is_three_or_more(k: int) -> None:
+    machine = ExtraMessages(3, parameters={"k": k})
+    assert max(largest(everything(machine, 4))) < k
+    assert max(largest(running(machine, FOUR_ENTRIES))) == k - 1
+    assert largest(running(machine, FOUR_ENTRIES)).extra == 2
+
+
+@pytest.mark.parametrize("k", [4, 5])
+def test_with_four_processes_nobody_keeps_and_nothing_carries_k_entries_if_k_is_four_or_more(k: int) -> None:
+    machine = ExtraMessages(4, parameters={"k": k})
+    assert max(largest(everything(machine, 3))) < k
+    assert largest(running(machine, SEVEN_ENTRIES)) == Largest(kept=k - 1, carried=k - 1, extra=3)
+
+
+def test_the_text_asks_for_k_greater_than_n_and_k_equal_to_n_is_enough() -> None:
+    # The own column is zero, so n entries are in n - 1 columns and one of these has two. A smaller k cannot be kept:
+    # a process that has sent to all others has n - 1 entries, and nothing to gain by an extra message.
+    for n in (3, 4):
+        assert largest(everything(ExtraMessages(n, parameters={"k": n}), n - 1)).kept == n - 1
+        assert largest(everything(ExtraMessages(n, parameters={"k": n - 1}), n - 1)).kept == n - 1
+
+
+def test_no_matrix_has_more_than_the_square_of_n_less_1_entries_so_a_greater_k_sends_no_extra_message() -> None:
+    # The text has k ≤ n². The own column is zero, and nobody sends to himself.
+    for k in (5, 9):
+        assert largest(running(ExtraMessages(3, parameters={"k": k}), FOUR_ENTRIES)) == Largest(4, 4, 0)
+    system = everything(ExtraMessages(3, parameters={"k": NEVER}), 4)
+    for state, _ in states(system):
+        for i, local in enumerate(system.local_states(state)):
+            assert not any(row[i] or row[k] for k, row in enumerate(local.matrix))
+
+
+# -- §4 ----------------------------------------------------------------------------------------------------------------
+
+
+def wrongly_numbered(machine: ExtraMessages, system: System) -> set[str]:
+    """The kinds of packets of which one, number x from P_i to P_j, is taken in where DELIV_j[i] does not become x."""
+    found = set()
+    for _, moves in states(system):
+        for step, _ in moves:
+            packet = step.action.packet
+            if packet is not None:
+                i, j = packet.source, packet.destination
+                number = machine.matrix_of(packet.stamp)[i][j] + 1
+                if system.local_state(step.local).deliv[i] != number:
+                    found.add(packet.kind)
+    return found
+
+
+@pytest.mark.parametrize("k", [2, 3, NEVER])
+def test_proposition_5_the_nth_message_is_the_nth_delivered_extra_messages_counted(k: int) -> None:
+    machine = ExtraMessages(3, parameters={"k": k})
+    assert wrongly_numbered(machine, everything(machine, 4)) == set()
+
+
+def test_proposition_5_falls_with_the_constraints_about_the_senders_own_messages() -> None:
+    machine = ChecksAllButTheSender(2)
+    assert wrongly_numbered(machine, everything(machine, 2)) == {"message"}
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "k"),
+    [(3, 4, 1), (3, 4, 2), (3, 4, 3), (3, 4, (2, 4, 9)), (3, 4, (9, 2, 1)), (4, 3, 2), (4, 3, (2, 3, 5, 16))],
+)
+def test_theorems_4_and_6_safe_and_live_whatever_k_also_where_each_process_has_its_own(
+    n: int, m: int, k: Setting
+) -> None:
+    result = check(ExtraMessages, n, m, parameters={"k": k})
+    assert result.verdict == "holds"
+    assert violations(result) == {}
+
+
+@pytest.mark.parametrize("k", [4, (3, 4, 5), (5, 4, 3)])
+def test_theorems_4_and_6_where_the_matrix_comes_to_n_plus_1_entries(k: Setting) -> None:
+    assert violations(check(ExtraMessages, program=FOUR_ENTRIES, parameters={"k": k})) == {}
+
+
+def test_what_a_user_message_clears_need_not_be_passed_on() -> None:
+    program = "P1: send a to P3; send b to P2\nP2: receive; send c to P3; send d to P1\nP3: receive; receive"
+    assert largest(running(ExtraMessages(3), program)) == Largest(kept=2, carried=1, extra=0)
+    assert largest(running(KeepsTheColumn(3), program)) == Largest(kept=3, carried=2, extra=0)
+
+
+# -- §5: the so called optimal algorithm -------------------------------------------------------------------------------
+
+
+class Sent(NamedTuple):
+    """A message in somebody's causal past: the c-th of its sender, and the messages sent in its own causal past."""
+
+    sender: int
+    clock: int
+    dests: frozenset[int]
+    after: frozenset[tuple[int, int]]
+
+
+class Past(NamedTuple):
+    """The causal past of a process or a message. `delivered`: sender, clock, where."""
+
+    sent: frozenset[Sent] = frozenset()
+    delivered: frozenset[tuple[int, int, int]] = frozenset()
+
+
+class Remembering(ProtocolMachine):
+    """A protocol, and with it everything that has happened before, which nobody asks."""
+
+    promises = "causal"
+    admits_multicast = True
+
+    def __init__(self, inner: ProtocolMachine) -> None:
+        super().__init__(inner.n)
+        self.inner = inner
+
+    def initial(self, i: int) -> Any:
+        return self.inner.initial(i), Past()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        inner, past = state
+        clock = 1 + sum(one.sender == i for one in past.sent)
+        before = frozenset((one.sender, one.clock) for one in past.sent)
+        sent = Sent(i, clock, frozenset(message.receivers), before)
+        after = past._replace(sent=past.sent | {sent})
+        return [
+            Step(
+                (step.state, after),
+                [packet._replace(stamp=(packet.stamp, sent, past)) for packet in step.packets],
+                step.events,
+            )
+            for step in self.inner.send(i, inner, message)
+        ]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+        return bool(self.inner.accepts(i, state[0], packet._replace(stamp=packet.stamp[0])))
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (stamp, sent, theirs), (inner, past) = packet.stamp, state
+        if sent is not None:
+            past = Past(
+                past.sent | theirs.sent | {sent},
+                past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)},
+            )
+        return [
+            Step(
+                (step.state, past),
+                [more._replace(stamp=(more.stamp, None, None)) for more in step.packets],
+                step.events,
+            )
+            for step in self.inner.arrive(i, inner, packet._replace(stamp=stamp))
+        ]
+
+
+def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:
+    """What the copy to j must tell: every (sender, clock, destination) of a message before it for which no delivery
+    there is known, nor a later message there, this one included unless the destination is j.
+    """
+    return {
+        (first.sender, first.clock, d)
+        for first in past.sent
+        for d in first.dests
+        if (first.sender, first.clock, d) not in past.delivered
+        and not any((first.sender, first.clock) in second.after and d in second.dests for second in past.sent)
+        and (d == j or d not in sent.dests)
+    }
+
+
+def stamps(inner: ProtocolMachine, workload: Workload) -> Iterator[tuple[Any, Past, Sent, int]]:
+    """The stamp of every copy of a user message in every run, the past of its send, the message and the receiver."""
+    system = over(Remembering(inner), workload)
+    known: set[Packet] = set()
+    for _, moves in states(system):
+        for step, _ in moves:
+            for packet in system.transmitted(step):
+                if packet.message is not None and packet not in known:
+                    known.add(packet)
+                    stamp, sent, past = packet.stamp
+                    yield stamp, past, sent, packet.destination
+
+
+def told(stamp: optimal.Stamp) -> list[tuple[int, int, int]]:
+    """The log that travels, destination by destination."""
+    return [(k, clock, d) for (k, clock), left in stamp.log for d in left]
+
+
+WORKLOADS = [Free(3, 4), Free(3, 3, sends="multicast")]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_the_optimal_algorithm_carries_exactly_what_is_necessary(workload: Workload) -> None:
+    for stamp, past, sent, j in stamps(Optimal(3), workload):
+        assert set(told(stamp)) == necessary(past, sent, j)
+
+
+@pytest.mark.parametrize(
+    "kind", [KeepsWhatIsImplied, KeepsTheReceiver, MergesDestinations, KeepsNoEmptyEntries, OneStampForAll]
+)
+def test_with_a_rule_less_it_is_as_safe_and_carries_more_than_is_necessary(kind: type[Optimal]) -> None:
+    more = 0
+    for stamp, past, sent, j in stamps(kind(3), Free(3, 3, sends="multicast")):
+        assert set(told(stamp)) >= necessary(past, sent, j)
+        more += set(told(stamp)) > necessary(past, sent, j)
+    assert more
+
+
+#: P3 knows of a to P2, and then hears from P1, which has sent to P2 again and has dropped a from its log.
+OUT_OF_DATE = """
+P1: send a to P2; send b to P3; send c to P2; send d to P3
+P2:
+P3: receive; receive; send e to P1
+"""
+
+
+def test_what_one_side_of_a_merge_has_dropped_comes_back_only_in_the_fifth_message() -> None:
+    def too_much(kind: type[Optimal], workload: Workload) -> list[set[tuple[int, int, int]]]:
+        surplus = (set(told(stamp)) - necessary(past, sent, j) for stamp, past, sent, j in stamps(kind(3), workload))
+        return [more for more in surplus if more]
+
+    for workload in WORKLOADS:
+        assert too_much(ForgetsNothingInMerging, workload) == []
+    program = Program(notation.parse(OUT_OF_DATE))
+    assert too_much(ForgetsNothingInMerging, program) == [{(0, 1, 1)}]
+    assert too_much(Optimal, program) == []
+
+
+def test_what_drops_too_much_carries_less_than_is_necessary() -> None:
+    assert any(
+        not necessary(past, sent, j) <= set(told(stamp))
+        for stamp, past, sent, j in stamps(DropsEveryDestinationOnSending(3), Free(3, 3))
+    )
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_its_stamps_are_never_larger_than_the_matrix_without_its_zeroes(workload: Workload) -> None:
+    smaller = 0
+    for stamp, past, _, _ in stamps(Optimal(3), workload):
+        matrix = {(one.sender, d) for one in past.sent for d in one.dests}
+        of_a_channel = {(k, d) for k, _, d in told(stamp)}
+        assert len(told(stamp)) == len(of_a_channel), "of each sender a destination is named once"
+        assert of_a_channel <= matrix
+        assert len(stamp.log) <= len(matrix)
+        smaller += len(told(stamp)) < len(matrix)
+    assert smaller
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_a_log_names_a_destination_once_a_sender_and_never_its_own_process_and_has_one_empty_entry_a_sender(
+    workload: Workload,
+) -> None:
+    system = over(Optimal(3), workload)
+    for state, _ in states(system):
+        for i, local in enumerate(system.local_states(state)):
+            named = [(k, d) for (k, _), left in local.log for d in left]
+            assert len(named) == len(set(named))
+            assert all(d not in (i, k) for k, d in named)
+            empty = [k for (k, _), left in local.log if not left]
+            assert len(empty) == len(set(empty))
+
+
+@pytest.mark.parametrize("sends", ["unicast", "multicast"])
+def test_the_optimal_algorithm_is_causal_and_live(sends: Sends) -> None:
+    result = check(Optimal, 3, 3, sends=sends)
+    assert (result.verdict, violations(result)) == ("holds", {})
+
+
+def test_without_extra_messages_the_sparse_matrix_says_what_is_necessary_and_sometimes_more() -> None:
+    more = 0
+    for stamp, past, sent, j in stamps(ExtraMessages(3, parameters={"k": NEVER}), Free(3, 4)):
+        wanted = {(k, d) for k, _, d in necessary(past, sent, j)}
+        entries = {(k, l) for k, l, _ in stamp}
+        assert wanted <= entries
+        more += wanted < entries
+    assert more
+
+
+def test_an_extra_message_makes_stamps_smaller_than_the_so_called_optimal_ones() -> None:
+    # The optimum is that of algorithms which send no messages of their own. Of the last message of P1:
+    program = Program(notation.parse(FOUR_ENTRIES))
+
+    def sizes(machine: ProtocolMachine) -> set[int]:
+        found = set()
+        for stamp, past, sent, _ in stamps(machine, program):
+            if sent.sender == 0 and sent.clock == 3:
+                found.add(len(told(stamp)) if isinstance(stamp, optimal.Stamp) else len(stamp))
+                assert len(necessary(past, sent, 1)) == 4
+        return found
+
+    assert sizes(Optimal(3)) == {4}
+    assert sizes(ExtraMessages(3, parameters={"k": NEVER})) == {4}
+    assert sizes(ExtraMessages(3)) == {3}
+    assert sizes(ExtraMessages(3, parameters={"k": 3})) == {2}
+
+
+# -- [MF] footnote 4: posting on without waiting -----------------------------------------------------------------------
+
+
+def test_posting_on_needs_a_transport_that_does_not_reorder() -> None:
+    assert violations(check(BufferPipelined, 2, 2)) == {"fifo": 6, "causal": 6}
+    for n, m in ((2, 4), (3, 3)):
+        assert violations(check(BufferPipelined, n, m, channel="fifo")) == {}
+
+
+def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_another_receiver() -> None:
+    assert violations(check(BufferPipelined, program=TWO_AND_A_THIRD, channel="fifo")) == {}
+    assert violations(check(WaitsForOneAcknowledgement, program=TWO_AND_A_THIRD, channel="fifo")) == {"causal": 15}
+
+
+def test_posting_on_generates_no_other_computation_than_waiting() -> None:
+    clock = clock_of(None)
+    for n, m in ((2, 4), (3, 3)):
+        waiting = generate(Buffer(n), Free(n, m), "fifo", clock).forms
+        assert generate(BufferPipelined(n), Free(n, m), "fifo", clock).forms == waiting
+
+
+# -- [MF] footnote 2: too small buffers --------------------------------------------------------------------------------
+
+
+def each_way(first: int, second: int) -> str:
+    """Two processes that send to each other so many messages before they receive any."""
+
+    def sends(count: int, name: str, to: str) -> str:
+        return "; ".join(f"send {name}{number} to {to}" for number in range(1, count + 1))
+
+    return f"P1: {sends(first, 'x', 'P2')}{'; receive' * second}\nP2: {sends(second, 'y', 'P1')}{'; receive' * first}"
+
+
+def test_buffers_of_one_place_deadlock_where_each_sends_four_messages_before_it_receives() -> None:
+    program = notation.load(library.path("mf-footnote-2"))
+    result = check(BufferBounded, program=program)
+    assert (violations(result), result.completes) == ({"completes": 14}, "never")
+    assert check(Buffer, program=program).completes == "always"
+    assert check(BufferBounded, program=each_way(4, 4)).exploration.blocked == {
+        ("P1 at its statement 4, send x4", "P2 at its statement 4, send y4")
+    }
+    assert check(BufferBounded, program=each_way(3, 3)).completes == "always"
+
+
+@pytest.mark.parametrize(("output", "places"), [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1), (3, 2)])
+def test_each_way_there_is_room_for_what_both_buffers_hold_and_one_message_between_them(
+    output: int, places: int
+) -> None:
+    room = output + places + 1
+    parameters: Mapping[str, Setting] = {"output": output, "input": places}
+    assert check(BufferBounded, program=each_way(room, room), parameters=parameters).completes == "always"
+    result = check(BufferBounded, program=each_way(room + 1, room + 1), parameters=parameters)
+    # To fill the buffers: room sends, and for each message that gets in a post, a get and an acknowledgement.
+    assert violations(result) == {"completes": 2 * (room + 1 + 3 * places)}
+    assert result.completes == "never"
+
+
+def test_one_process_that_sends_less_is_enough_to_go_on() -> None:
+    for first in (4, 5):
+        assert check(BufferBounded, program=each_way(first, 3)).completes == "always"
+
+
+def test_whoever_receives_what_is_there_never_deadlocks() -> None:
+    for parameters in ({"output": 1, "input": 1}, {"output": 2, "input": 1}, {"output": 1, "input": 2}):
+        assert check(BufferBounded, 2, 4, parameters=parameters).verdict == "holds"
+
+
+def test_where_it_completes_a_program_has_the_computations_of_unlimited_buffers() -> None:
+    program = Program(notation.parse(each_way(2, 2)))
+    assert {ending.computation for ending in endings(BufferBounded, program)} == {
+        ending.computation for ending in endings(Buffer, program)
+    }

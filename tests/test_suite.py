@@ -1,0 +1,100 @@
+"""What `crownless check` finds of every protocol when nothing is named: verdicts, exact counts, shortest violations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from crownless.command_line.check import where
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import run_check
+from crownless.model_check.suite import checks
+
+
+class Row(NamedTuple):
+    """`broken`: property → the actions of a shortest run that breaks it."""
+
+    protocol: str
+    where: str
+    states: int
+    transitions: int
+    depth: int
+    terminal: int
+    broken: dict[str, int]
+
+
+ROWS = (
+    Row("unordered", "3×4, unordered", 2561, 8064, 8, 126, {"fifo": 3, "causal": 3}),
+    Row("fifo-sequence", "3×4, unordered", 1820, 5460, 8, 126, {}),
+    Row("fifo-ack", "3×4, unordered", 3010, 7560, 12, 126, {}),
+    Row("rendezvous", "3×4, unordered", 2828, 5754, 12, 245, {"delivers-all": 2, "never-blocks": 2}),
+    Row("rendezvous", "mf-fig1, unordered", 4, 4, 2, 1, {"completes": 2}),
+    Row("isis", "3×3, unordered", 1400, 2436, 6, 278, {}),
+    Row("isis", "3×3, unordered, P1 may crash", 3174, 6604, 7, 628, {}),
+    Row("isis-gc", "3×2, fifo", 83866, 273072, 19, 105, {}),
+    Row("isis-gc", "3×2, unordered", 77092, 304698, 19, 147, {"fifo": 8, "causal": 8, "delivers-once": 9}),
+    Row("isis-gc", "ses-program-1, fifo", 14421, 48966, 21, 20, {"causal": 10}),
+    Row("isis-gc-waits", "3×2, fifo", 88906, 291888, 20, 105, {}),
+    Row("isis-gc-waits", "3×2, unordered", 64204, 243894, 19, 141, {"delivers-once": 9}),
+    Row("isis-gc-waits", "ses-program-1, fifo", 20722, 74625, 23, 18, {}),
+    Row("cbcast", "3×4, broadcasts, unordered", 6638, 19005, 12, 15, {}),
+    Row("cbcast", "3×4, unordered", 3545, 7578, 8, 693, {"delivers-all": 3}),
+    Row("kearns", "3×4, fifo", 4044, 10406, 8, 228, {}),
+    Row("kearns", "3×4, unordered", 5375, 14838, 8, 228, {"fifo": 3, "causal": 3}),
+    Row("rst", "3×4, unordered", 7370, 16722, 8, 519, {}),
+    Row("rst-before", "3×4, unordered", 7370, 16722, 8, 519, {}),
+    Row("rst-sent-alone", "3×4, unordered", 7370, 16722, 8, 519, {}),
+    Row("rst-column", "3×4, unordered", 1820, 5460, 8, 126, {"causal": 5}),
+    Row("ses", "3×4, unordered", 9761, 19332, 8, 1362, {}),
+    Row("ses", "3×4, unordered, P1 may crash", 24400, 54851, 9, 4243, {"delivers-all": 6}),
+    Row("ses-delete", "3×4, unordered", 9920, 19428, 8, 1455, {}),
+    Row("ses-multicast", "3×3, multicasts, unordered", 8652, 17598, 9, 948, {}),
+    Row("ses-rollback", "3×3, unordered", 3244, 6660, 9, 278, {}),
+    Row("ses-rollback", "3×3, unordered, P1 may crash", 6957, 16210, 11, 704, {}),
+    Row("buffer", "3×4, unordered", 60982, 219012, 20, 126, {}),
+    Row("buffer", "mf-fig1, unordered", 45, 88, 10, 1, {}),
+    Row("buffer-pipelined", "3×4, fifo", 87787, 315102, 20, 126, {}),
+    Row("buffer-pipelined", "3×4, unordered", 134755, 485946, 20, 126, {"fifo": 6, "causal": 6}),
+    Row("buffer-bounded", "3×4, unordered", 37789, 132504, 20, 126, {}),
+    Row("buffer-bounded", "mf-footnote-2, unordered", 100, 220, 14, 1, {"completes": 14}),
+    Row("murty-garg", "3×4, unordered", 19934, 52265, 16, 126, {}),
+    Row("extra-messages", "3×4, unordered", 3860, 9906, 8, 279, {}),
+    Row("extra-messages", "3×4, unordered, k=3", 3899, 9966, 10, 279, {}),
+    Row("optimal", "3×4, unordered", 9206, 18858, 8, 1131, {}),
+)
+
+#: Situations that a row does not come into; every other that a protocol names, it does.
+NOT_REACHED = {
+    ("rendezvous", "mf-fig1, unordered"): {"can-complete", "delivers-something"},
+    ("buffer", "mf-fig1, unordered"): {"a-message-waits-for-an-acknowledgement", "an-input-buffer-holds-two"},
+    ("buffer-bounded", "mf-footnote-2, unordered"): {"can-complete", "delivers-something"},
+}
+
+
+def test_every_protocol_has_a_row_and_one_without_the_channel_it_needs() -> None:
+    rows = [(row.protocol, row.where) for row in ROWS]
+    assert [name for name, _ in dict(rows).items()] == list(PROTOCOLS)
+    for name, kind in PROTOCOLS.items():
+        if kind.needs_channel == "fifo":
+            assert any(protocol == name and "unordered" in where for protocol, where in rows)
+            assert any(row.broken for row in ROWS if row.protocol == name and "unordered" in row.where)
+
+
+@pytest.mark.parametrize(
+    ("row", "check"), list(zip(ROWS, checks(), strict=True)), ids=[f"{row.protocol}: {row.where}" for row in ROWS]
+)
+def test_a_row_has_the_counts_and_shortest_violations_pinned(row: Row, check: Check) -> None:
+    result = run_check(check)
+    found = result.exploration
+    broken = {
+        line.property.name: len(line.run.actions)
+        for line in result.properties
+        if line.verdict == "violated" and line.run is not None
+    }
+    assert (check.protocol, where(result)) == (row.protocol, row.where)
+    assert (found.states, found.transitions, found.depth, found.terminal_states) == row[2:6]
+    assert broken == row.broken
+    missed = {line.property.name for line in result.properties if line.verdict == "unknown"}
+    assert missed == NOT_REACHED.get((row.protocol, row.where), set())
