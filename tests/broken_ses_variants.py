@@ -179,7 +179,7 @@ class CopiesAreEventsInARow(SesMulticast):
         return [Step(after, packets, [Happened("send", message)])]
 
 
-# -- failures (§4.3): rewinding ------------------------------------------------------------------------------------------
+# -- failures (§4.3): rewinding ----------------------------------------------------------------------------------------
 
 
 class RewindsToTheBeginning(SesRollback):

@@ -2,7 +2,8 @@
 
     python tests/goldens.py
 
-writes into README.md and CONTRIBUTING.md what the commands print now; read the difference before you commit it.
+writes into README.md and CONTRIBUTING.md what the commands print now, and the README's table of protocols from the
+registry; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crownless.command_line import main
+from crownless.command_line.listing import protocol_facts
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 _BLOCK = re.compile(r"^```console\n\$ crownless (?P<arguments>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)
-#: The last column of a table is seconds, which differ from run to run.
-_SECONDS = re.compile(r"\s+\d+\.\d$", re.MULTILINE)
+#: The last column of a table is seconds, or a line ends in them; they differ from run to run.
+_SECONDS = re.compile(r",?\s+\d+\.\d( s)?$", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -51,6 +53,45 @@ def timeless(text: str) -> str:
     return _SECONDS.sub("", text)
 
 
+_TABLE = re.compile(r"^<!-- protocols: .*? -->\n(?P<table>.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
+#: Heading of the column, and the fact in it.
+_COLUMNS = {
+    "protocol": "name",
+    "text": "source",
+    "promises": "promises",
+    "needs channel": "needs_channel",
+    "for": "sends",
+    "also admits": "admits",
+    "parameters": "parameters",
+}
+
+
+def protocol_table() -> str:
+    """The README's table of protocols, from the registry."""
+    rows = [list(_COLUMNS), ["---"] * len(_COLUMNS)]
+    for facts in protocol_facts():
+        cells = []
+        for fact in _COLUMNS.values():
+            value = facts[fact]
+            cells.append(", ".join(value) if isinstance(value, list) else str(value))
+        rows.append([f"`{cells[0]}`", *cells[1:]])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def table_shown() -> str:
+    """What stands in the README now."""
+    (found,) = _TABLE.finditer((ROOT / "README.md").read_text("utf-8"))
+    return found["table"]
+
+
+def rewrite_table() -> None:
+    """Puts the registry's facts into the README."""
+    path = ROOT / "README.md"
+    text = path.read_text("utf-8")
+    (found,) = _TABLE.finditer(text)
+    path.write_text(text[: found.start("table")] + protocol_table() + text[found.end("table") :], "utf-8")
+
+
 def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
     """Puts what the commands print now into the document; what differs only in seconds is left alone."""
 
@@ -67,5 +108,6 @@ if __name__ == "__main__":
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)
+    rewrite_table()
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)

@@ -28,15 +28,26 @@ class Outcome(NamedTuple):
     local: Any
     packets: Sequence[Packet] = ()
     delivered: Sequence[Message] = ()
-    sent: Sequence[Message] = ()
 
 
 class Text:
     """A protocol as told: handlers that yield what they may lead to; nothing, if the input must wait."""
 
-    def __init__(self, n: int, **settings: int) -> None:
+    #: Does its text undo events? Then what has happened does not tell what is owed.
+    undoes = False
+
+    def __init__(self, n: int, **settings: int | tuple[int, ...]) -> None:
         self.n = n
         self.settings = settings
+
+    def setting(self, name: str, i: int, default: int) -> int:
+        """What is set for process i: one number for all, or one for each."""
+        value = self.settings.get(name, default)
+        return value[i] if isinstance(value, tuple) else value
+
+    def ordered_at(self) -> list[int]:
+        """At which processes an order is promised."""
+        return list(range(self.n))
 
     def start(self, i: int) -> Any:
         raise NotImplementedError
@@ -161,7 +172,7 @@ class IsisGc(Isis):
     """[SES] §3: (BUFF_S, what must not be sent to each, (ids asked about, answers missing), requests still allowed)."""
 
     def start(self, i: int) -> Any:
-        return (), (frozenset(),) * self.n, None, self.settings.get("rounds", 1)
+        return (), (frozenset(),) * self.n, None, self.setting("rounds", i, 1)
 
     def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
         buff, noted, *asked_and_rounds = local
@@ -200,7 +211,7 @@ class IsisGcWaits(IsisGc):
         return *super().start(i), frozenset()
 
     def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        *rest, received = local
+        received = local[-1]
         if packet[2] != "request" or received.issuperset(m for m in packet[3] if i in m.to):
             for outcome in super().take(i, local, packet):
                 kept = (*outcome.local[:-1], received.union(outcome.delivered))
@@ -227,7 +238,10 @@ class Kearns(Text):
     """[MF] §2 on [KK89]: the message-count-vector V."""
 
     def server(self) -> int:
-        return self.settings.get("server", 1) - 1
+        return self.setting("server", 0, 1) - 1
+
+    def ordered_at(self) -> list[int]:
+        return [self.server()]
 
     def start(self, i: int) -> Any:
         return self.zeroes()
@@ -329,7 +343,7 @@ class ExtraMessages(Text):
         """ "It selects the process P_j … (most non-zero values in its column) and sends an extra message"."""
         columns = list(zip(*matrix, strict=True))
         non_zero = [sum(entry > 0 for entry in column) for column in columns]
-        if sum(non_zero) < self.settings.get("k", self.n + 1) or max(non_zero) < 2:
+        if sum(non_zero) < self.setting("k", i, self.n + 1) or max(non_zero) < 2:
             yield Outcome((matrix, deliv), packets, delivered)
             return
         for j in range(self.n):
@@ -394,6 +408,8 @@ class SesRollback(Ses):
 
     An event is the message sent or the packet delivered; the clock and ORD_BUFF_S are those after the events.
     """
+
+    undoes = True
 
     def start(self, i: int) -> Any:
         return (), frozenset(), None
@@ -523,7 +539,7 @@ class BufferBounded(Text):
 
     def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
         output, waits, input_ = local
-        if len(output) < self.settings.get("output", 1):
+        if len(output) < self.setting("output", i, 1):
             yield Outcome(((*output, m), waits, input_))
 
     def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
@@ -531,7 +547,7 @@ class BufferBounded(Text):
         j, _, what = packet
         if what == "ack":
             yield Outcome((output, False, input_))
-        elif len(input_) < self.settings.get("input", 1):
+        elif len(input_) < self.setting("input", i, 1):
             yield Outcome((output, waits, (*input_, what)), [(i, j, "ack")])
 
     def own(self, i: int, local: Any) -> Iterator[Outcome]:
@@ -694,7 +710,6 @@ class Moves:
     def __call__(self, state: Any) -> Iterator[Move]:
         n = self.text.n
         flight, made = state[n:]
-        failed = self.crash is not None and self.locals.values[state[self.crash]] == FAILED
 
         def after(i: int, result: tuple[int, list[int], Outcome], flight: Any = flight, made: Any = made) -> Any:
             local, packets, _ = result
@@ -724,13 +739,17 @@ class Moves:
             if not results and moved is not None:
                 yield Move((*state[:n], moved, made), "wait")
         if self.crash is not None:
-            yield from self.failing(state, self.crash, failed)
+            yield from self.failing(state, self.crash)
 
-    def failing(self, state: Any, crash: int, failed: bool) -> Iterator[Move]:
+    def failed(self, state: Any) -> int | None:
+        """The process that has crashed."""
+        return self.crash if self.crash is not None and self.locals.values[state[self.crash]] == FAILED else None
+
+    def failing(self, state: Any, crash: int) -> Iterator[Move]:
         """The crash; and then, what may be lost of what the process had transmitted, and what the others agree on."""
         n = self.text.n
         flight, made = state[n:]
-        if not failed:
+        if self.failed(state) is None:
             yield Move((*state[:crash], self.locals(FAILED), *state[crash + 1 :]), "fault")
             return
         for packet, left in self.channel.lost(flight):
@@ -743,20 +762,92 @@ class Moves:
             yield Move((*state[:n], self.channel.put(flight, packets), made), "agree")
 
 
-def counted(moves: Moves) -> Counts:
-    """All states, level by level."""
-    known, level = {moves.start}, [moves.start]
-    depth = transitions = terminal = 0
+class Ghost(NamedTuple):
+    """What has happened: the messages that precede the next event at each process, and those delivered at each."""
+
+    past: tuple[frozenset[Message], ...]
+    delivered: tuple[frozenset[Message], ...]
+    #: Of each message, those sent before it, in the sense of happened before.
+    before: frozenset[tuple[Message, frozenset[Message]]]
+
+
+def follow(text: Text, ghost: Ghost, move: Move) -> tuple[Ghost, set[str]]:
+    """What has happened after a move, and what that breaks ([SES] §2, [MF] §1, where both messages are delivered)."""
+    i, m = move.process, move.handed
+    past, delivered, before = ghost
+    broken: set[str] = set()
+    if m is not None:
+        before |= {(m, past[i])}
+        past = changed(past, i, past[i] | {m})
+    for m in move.delivered:
+        earlier = dict(before)[m]
+        overtaken = [other for other in earlier if i in other.to and other not in delivered[i]]
+        if overtaken and i in text.ordered_at():
+            broken.add("causal")
+            if any(other.sender == m.sender for other in overtaken):
+                broken.add("fifo")
+        if m in delivered[i]:
+            broken.add("delivers-once")
+        delivered = changed(delivered, i, delivered[i] | {m})
+        past = changed(past, i, past[i] | earlier | {m})
+    return Ghost(past, delivered, before), broken
+
+
+def owed(ghost: Ghost, failed: int | None) -> bool:
+    """Is a message of one that did not fail to another such one still to be delivered?"""
+    sent = [m for m, _ in ghost.before if m.sender != failed]
+    return any(m not in ghost.delivered[i] for m in sent for i in m.to if i != failed)
+
+
+class Found(NamedTuple):
+    counts: Counts
+    #: property → the number of moves of a shortest run that breaks it.
+    broken: dict[str, int]
+
+
+def search(moves: Moves) -> Found:
+    """All states, and all that may have happened before each, level by level."""
+    text, ghosts = moves.text, Numbers()
+    nobody = (frozenset[Message](),) * text.n
+    followed: dict[Any, tuple[int, set[str]]] = {}
+    broken: dict[str, int] = {}
+
+    def judged(ghost: int, move: Move) -> int:
+        if text.undoes or not (move.handed or move.delivered):
+            return ghost
+        key = (ghost, move.process, move.handed, tuple(move.delivered))
+        if key not in followed:
+            after, names = follow(text, ghosts.values[ghost], move)
+            followed[key] = ghosts(after), names
+        for name in followed[key][1]:
+            broken.setdefault(name, depth + 1)
+        return followed[key][0]
+
+    start = (moves.start, ghosts(Ghost(nobody, nobody, frozenset())))
+    states, nodes, level = {moves.start}, {start}, [start]
+    counted: set[Any] = set()
+    depth = deepest = transitions = terminal = 0
     while level:
         following = []
-        for state in level:
-            targets = [target for target, *_ in moves(state)]
-            transitions += len(targets)
-            terminal += not targets
-            for target in targets:
-                if target not in known:
-                    known.add(target)
-                    following.append(target)
-        depth += bool(following)
+        for state, ghost in level:
+            enabled = list(moves(state))
+            if state not in counted:
+                counted.add(state)
+                transitions += len(enabled)
+                terminal += not enabled
+            # A run may end where nobody is obliged to go on.
+            if all(move.kind in ("send", "fault") for move in enabled) and owed(
+                ghosts.values[ghost], moves.failed(state)
+            ):
+                broken.setdefault("delivers-all", depth)
+            for move in enabled:
+                node = (move.after, judged(ghost, move))
+                if move.after not in states:
+                    states.add(move.after)
+                    deepest = depth + 1
+                if node not in nodes:
+                    nodes.add(node)
+                    following.append(node)
+        depth += 1
         level = following
-    return Counts(len(known), transitions, depth, terminal)
+    return Found(Counts(len(states), transitions, deepest, terminal), broken)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from goldens import Block, blocks, printed, timeless
+from goldens import Block, blocks, printed, protocol_table, table_shown, timeless
 
 from crownless.model_check.event_logs import read_log
 from crownless.spec.notation import parse, to_computation
@@ -23,6 +23,10 @@ def test_the_readme_shows_commands() -> None:
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: " ".join(block.arguments))
 def test_a_command_in_the_readme_prints_what_the_readme_says(block: Block) -> None:
     assert timeless(printed(block.arguments)) == timeless(block.output)
+
+
+def test_the_table_of_protocols_is_the_registrys() -> None:
+    assert table_shown() == protocol_table()
 
 
 def test_what_the_readme_shows_of_computations_and_logs_can_be_read() -> None:

@@ -612,17 +612,20 @@ class AgreesOnlyOnce(SesRollback):
         return None if any(state.failure for state in states.values()) else super().agree(states, crashed)
 
 
-class AgreesOnlyOnceReadingBuffers(AgreesOnlyOnce):
-    """Evidence are also the pairs (S, VT) in the buffers of survivors, and not only those that come with messages."""
+class AgreesOnceOnAllPairs(AgreesOnlyOnce):
+    """Evidence is any pair (S, VT) with VT[i] > VT(S)[i] that a survivor has: in its buffer, or with what waits."""
 
     def agree(self, states: Mapping[int, ses_rollback.State], crashed: int) -> Failure | None:
         if any(state.failure for state in states.values()):
             return None
-        told = [(state.buffer[j][crashed], states[j].time[crashed]) for state in states.values() for j in states]
-        events = [event for event, known in told if event > known]
-        failure = super().agree(states, crashed)
-        events += [failure.event] if failure else []
-        return Failure(crashed, min(events)) if events else None
+        held = [state.buffer for state in states.values()]
+        held += [packet.stamp.buffer for state in states.values() for packet in state.waiting]
+        told = [(buffer[j][crashed], states[j].time[crashed]) for buffer in held for j in states]
+        return (
+            Failure(crashed, min(event for event, at_s in told if event > at_s))
+            if any(e > t for e, t in told)
+            else None
+        )
 
 
 class AgreesOnTheLatest(SesRollback):
@@ -634,10 +637,10 @@ class AgreesOnTheLatest(SesRollback):
 
 
 class WhenNothingIsUnderWay(System):
-    """The survivors do not confer before everything has arrived."""
+    """The survivors do not confer before everything for them has arrived."""
 
     def _agree(self, moves: list[tuple[LocalStep, GlobalState]], state: GlobalState) -> None:
-        if not state[self.n]:
+        if all(packet.destination == self.may_crash for packet in self.in_flight(state)):
             super()._agree(moves, state)
 
 
@@ -705,9 +708,9 @@ def test_agreeing_once_is_not_enough_even_if_nothing_is_under_way_for_z_may_stil
     assert story.can() == set()
 
 
-def test_agreeing_once_is_enough_if_nothing_is_under_way_and_the_buffers_of_the_survivors_are_read_too() -> None:
+def test_agreeing_once_is_enough_if_nothing_is_under_way_and_every_pair_of_a_survivor_is_evidence() -> None:
     for program in (ONCE_MORE, FIG_6, FIG_6_MIRRORED, SENT_BEFORE, DELIVERED_BEFORE, NOTHING_LOST):
-        assert once_when_nothing_is_under_way(AgreesOnlyOnceReadingBuffers, program) == {}
+        assert once_when_nothing_is_under_way(AgreesOnceOnAllPairs, program) == {}
 
 
 def test_that_all_take_the_minimum_matters_only_if_they_agree_once() -> None:
@@ -781,7 +784,7 @@ def test_a_message_that_was_delivered_as_it_should_is_undone_since_two_others_cr
     assert story.happened[-3:] == ["S3 unsends M3", "S3 unsends M2", "S3 orphans M1"]
 
 
-class ExactEvidence(SesRollback, InsertsOnlyItsOwnEntry):
+class ExactEvidence(SesRollback, InsertsOnlyItsOwnEntry):  # type: ignore[misc]
     """Pairs with the sender's entry alone."""
 
 
