@@ -8,9 +8,10 @@ entry. Messages carry the matrix as its non-zero entries (k, j, M[k, j]).
 Readings. The threshold: "the maximum number of non-zero entries a process allows … before it starts clearing" could
 mean that k entries are allowed; the particular case k = n + 1 acts "whenever a process P_i detects that its matrix
 clock contains n + 1 non-zero entries", and so does this machine: it acts at k. (Allowing k is acting at k + 1.) It
-acts within the step that brought the matrix to k, and repeats until fewer are left, so that "no process keeps, and no
-message carries" k. Where several columns have most entries, each choice is a step. Where no column has two entries,
-nothing can be gained, and it stops; that can only be for k < n.
+acts within the step that brought the matrix to k, and repeats until fewer are left, so that no process keeps and no
+message carries k entries; the text tells of one extra message, and for n = 4 one is not always enough. Where several
+columns have most entries, each choice is a step. Where no column has two entries, nothing can be gained, and it stops:
+that can only be for k < n, since the own column is empty.
 
 DELIV_j[i] counts the extra messages with the others, since M[i, j] does ("which is incremented to indicate the extra
 message").
@@ -18,7 +19,7 @@ message").
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from crownless.spec import invariants
@@ -83,18 +84,19 @@ class ExtraMessages(ProtocolMachine):
         )
         return state._replace(matrix=matrix)
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
-        """Every way of sending extra messages until the matrix has fewer than k non-zero entries."""
+    def clearings(self, i: int, state: State) -> Iterable[tuple[State, Sequence[Packet]]]:
+        """Every way of sending extra messages until the matrix has fewer than k non-zero entries, each once."""
         column_sizes = [sum(1 for row in state.matrix if row[j]) for j in range(self.n)]
         most = max(column_sizes)
         if sum(column_sizes) < self.setting("k", i) or most < 2:
-            yield state, []
-            return
-        for j in range(self.n):
-            if column_sizes[j] == most:
-                extra = Packet(i, j, "extra", None, self.column(state, j))
-                for cleared, more in self.clearings(i, self.after_sending(i, state, j)):
-                    yield cleared, [extra, *more]
+            return [(state, ())]
+        ways = {
+            (cleared, tuple(sorted((Packet(i, j, "extra", None, self.column(state, j)), *more))))
+            for j in range(self.n)
+            if column_sizes[j] == most
+            for cleared, more in self.clearings(i, self.after_sending(i, state, j))
+        }
+        return sorted(ways)
 
     def column(self, state: State, j: int) -> Entries:
         """M_i[-, j], the constraints that P_j should fulfil: all that an extra message carries."""

@@ -136,14 +136,14 @@ class WaitsWhileItsMatrixIsFull(ExtraMessages):
 
 
 class NeverSendsExtraMessages(ExtraMessages):
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         yield state, []
 
 
 class AllowsK(ExtraMessages):
     """The other reading of the threshold: k entries are allowed, and k + 1 are cleared."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         if len(self.entries(state.matrix)) == self.setting("k", i):
             yield state, []
         else:
@@ -153,7 +153,7 @@ class AllowsK(ExtraMessages):
 class ClearsOnce(ExtraMessages):
     """One extra message, however many entries are left."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             once = state
             for packet in extra[:1]:
@@ -182,7 +182,7 @@ class NeverClearsWhenSending(ExtraMessages):
 class ClearsTheColumnOfOne(ExtraMessages):
     """Picks a column with the fewest entries of those that are not zero, where nothing is gained."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         if len(self.entries(state.matrix)) < self.setting("k", i):
             yield state, []
             return
@@ -195,7 +195,7 @@ class ClearsTheColumnOfOne(ExtraMessages):
 class SendsExtraMessagesElsewhere(ExtraMessages):
     """The extra message about P_j goes to the next process after it."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             others = [p for p in range(self.n) if p != i]
             yield (
@@ -211,7 +211,7 @@ class SendsExtraMessagesElsewhere(ExtraMessages):
 
 
 class ExtraMessagesCarryNothing(ExtraMessages):
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             yield cleared, [packet._replace(stamp=()) for packet in extra]
 
@@ -219,7 +219,7 @@ class ExtraMessagesCarryNothing(ExtraMessages):
 class ExtraMessagesCarryTheirOwnEntry(ExtraMessages):
     """The column is attached as it is after clearing: the extra message waits for itself."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             yield cleared, [packet._replace(stamp=self.column(cleared, packet.destination)) for packet in extra]
 
@@ -227,7 +227,7 @@ class ExtraMessagesCarryTheirOwnEntry(ExtraMessages):
 class ExtraMessagesCarryOnlyTheSendersEntry(ExtraMessages):
     """Of the column only M_i[i, j]: the sender's own messages, and not those that it knows of."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             yield cleared, [packet._replace(stamp=tuple(e for e in packet.stamp if e[0] == i)) for packet in extra]
 
@@ -235,7 +235,7 @@ class ExtraMessagesCarryOnlyTheSendersEntry(ExtraMessages):
 class ClearsWithoutSending(ExtraMessages):
     """The column is cleared and its entry incremented, for an extra message that is never sent."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, _ in super().clearings(i, state):
             yield cleared, []
 
@@ -257,7 +257,7 @@ def plus(matrix: Value, i: int, columns: Sequence[int], one: int) -> Value:
 class ForgetsTheColumn(ExtraMessages):
     """What is too much is forgotten, without any message."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for _, extra in super().clearings(i, state):
             columns = [packet.destination for packet in extra]
             yield state._replace(matrix=without(state.matrix, columns, but=i)), []
@@ -266,7 +266,7 @@ class ForgetsTheColumn(ExtraMessages):
 class NeverCountsTheExtraMessageAsSent(ExtraMessages):
     """The entry that is left says how many user messages were sent, and the receiver counts them all."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             columns = [packet.destination for packet in extra]
             yield cleared._replace(matrix=plus(cleared.matrix, i, columns, -1)), extra
@@ -275,7 +275,7 @@ class NeverCountsTheExtraMessageAsSent(ExtraMessages):
 class DropsTheEntryOfTheExtraMessage(ExtraMessages):
     """The column is deleted without the exception: nothing is left that says the extra message must come first."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             columns = [packet.destination for packet in extra]
             yield cleared._replace(matrix=without(cleared.matrix, columns)), extra
@@ -284,7 +284,7 @@ class DropsTheEntryOfTheExtraMessage(ExtraMessages):
 class KeepsTheColumnOfTheExtraMessage(ExtraMessages):
     """Sends the extra message, counts it, and deletes nothing."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for _, extra in super().clearings(i, state):
             columns = [packet.destination for packet in extra]
             yield state._replace(matrix=plus(state.matrix, i, columns, 1)), extra
@@ -421,7 +421,7 @@ class ClearsTheSendersColumn(ExtraMessages):
 class ClearsAnyColumn(ExtraMessages):
     """Any column with two entries or more, not one with most of them."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         columns = [j for j in range(self.n) if len(self.column(state, j)) > 1]
         if len(self.entries(state.matrix)) < self.setting("k", i) or not columns:
             yield state, []
@@ -435,7 +435,7 @@ class ClearsAnyColumn(ExtraMessages):
 class ExtraMessagesCarryEverything(ExtraMessages):
     """The whole matrix travels on extra messages; their receivers read their own column of it."""
 
-    def clearings(self, i: int, state: State) -> Iterator[tuple[State, list[Packet]]]:
+    def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             before, whole = state, []
             for packet in extra:
