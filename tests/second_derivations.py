@@ -15,7 +15,7 @@ from test_pinned_explorations import Counts, Packet, changed
 
 
 class Message(NamedTuple):
-    """The application's message: who sends it, to whom, and the how-manieth it is on that way."""
+    """The application's message: who sends it, to whom, and its number on that way."""
 
     sender: int
     to: tuple[int, ...]
@@ -836,9 +836,8 @@ def search(moves: Moves) -> Found:
                 transitions += len(enabled)
                 terminal += not enabled
             # A run may end where nobody is obliged to go on.
-            if all(move.kind in ("send", "fault") for move in enabled) and owed(
-                ghosts.values[ghost], moves.failed(state)
-            ):
+            may_end = all(move.kind in ("send", "fault") for move in enabled)
+            if may_end and owed(ghosts.values[ghost], moves.failed(state)):
                 broken.setdefault("delivers-all", depth)
             for move in enabled:
                 node = (move.after, judged(ghost, move))

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from broken_rst import ChecksEveryColumn
@@ -47,6 +49,22 @@ def bob_sends() -> Replay:
     story.do("Bob deliver m2 from Alice")
     story.do("Bob send m3")
     return story
+
+
+def test_the_bundled_program_shows_every_matrix_of_the_run() -> None:
+    story, carried = Replay(Rst, STORY), dict[str, Any]()
+    shown = re.findall(r"^# (\w+) (send|deliver) (m\d) +carries (\S+) +SENT (\S+) +DELIV (\d+)$", STORY, re.MULTILINE)
+    assert len(shown) == 6
+    for process, action, message, stamp, sent, deliv in shown:
+        if action == "send":
+            (packet,) = story.do(f"{process} send {message}")
+            carried[message] = packet
+        else:
+            story.do(f"{process} deliver {message} from {story.processes[carried[message].source]}")
+        state = story.at(process)
+        rows = ["/".join("".join(map(str, row)) for row in matrix) for matrix in (carried[message].stamp, state.sent)]
+        assert [*rows, "".join(map(str, state.deliv))] == [stamp, sent, deliv]
+    assert story.can() == set()
 
 
 # -- the run, section by section ---------------------------------------------------------------------------------------
