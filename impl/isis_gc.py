@@ -4,8 +4,8 @@ A site sends a request with the ids of the messages in its buffer to every other
 must not be sent to that site any more, and acknowledges. When all have acknowledged, the site deletes the messages.
 
 Modelling choices: "periodically" is: at any time when nothing of an earlier request is outstanding and the buffer is
-not empty, and as often as the parameter `rounds` allows, which bounds the search. Acknowledgements carry nothing. What
-a site has noted it never forgets.
+not empty, and as often as the parameter `rounds` allows, which bounds the search (for a long program, let one site
+collect). Acknowledgements carry nothing. What a site has noted it never forgets.
 
 A finding: with this, causal order is not kept. A site may delete a message that its destination has not yet received,
 and then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request
@@ -47,7 +47,7 @@ class IsisGc(Isis):
     }
 
     witnesses = {
-        "a-message-is-deleted": lambda machine, i, state: not state.buffer and any(state.noted),
+        "a-message-is-deleted": lambda machine, i, state: state.rounds > 0 and not state.awaits,
     }
 
     def initial(self, i: int) -> State:  # type: ignore[override]

@@ -2,11 +2,12 @@
 
 LOG_j holds what may still delay someone: entries (i, c, Dests), the c-th message of i, not known to be delivered, nor
 to be delivered in order, at Dests. Of an entry a destination is dropped as soon as the message is delivered there, or
-one is sent there that depends on it. An entry without destinations is kept while it is the latest of its sender: it
-tells others that older entries of that sender are out of date.
+one is sent there that depends on it. An entry without destinations is kept until a purge finds a later one of its
+sender: it tells others that older entries of that sender are out of date.
 
-Modelling choices: clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the
-printed algorithm: an absent sender is one of whom nothing is known. Messages to oneself are excluded.
+Modelling choices: a sender purges its log before it enters the new message, so that its own last entry stays until the
+next purge. Clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the printed
+algorithm: an absent sender is one of whom nothing is known. Messages to oneself are excluded.
 
 Told from the published algorithm in our own words; none of the five texts prints it.
 """

@@ -14,6 +14,10 @@ Modelling choices, where the text says nothing:
   that does, like any such message that waits or still arrives, is dropped: it was never sent, or its sender is given
   up;
 - the applications do not send again what was undone.
+
+Findings. Agreeing once is not enough: a pair keeps only the youngest message, so MIN(S) may miss an older one, and a
+site that knows of that one alone does not rewind, and is never heard at S again (3 sites, 5 messages). And the evidence
+may be false: a pair whose messages are all delivered, or under way, looks the same, and sites rewind for nothing.
 """
 
 from __future__ import annotations

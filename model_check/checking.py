@@ -118,9 +118,10 @@ def run_check(check: Check, limits: Limits | None = None, progress: Progress | N
     channel = channel_named(check.channel or kind.needs_channel)
     clocks = clocks_of(check, kind)
     observers = [*observers_of(machine, orders), *(Clocks(n, clock) for clock in clocks)]
-    system = System(machine, workload, channel, observers, crash_of(check, workload))
+    crash = crash_of(check, workload)
+    system = System(machine, workload, channel, observers, crash)
     program = check.program is not None
-    properties = properties_of(machine, orders, program=program, clocks=clocks)
+    properties = properties_of(machine, orders, program=program, crash=crash is not None, clocks=clocks)
     found = explore(system, properties, limits, progress)
     results = tuple(_result(system, found, known, program=program) for known in properties)
     scope = _scope(check, machine, workload, found)
@@ -153,7 +154,7 @@ def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost
         return ""
     if known.name == DELIVERS_ALL.name:
         lost = {action.message for action in run.actions if action.action == "lose"}
-        owed = system.undelivered(ghost, system.crashed(state))
+        owed = system.undelivered(ghost, state)
         names = [run.names[message] for message, _ in owed]
         return "never delivered: " + ", ".join(f"{name} (lost)" if name in lost else name for name in names)
     names_in_run = {message.name: name for message, name in run.names.items()}

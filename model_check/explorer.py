@@ -78,7 +78,7 @@ def live_properties_broken(system: System, state: State, ghost: Ghost, moves: Se
     stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
     if stuck or system.unsent(ghost, crashed):
         broken += [NEVER_BLOCKS.name, COMPLETES.name]
-    if system.undelivered(ghost, crashed):
+    if system.undelivered(ghost, state):
         broken.append(DELIVERS_ALL.name)
     return broken
 

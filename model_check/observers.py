@@ -11,7 +11,8 @@ they mostly follow from the global state and cost nothing.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
@@ -312,7 +313,8 @@ class History(Observer):
         return lines, () if keeps(lines, self.order) else (self.order,)
 
 
-def keeps(lines: Sequence[Iterable[tuple[str, Message]]], order: str) -> bool:
+@lru_cache(maxsize=1 << 18)
+def keeps(lines: tuple[tuple[tuple[str, Message], ...], ...], order: str) -> bool:
     """Can this computation in progress still keep the order?
 
     As long as a delivered message is unsent there is no computation to judge, and nothing is said (true). A circle of

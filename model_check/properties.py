@@ -46,7 +46,7 @@ AT_ONE_RECEIVER = ("fifo", "causal")
 
 
 def properties_of(
-    machine: ProtocolMachine, orders: Iterable[str], *, program: bool, clocks: Iterable[Clock] = ()
+    machine: ProtocolMachine, orders: Iterable[str], *, program: bool, crash: bool = False, clocks: Iterable[Clock] = ()
 ) -> list[Property]:
     """All that is decided of this protocol: the orders asked for, liveness, its own invariants, and the witnesses."""
     properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
@@ -58,7 +58,9 @@ def properties_of(
     ]
     properties += [DELIVERS_ONCE]
     properties += [Property(name, "always", f"local invariant {name}") for name in machine.invariants]
-    properties += [COMPLETES, CAN_COMPLETE] if program else [DELIVERS_ALL, NEVER_BLOCKS]
+    # A survivor may well wait for what the crashed one never sent; but not for what is there.
+    properties += [DELIVERS_ALL] if crash or not program else []
+    properties += [COMPLETES, CAN_COMPLETE] if program else [NEVER_BLOCKS]
     properties += [DELIVERS_SOMETHING]
     if type(machine).accepts is not ProtocolMachine.accepts:
         properties += [HOLDS_BACK]

@@ -1,242 +1,24 @@
-"""Which complete computations a protocol can generate, over every interleaving, and which order that set is.
-
-Complete: everything sent is delivered to every receiver, and every delivered message was sent. What is handed to the
-protocol and not yet sent is no part of a computation. One search with the bound M serves every number of messages up
-to M, as each prefix of a run is a run.
-
-The ghost of a run is its whole computation, known by a number. A state is expanded once for all ghosts that reach it
-together, and what an event makes of a ghost is looked up in a table, so that the search costs little more than one
-without ghosts. What it generates is then held against `spec.enumeration`, judged by each order.
-"""
+"""Which computations a protocol generates (`generating`), held against all there are: which order is that exactly?"""
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Workload
-from crownless.spec.computation import Computation, Event, Message, process_names
-from crownless.spec.enumeration import computations, trusted
-from crownless.spec.errors import BadInput
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
 
 from .asking import Check, sends_of, settings_of, workload_of
-from .observers import Observation, Observer
+from .generating import EVERY, Clock, Search, clock_of, computation_of, form_of, generate, possible
 from .properties import AT_ONE_RECEIVER
-from .system import State, System
-
-#: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
-Lines = tuple[tuple[tuple[str, Message], ...], ...]
-#: A complete computation, whatever its messages are called: the same as `Lines`, but a message is told by its sender
-#: and by how many its sender sent before it.
-Form = tuple[tuple[tuple[str, int, int], ...], ...]
-
-#: The ghost of runs that make no computation: some message was delivered twice, or to whom it was not sent.
-NO_COMPUTATION = 0
-#: What takes an event back, in protocols that roll back, and which event.
-UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
-#: A search looks at the clock whenever it has expanded so many states, or compared so many computations.
-EVERY = 512
-
-
-class Memory(Observer):
-    """Remembers the whole computation and judges nothing. A ghost is a number; `lines` tells which computation it is.
-
-    The code of what happens in a step is a table from ghosts to ghosts, filled as it is needed.
-    """
-
-    watches = ()
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.lines: list[Lines | None] = [None]
-        self._numbers: dict[Lines, int] = {}
-        self._tables: dict[tuple[Observation, ...], After] = {}
-
-    def initial(self) -> int:
-        return self.number(((),) * self.n)
-
-    def number(self, lines: Lines) -> int:
-        number = self._numbers.setdefault(lines, len(self.lines))
-        if number == len(self.lines):
-            self.lines.append(lines)
-        return number
-
-    def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
-        events = tuple(observation for observation in observations if observation.kind != "hand")
-        return [self._tables.setdefault(events, After(self, events))] if events else []
-
-    def observe(self, ghost: int, code: After) -> tuple[int, tuple[str, ...]]:
-        return code[ghost], ()
-
-    @property
-    def takes_back(self) -> bool:
-        """Has anything been undone?"""
-        return any(event.kind in UNDOES for events in self._tables for event in events)
-
-
-class After(dict[int, int]):
-    """What these events make of each ghost."""
-
-    def __init__(self, memory: Memory, events: tuple[Observation, ...]) -> None:
-        self.memory = memory
-        self.events = events
-
-    def __missing__(self, ghost: int) -> int:
-        lines = self.memory.lines[ghost]
-        for event in self.events:
-            lines = None if lines is None else _with(lines, event)
-        self[ghost] = NO_COMPUTATION if lines is None else self.memory.number(lines)
-        return self[ghost]
-
-
-def _with(lines: Lines, observation: Observation) -> Lines | None:
-    """The lines with one event more, or one taken back; None if they are no computation then."""
-    kind, p, message = observation
-    if kind in UNDOES:
-        line = tuple(event for event in lines[p] if event != (UNDOES[kind], message))
-    else:
-        event = ("send" if kind == "send" else "receive", message)
-        if event in lines[p] or (kind == "deliver" and p not in message.receivers):
-            return None
-        line = (*lines[p], event)
-    return (*lines[:p], line, *lines[p + 1 :])
-
-
-def form_of(lines: Lines) -> Form | None:
-    """The form of a complete computation; None if it is not complete."""
-    number: dict[Message, int] = {}
-    for line in lines:
-        sends = (message for kind, message in line if kind == "send")
-        number.update((message, k) for k, message in enumerate(sends))
-    if any(message not in number for line in lines for _, message in line):
-        return None
-    if sum(map(len, lines)) < sum(1 + len(message.receivers) for message in number):
-        return None
-    return tuple(tuple((kind, message.sender, number[message]) for kind, message in line) for line in lines)
-
-
-def computation_of(form: Form) -> Computation:
-    """The computation, its messages called m1, m2, … by sender; not validated, since it may be none: see `possible`."""
-    numbers = {(s, k): m for m, (s, k) in enumerate((s, k) for line in form for kind, s, k in line if kind == "send")}
-    receivers: dict[tuple[int, int], list[int]] = {message: [] for message in numbers}
-    for p, line in enumerate(form):
-        for kind, s, k in line:
-            if kind == "receive":
-                receivers[s, k].append(p)
-    messages = tuple(Message(f"m{m + 1}", s, tuple(receivers[s, k])) for (s, k), m in numbers.items())
-    lines = tuple(
-        tuple(Event("send" if kind == "send" else "receive", numbers[s, k]) for kind, s, k in line) for line in form
-    )
-    return trusted(process_names(len(form)), messages, lines)
-
-
-def possible(c: Computation) -> bool:
-    """Are there no messages in a circle, each received before it is sent? What delivers before it sends can do that."""
-    try:
-        Computation(c.processes, c.messages, c.lines)
-    except BadInput:
-        return False
-    return True
-
-
-# -- the search --------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Search:
-    """What a search has found. `stopped`: why it is not complete, or None if it is.
-
-    `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
-    message twice, or to whom it was not sent; it was not followed from there. `ended`: ghosts with which a run may end.
-    """
-
-    states: int = 1
-    nodes: int = 1
-    misdelivers: bool = False
-    stopped: str | None = None
-    ended: set[int] = field(default_factory=set)
-    forms: frozenset[Form] = frozenset()
-
-
-#: Told in words how far a search has got; says why it must stop, or None.
-Clock = Callable[[str], str | None]
-
-
-def clock_of(max_seconds: float | None, progress: Callable[[str], None] | None = None) -> Clock:
-    """A clock that starts now."""
-    started = time.monotonic()
-
-    def clock(said: str) -> str | None:
-        if progress is not None:
-            progress(said)
-        over = max_seconds is not None and time.monotonic() - started > max_seconds
-        return f"{max_seconds:g} seconds are over" if over else None
-
-    return clock
-
-
-def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: Clock) -> Search:
-    """Every complete computation of every run. Ctrl-C also ends it, with what was found."""
-    memory = Memory(machine.n)
-    found = Search()
-    collecting = gc.isenabled()
-    gc.disable()  # as in the explorer: millions of tuples and no cycles
-    try:
-        _search(System(machine, workload, channel_named(channel), [memory]), found, clock)
-    except KeyboardInterrupt:
-        found.stopped = "interrupted"
-    finally:
-        if collecting:
-            gc.enable()
-    # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
-    ghosts: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
-    forms = (form_of(lines) for lines in map(memory.lines.__getitem__, ghosts) if lines is not None)
-    found.forms = frozenset(form for form in forms if form is not None)
-    return found
-
-
-def _search(system: System, found: Search, clock: Clock) -> None:
-    """Level by level. Where new computations reach an old state, it is expanded again for those alone."""
-    level: dict[State, set[int]] = {system.initial(): set(system.initial_ghost())}
-    known = {state: set(ghosts) for state, ghosts in level.items()}
-    while level:
-        following: dict[State, set[int]] = {}
-        for done, (state, ghosts) in enumerate(level.items()):
-            if not done % EVERY:
-                found.stopped = clock(f"{found.states:,} states, {found.nodes:,} with their computations")
-                if found.stopped:
-                    return
-            moves = system.moves(state)
-            if system.may_end(moves):
-                found.ended |= ghosts
-            for step, target in moves:
-                after = ghosts
-                if step.codes:
-                    after = set(map(step.codes[0][2].__getitem__, ghosts))
-                    if NO_COMPUTATION in after:
-                        found.misdelivers = True
-                        after.remove(NO_COMPUTATION)
-                before = known.get(target)
-                if before is None:
-                    before = known[target] = set()
-                    found.states += 1
-                new = after - before
-                if new:
-                    before |= new
-                    following.setdefault(target, set()).update(new)
-                    found.nodes += len(new)
-        level = following
-
-
-# -- the comparison ----------------------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -282,10 +282,21 @@ class System:
                 broken += names
         return tuple(after), broken
 
-    def undelivered(self, ghost: Ghost, crashed: int | None = None) -> list[tuple[Message, int]]:
-        """The (message, receiver) handed to the protocol and not delivered, but for those from and to the crashed."""
+    def undelivered(self, ghost: Ghost, state: State | None = None) -> list[tuple[Message, int]]:
+        """The (message, receiver) handed to the protocol and not delivered.
+
+        Given the state at the end of a run: those that are owed. What a crashed process sent or should receive is not,
+        nor what an application that has come to its end never asked for.
+        """
         owed = self._ledger().undelivered(ghost[0])
-        return [(message, q) for message, q in owed if crashed is None or crashed not in (message.sender, q)]
+        if state is None:
+            return owed
+        crashed, position = self.crashed(state), self.position(state)
+        return [
+            (message, q)
+            for message, q in owed
+            if crashed not in (message.sender, q) and self.workload.asks(position, q)
+        ]
 
     def unsent(self, ghost: Ghost, crashed: int | None = None) -> list[str]:
         """The names of the messages handed to the protocol whose send event has not happened, likewise."""

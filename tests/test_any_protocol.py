@@ -203,7 +203,7 @@ class AnyProtocol(RuleBasedStateMachine):
         self.nothing_is_delivered_twice()
         self.local_invariants_hold()
         if self.channel.reliable and self.live and self.system.crashed(self.state) is not None:
-            assert not self.system.undelivered(self.ghost, 0), "a message between survivors is never delivered"
+            assert not self.system.undelivered(self.ghost, self.state), "a message between survivors is never delivered"
         elif self.channel.reliable and self.live:
             assert self.system.finished(self.state), "a send never happens"
             assert not self.system.undelivered(self.ghost), "a message is never delivered"

@@ -363,9 +363,9 @@ def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_al
 
 
 def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
-    circle = [[("receive", B), ("send", A)], [("receive", A), ("send", B)]]
-    assert not any(keeps(circle, order) for order in ORDERS)
-    assert all(keeps([circle[0], circle[1][:1]], order) for order in ORDERS)  # b is not sent yet
+    first, second = (("receive", B), ("send", A)), (("receive", A), ("send", B))
+    assert not any(keeps((first, second), order) for order in ORDERS)
+    assert all(keeps((first, second[:1]), order) for order in ORDERS)  # b is not sent yet
 
 
 def test_the_smallest_observers_that_watch_the_orders_are_chosen() -> None:

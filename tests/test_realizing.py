@@ -353,7 +353,7 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
 
     with (
         patch.object(registry, "PROTOCOLS", {"boasts": Boasts}),
-        patch("crownless.model_check.realizing.EVERY", 1),
+        patch("crownless.model_check.generating.EVERY", 1),
     ):
         answer = realize(Check("boasts", 2, 4), progress=ends_the_search)
     assert answer.stopped == "interrupted"

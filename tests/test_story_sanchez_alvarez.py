@@ -45,8 +45,8 @@ from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.generating import Form, clock_of, generate
 from crownless.model_check.observers import Ledger
-from crownless.model_check.realizing import Form, clock_of, generate
 from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState
 from crownless.spec import library, notation

@@ -7,7 +7,8 @@ import click
 from crownless.model_check import realizing
 from crownless.model_check.asking import Check
 from crownless.model_check.diagram import draw
-from crownless.model_check.realizing import Realization, because, lines_in_notation, possible
+from crownless.model_check.generating import possible
+from crownless.model_check.realizing import Realization, because, lines_in_notation
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import BadInput, unknown_name
