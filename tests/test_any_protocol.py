@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -307,6 +307,7 @@ def drive(
             database=None,
             deadline=None,
             report_multiple_bugs=False,
+            suppress_health_check=[HealthCheck.too_slow],  # nothing depends on how fast this machine is
             phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
         ),
     )

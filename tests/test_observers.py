@@ -285,7 +285,7 @@ def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
 ) -> None:
     n, happened = run
     for length in range(1, len(happened) + 1):
-        lines = lines_of(n, happened[:length])
+        lines = tuple(map(tuple, lines_of(n, happened[:length])))
         sent = {message for line in lines for kind, message in line if kind == "send"}
         if sent < {message for line in lines for _, message in line}:
             assert all(keeps(lines, order) for order in ORDERS)
