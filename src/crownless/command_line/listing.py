@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -11,11 +12,15 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.checking import told
 from crownless.model_check.properties import default_orders, properties_of
-from crownless.spec import library
+from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
+from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
 from .output import console, print_json, print_table, table
+
+#: Where a sentence ends: not after "Fig.".
+SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")
 
 #: Columns that would make a table too wide; what they name has a table of its own.
 ONLY_JSON = {("protocols", "held_to"), ("protocols", "properties"), ("protocols", "bound")}
@@ -71,7 +76,7 @@ def protocol_facts() -> list[dict[str, Any]]:
 
 
 def _facts() -> dict[str, list[dict[str, Any]]]:
-    figures = [{"name": name, "text": _title(library.path(name).read_text("utf-8"))} for name in library.names()]
+    figures = [_figure(name) for name in library.names()]
     return {
         "protocols": protocol_facts(),
         "orders": [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()],
@@ -99,5 +104,19 @@ def _properties() -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _title(text: str) -> str:
-    return text.split("\n")[0].lstrip("# ")
+def _figure(name: str) -> dict[str, Any]:
+    """A bundled text: what it is, and the first sentence of its comment."""
+    script = notation.load(library.path(name))
+    receives = [
+        statement for line in script.statements for statement in line if isinstance(statement, ReceiveStatement)
+    ]
+    named = all(receive.message is not None for receive in receives)
+    comment = " ".join(
+        line.lstrip("# ") for line in library.path(name).read_text("utf-8").splitlines() if line[0] == "#"
+    )
+    return {
+        "name": name,
+        "kind": "computation" if named else "program",
+        "processes": len(script.processes),
+        "text": SENTENCE.split(comment)[0].rstrip("."),
+    }
