@@ -1,10 +1,13 @@
 """The buffer protocol with bounded buffers ([MF] footnote 2), whose capacities are parameters.
 
-"Too small buffers in a concrete implementation may cause enqueues to block and thus give rise to deadlocks." A send
-blocks while the output buffer is full; a message that finds the input buffer full waits outside it, unacknowledged.
+Buffers that are too small "in a concrete implementation may cause enqueues to block and thus give rise to deadlocks".
+A send blocks while the output buffer is full; a message that finds the input buffer full waits outside it,
+unacknowledged.
 
 Modelling choices: the message that is posted and not yet acknowledged has left the output buffer (§3.2 dequeues it)
-and counts for neither capacity. In the free workload every process goes on receiving, so that no deadlock is possible
+and counts for neither capacity. A message is acknowledged when it has been put into the input buffer ("after the
+insertion of m into the receiver's input buffer has been acknowledged", §3.1), although §3.2 prints the acknowledgement
+first. In the free workload every process goes on receiving, so that no deadlock is possible
 there; programs show it (`mf-footnote-2`).
 """
 

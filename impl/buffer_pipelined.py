@@ -29,6 +29,13 @@ class BufferPipelined(Buffer):
     source = "[MF] footnote 4"
     needs_channel = "fifo"
 
+    witnesses = {
+        **Buffer.witnesses,
+        "a-message-waits-for-an-acknowledgement": lambda machine, i, state: (
+            bool(state.output) and state.awaits not in (None, state.output[0].receiver)
+        ),
+    }
+
     def initial(self, i: int) -> State:  # type: ignore[override]
         return State((), None, 0, ())
 

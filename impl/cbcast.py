@@ -4,8 +4,9 @@ Every process counts the broadcasts it has delivered from each other, and those 
 the vector, with its own number at its sender's place. It is delivered when it is the next one of its sender, and all
 others that its vector counts are delivered.
 
-Modelling choices: a process's own broadcast counts as delivered to itself at once, and is no message to oneself here. A
-message to fewer than all others is the misuse of [Kup] footnote 1: "it would certainly be a big problem for liveness".
+Modelling choices: one group whose members stay the same. A process's own broadcast counts as delivered to itself at
+once, and is no message to oneself here. A message to fewer than all others is the misuse of [Kup] footnote 1: "it
+would certainly be a big problem for liveness".
 """
 
 from __future__ import annotations

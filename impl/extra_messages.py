@@ -6,7 +6,7 @@ a column with most of them and sends its process an extra message that carries o
 entry. Messages carry the matrix as its non-zero entries (k, j, M[k, j]).
 
 Readings. The threshold: "the maximum number of non-zero entries a process allows … before it starts clearing" could
-mean that k entries are allowed; the particular case k = n + 1 acts "whenever a process P_i detects that its matrix
+mean that k entries are allowed; the particular case k = n + 1 acts whenever "a process P_i detects that its matrix
 clock contains n + 1 non-zero entries", and so does this machine: it acts at k. (Allowing k is acting at k + 1.) It
 acts within the step that brought the matrix to k, and repeats until fewer are left, so that no process keeps and no
 message carries k entries; the text tells of one extra message, and for n = 4 one is not always enough. Where several

@@ -2,9 +2,10 @@
 
 The destination process acknowledges a message as it delivers it. Until then its sender sends nothing more, to anybody.
 
-A reading: "block the sender until an acknowledgement from the destination process is received" blocks its sends here;
-it goes on delivering (and acknowledging) what others send. The stricter reading, in which a blocked process accepts no
-message either, is `rendezvous`; only that one is synchronous, and only that one deadlocks in [MF] Fig. 1.
+A reading: "resort to synchronous communication and block the sender until an acknowledgement from the destination
+process is received" blocks its sends here, which is not synchronous communication but enough for FIFO order; it goes
+on delivering (and acknowledging) what others send. The stricter reading, in which a blocked process accepts no message
+either, is `rendezvous`; only that one is synchronous, and only that one deadlocks in [MF] Fig. 1.
 """
 
 from __future__ import annotations

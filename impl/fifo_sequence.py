@@ -4,7 +4,7 @@ Every message carries its number on the channel from its sender to its receiver.
 delayed until all with lower numbers have been delivered.
 
 Modelling choices: a process counts the messages it has sent to each other and delivered from each other; a message
-carries its number, from 1.
+carries its number, from 1. The text delays until lower numbers "have arrived"; here, until they have been delivered.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ A finding: with this, causal order is not kept. A site may delete a message that
 and then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request
 once it has received the messages of it that are for itself.
 
-The text needs "messages sent from S' to S received in the order of emission", so FIFO channels: a packet that is still
-under way when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which is asked
-must not delete on its own.
+The text needs that "messages sent from S' to S are received in the order of emission", so FIFO channels: a packet that
+is still under way when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which
+is asked must not delete on its own.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ V_i[k] is what process i knows of the number of messages that k has sent to the 
 component before each message to the server, attaches its vector to every message, and takes the maximum with what it
 receives. The server delays a message until no message of *another* client is missing on which it causally depends.
 
-Modelling choices: the server's own messages, of which the text says nothing, carry its vector too, and a client takes
-the maximum as with any other. The server is P1 unless set otherwise. Messages among clients, and from the server, are
+Modelling choices: the text tells what a client does with the vector of another client; it takes the maximum with that
+of the server's messages too. The server is P1 unless set otherwise. Messages among clients, and from the server, are
 delivered as they arrive: the promise is about the deliveries at the server alone.
 
 A finding: the server's condition leaves out the sender (j ≠ i), and so two messages of one client may overtake each

@@ -9,7 +9,8 @@ text orders them, and nothing happens at the process in between). SENT and DELIV
 redundant (the invariant `deliv-equals-sent-column` says so).
 
 A finding: the text does not exclude messages to oneself, so they can be tried, and they break it. Such a message is
-counted in SENT_i[i, i] when sent and again when delivered; the next one then waits for a message that nobody ever sent.
+counted in SENT_i[i, i] when sent and again when delivered; one sent after that waits for a message that nobody ever
+sent.
 """
 
 from __future__ import annotations

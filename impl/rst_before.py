@@ -2,12 +2,13 @@
 
 Every process i has a matrix M_i. Sending to j increments M_i[i, j] and attaches M_i. A message from i with matrix M is
 delivered at j when M[k, j] ≤ M_j[k, j] for all k ≠ i, and M[i, j] = M_j[i, j] + 1; M_j then becomes the maximum of
-the two. There is no DELIV: the own column of M_j serves.
+the two. There is no DELIV: the own column of M_j serves. [Kup] (Discussion) has a hunch that this is the same protocol.
 
-The text says "whenever a process j receives a message … M_j is updated"; the update is made when the message is
-delivered, since otherwise a message would be counted as received while it still waits.
+The text says that whenever "a process j receives a message together with its attached matrix M, M_j is updated"; the
+update is made when the message is delivered, since otherwise a message would be counted as received while it still
+waits.
 
-A finding: a message to oneself is never delivered, since M[i, i] = M_i[i, i] from its own sending on.
+A finding: a message to oneself is never delivered, since M[i, i] ≤ M_i[i, i] from its own sending on.
 """
 
 from __future__ import annotations

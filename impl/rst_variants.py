@@ -1,9 +1,11 @@
-"""Two variations on the matrix protocol that [Kup] asks about.
+"""Two variations on the matrix protocol that [Kup] asks about; the third, increment before sending, is `rst-before`.
 
-"Is DELIV redundant?": `rst-sent-alone` keeps no DELIV and reads the own column of SENT in its place.
+"Is DELIV redundant?" `rst-sent-alone` keeps no DELIV and reads the own column of SENT in its place. A finding: it is
+redundant as long as nobody sends to himself. Such a message counts in the own column before it is delivered, and where
+`rst` then no longer delivers, this one also breaks FIFO and causal order.
 
-"Couldn't you just send the one column you're actually going to look at?": `rst-column` does, and breaks causal order,
-since what the receiver would pass on to others no longer travels.
+"Couldn't you just send the one column you're actually going to look at", and save space? `rst-column` does, and breaks
+causal order, since what the receiver would pass on to others no longer travels.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ class RstSentAlone(Rst):
 
 
 class RstColumn(Rst):
-    source = "[Kup], After delivering"
+    source = "[Kup], Bob's message to Carol"
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """Attach column j of SENT_i and nothing else; then increment SENT_i[i, j]."""

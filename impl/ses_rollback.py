@@ -1,8 +1,8 @@
 """The vector-pair protocol with the treatment of a failure that [SES] §4.3 sketches: agree on its time, and rewind.
 
 A site that waits for a message of the site S_i that broke down finds the number of the oldest event of S_i of which a
-waiting message carries evidence, MIN(S). The least of these is N: "the failure must have occurred on site S_i after
-event N − 1". Every site whose VT(S)[i] is greater than N − 1 rewinds to its last state in which it is not.
+waiting message carries evidence, MIN(S). The least of these is N: "The failure must have occurred on site S_i after
+event (N-1)". Every site whose VT(S)[i] is greater than N − 1 rewinds to its last state in which it is not.
 
 Modelling choices, where the text says nothing:
 
@@ -15,9 +15,10 @@ Modelling choices, where the text says nothing:
   up;
 - the applications do not send again what was undone.
 
-Findings. Agreeing once is not enough: a pair keeps only the youngest message, so MIN(S) may miss an older one, and a
-site that knows of that one alone does not rewind, and is never heard at S again (3 sites, 5 messages). And the evidence
-may be false: a pair whose messages are all delivered, or under way, looks the same, and sites rewind for nothing.
+Findings. Agreeing once is not enough: MIN(S) sees only what waits at S; a pair that a survivor still holds, or that is
+under way, may tell of an older message, and who knows of that one alone does not rewind and is never heard at S again
+(3 sites, 5 messages). And the evidence may be false: a pair of a message that is only under way or waits itself,
+perhaps another site's that merely knows of an event of S_i, looks the same, and sites rewind for nothing.
 """
 
 from __future__ import annotations
