@@ -54,6 +54,11 @@ class ExtraMessages(ProtocolMachine):
         ),
     }
 
+    @property
+    def remark(self) -> str:
+        values = {self.setting("k", i) for i in range(self.n)}
+        return "" if all(self.n < k <= self.n**2 for k in values) else "not n < k ≤ n², as the text has it"
+
     def initial(self, i: int) -> State:
         return State(self.ops.matrix(lambda k, l: 0), self.ops.vector(lambda k: 0))
 

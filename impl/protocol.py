@@ -130,6 +130,11 @@ class ProtocolMachine:
         """The processes whose deliveries the promise is about; None: all."""
         return None
 
+    @property
+    def remark(self) -> str:
+        """What a verdict should say of these parameters, such as that the text excludes them."""
+        return ""
+
     def initial(self, i: int) -> Any:
         """The local state of process i before anything happened."""
         raise NotImplementedError

@@ -20,6 +20,8 @@ from .rst import Rst, State
 
 
 class RstSentAlone(Rst):
+    """The matrix protocol without DELIV: the own column of SENT serves ([Kup])."""
+
     source = "[Kup], Is DELIV redundant?"
     invariants = {}
 
@@ -35,6 +37,8 @@ class RstSentAlone(Rst):
 
 
 class RstColumn(Rst):
+    """The matrix protocol of which only the receiver's column travels; unsafe ([Kup])."""
+
     source = "[Kup], Bob's message to Carol"
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:

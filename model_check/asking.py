@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
-from crownless.impl.registry import PROTOCOLS
+from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
@@ -52,12 +52,12 @@ def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
                 f"{check.protocol} orders the deliveries at one process only, of which {order} says nothing",
                 mend=f"ask for {' or '.join(AT_ONE_RECEIVER)}",
             )
-    return check.orders or default_orders(type(machine))
+    return tuple(dict.fromkeys(check.orders)) or default_orders(type(machine))
 
 
 def clocks_of(check: Check, kind: type[ProtocolMachine]) -> list[Clock]:
     """The clocks that the processes wear."""
-    clocks = [clock_named(name) for name in check.clocks]
+    clocks = [clock_named(name) for name in dict.fromkeys(check.clocks)]
     if clocks and (kind.rolls_back or not kind.sends_before_delivery):
         raise BadInput(
             f"{check.protocol} delivers messages before they are sent, or takes events back: they have no times",
@@ -158,6 +158,19 @@ def _within(option: str, what: str, value: int, most: int) -> None:
         raise BadInput(
             f"{option} {value}: more than this tool takes", mend=f"give at most {most} {what}; 3 or 4 is a good start"
         )
+
+
+def refusal(check: Check) -> str | None:
+    """Why this cannot be asked of the protocol, told without its name; None if it can."""
+    kind = protocol_named(check.protocol)
+    try:
+        workload = workload_of(check, kind)
+        n = len(workload.processes)
+        orders_of(check, kind(n, parameters=settings_of(check, kind, n)))
+        clocks_of(check, kind)
+    except BadInput as error:
+        return error.message.removeprefix(check.protocol).lstrip(": ")
+    return None
 
 
 def load_program(name: str) -> tuple[Script, str]:

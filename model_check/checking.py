@@ -4,6 +4,7 @@ violation.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,8 +16,8 @@ from crownless.impl.workloads import Workload
 
 from .asking import Check, clocks_of, crash_of, orders_of, sends_of, settings_of, workload_of
 from .clocks import Clocks
-from .cycles import endless
-from .explorer import Exploration, Limits, Progress, explore
+from .cycles import EndlessRuns, GaveUp
+from .explorer import INTERRUPTED, Exploration, Limits, Progress, explore
 from .observers import observers_of
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, Property, properties_of
 from .runs import Run, run_of
@@ -58,6 +59,7 @@ class CheckResult:
     properties: tuple[PropertyResult, ...]
     verdict: Outcome
     scope: str
+    seconds: float
 
     @property
     def completes(self) -> str | None:
@@ -71,6 +73,11 @@ class CheckResult:
         if self.exploration.stopped and not (can and verdicts[COMPLETES.name] == "violated"):
             return "unknown"
         return "sometimes" if can else "never"
+
+    @property
+    def interrupted(self) -> bool:
+        """Was it ended by Ctrl-C?"""
+        return self.exploration.stopped == INTERRUPTED or any(x.note.endswith(INTERRUPTED) for x in self.properties)
 
     @property
     def channel(self) -> str:
@@ -98,7 +105,7 @@ class CheckResult:
             "transitions": found.transitions,
             "depth": found.depth,
             "terminal_states": found.terminal_states,
-            "seconds": round(found.seconds, 3),
+            "seconds": round(self.seconds, 3),
             "verdict": self.verdict,
             "completes": self.completes,
             "blocks": [list(waits) for waits in sorted(found.blocked)],
@@ -122,13 +129,45 @@ def run_check(check: Check, limits: Limits | None = None, progress: Progress | N
     system = System(machine, workload, channel, observers, crash)
     program = check.program is not None
     properties = properties_of(machine, orders, program=program, crash=crash is not None, clocks=clocks)
+    started = time.monotonic()
     found = explore(system, properties, limits, progress)
-    results = tuple(_result(system, found, known, program=program) for known in properties)
+    endless = _endless(system, found, properties, limits, progress, started)
+    results = tuple(_result(system, found, endless, known, program=program) for known in properties)
+    seconds = time.monotonic() - started
     scope = _scope(check, machine, workload, found)
-    return CheckResult(check, machine, workload, found, results, _verdict(found, results), scope)
+    return CheckResult(check, machine, workload, found, results, _verdict(found, results), scope, seconds)
 
 
-def _result(system: System, found: Exploration, known: Property, *, program: bool) -> PropertyResult:
+def _endless(
+    system: System,
+    found: Exploration,
+    properties: Sequence[Property],
+    limits: Limits | None,
+    progress: Progress | None,
+    started: float,
+) -> EndlessRuns | str | None:
+    """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
+    undecided = [known for known in properties if known.kind == "live" and known.name not in found.broken]
+    if found.graded or found.stopped or not undecided:
+        return None
+
+    def tick(nodes: int) -> None:
+        if progress is not None:
+            progress(found, -nodes)
+        if limits is not None and limits.seconds is not None and time.monotonic() - started > limits.seconds:
+            raise GaveUp(f"{limits.seconds:g} seconds are over")
+
+    try:
+        return EndlessRuns(system, tick)
+    except GaveUp as reason:
+        return str(reason)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _result(
+    system: System, found: Exploration, endless: EndlessRuns | str | None, known: Property, *, program: bool
+) -> PropertyResult:
     if known.kind == "sometimes":
         if known.name in found.reached:
             return PropertyResult(known, "holds")
@@ -140,11 +179,15 @@ def _result(system: System, found: Exploration, known: Property, *, program: boo
         return PropertyResult(known, "violated", run, _what_is_missing(system, known, state, ghost, run))
     if found.stopped:
         return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
-    if known.kind == "live" and not found.graded:
-        lasso = endless(system, known)
-        if lasso is not None:
-            note = "from here on it can go on for ever"
-            return PropertyResult(known, "violated", run_of(system, lasso, keep_names=program), note)
+    if known.kind != "live" or endless is None:
+        return PropertyResult(known, "holds")
+    if isinstance(endless, str):
+        note = f"no run that ends violates it; the search for runs that never end ended early: {endless}"
+        return PropertyResult(known, "unknown", note=note)
+    lasso = endless.without(known)
+    if lasso is not None:
+        note = "from here on it can go on for ever"
+        return PropertyResult(known, "violated", run_of(system, lasso, keep_names=program), note)
     return PropertyResult(known, "holds")
 
 
@@ -168,6 +211,8 @@ def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost
 def _verdict(found: Exploration, results: Sequence[PropertyResult]) -> Outcome:
     if any(result.verdict == "violated" for result in results):
         return "violated"
+    if any(result.verdict == "unknown" and result.property.kind == "live" for result in results):
+        return "unknown"
     if found.stopped or DELIVERS_SOMETHING.name not in found.reached:
         return "unknown"
     return "holds"
@@ -176,16 +221,18 @@ def _verdict(found: Exploration, results: Sequence[PropertyResult]) -> Outcome:
 def _scope(check: Check, machine: ProtocolMachine, workload: Workload, found: Exploration) -> str:
     name = check.channel or machine.needs_channel
     channel = channel_named(name)
-    count = len(workload.processes)
+    count = f"{len(workload.processes)} process{'es' * (len(workload.processes) != 1)}"
     if check.program is None:
         to = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
         sends = f"any process to {to[sends_of(check, type(machine))]}{', itself included' * check.self_sends}"
-        bound = f"{count} processes, up to {workload.messages} message{'s' * (workload.messages != 1)}, {sends}"
+        bound = f"{count}, up to {workload.messages} message{'s' * (workload.messages != 1)}, {sends}"
     else:
-        bound = f"program {check.program_name}, {count} processes"
+        bound = f"program {check.program_name}, {count}"
     parts = [bound, f"{name} channel: {channel.meaning}"]
     if machine.settings:
         parts.append(", ".join(f"{key}={told(value)}" for key, value in machine.settings.items()))
+    if machine.remark:
+        parts.append(machine.remark)
     if machine.ordered_at is not None:
         parts.append(f"orders judged at {', '.join(workload.processes[i] for i in sorted(machine.ordered_at))} alone")
     if check.crash is not None:

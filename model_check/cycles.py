@@ -7,6 +7,8 @@ in one of these it is never met.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import networkx as nx
 
 from crownless.spec.computation import topological_order
@@ -18,28 +20,51 @@ from .system import Ghost, LocalStep, State, System
 Node = tuple[State, Ghost]
 
 
+class GaveUp(Exception):
+    """The search has taken too long."""
+
+
+class EndlessRuns:
+    """The nodes from which a run may go on for ever, found once for all live properties.
+
+    `tick` is called now and then with the number of nodes; it may raise `GaveUp`.
+    """
+
+    def __init__(self, system: System, tick: Callable[[int], None] = lambda nodes: None) -> None:
+        self.system = system
+        self.nodes, successors, self.came_by = _graph(system, tick)
+        self.components: list[set[int]] = []
+        if topological_order(successors) is not None:
+            return
+        graph: nx.DiGraph[int] = nx.DiGraph((node, to) for node, targets in enumerate(successors) for to in targets)
+        for members in nx.attracting_components(graph):
+            # One node without a way back to itself is a terminal state: the explorer has judged it.
+            if len(members) > 1 or any(graph.has_edge(node, node) for node in members):
+                self.components.append(members)
+
+    def without(self, live: Property) -> list[LocalStep] | None:
+        """The steps to a component in which the property is never met, by a shortest way; None if there is none."""
+        nearest: int | None = None
+        for members in self.components:
+            if all(_broken_at(self.system, live, *self.nodes[node]) for node in members):
+                nearest = min(members) if nearest is None else min(nearest, *members)
+        if nearest is None:
+            return None
+        steps: list[LocalStep] = []
+        while nearest:
+            nearest, step = self.came_by[nearest]
+            steps.append(step)
+        return list(reversed(steps))
+
+
 def endless(system: System, live: Property) -> list[LocalStep] | None:
-    """The steps to a component in which the property is never met, by a shortest way; None if there is none."""
-    nodes, successors, came_by = _graph(system)
-    if topological_order(successors) is not None:
-        return None
-    graph: nx.DiGraph[int] = nx.DiGraph((node, target) for node, targets in enumerate(successors) for target in targets)
-    nearest: int | None = None
-    for members in nx.attracting_components(graph):
-        if len(members) == 1 and not any(graph.has_edge(node, node) for node in members):
-            continue  # a terminal state: the explorer has judged it
-        if all(_broken_at(system, live, *nodes[node]) for node in members):
-            nearest = min(members) if nearest is None else min(nearest, *members)
-    if nearest is None:
-        return None
-    steps: list[LocalStep] = []
-    while nearest:
-        nearest, step = came_by[nearest]
-        steps.append(step)
-    return list(reversed(steps))
+    """The steps to where a run may go on for ever and never meet the property; None if there is no such place."""
+    return EndlessRuns(system).without(live)
 
 
-def _graph(system: System) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:
+def _graph(
+    system: System, tick: Callable[[int], None]
+) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:
     """All nodes, numbered in breadth-first order; where each must lead; and from where, by which step, each was first
     reached.
     """
@@ -48,6 +73,8 @@ def _graph(system: System) -> tuple[list[Node], list[list[int]], dict[int, tuple
     successors: list[list[int]] = []
     came_by: dict[int, tuple[int, LocalStep]] = {}
     for number, (state, ghost) in enumerate(nodes):
+        if not number % 4096:
+            tick(number)
         targets = []
         for step, target in system.moves(state):
             node = (target, system.judge(ghost, step)[0])

@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
 from .system import Ghost, Move, State, System
 
+#: Why a search ended that Ctrl-C ended.
+INTERRUPTED = "interrupted"
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -95,7 +98,7 @@ def explore(
     try:
         _search(system, result, limits, started, progress)
     except KeyboardInterrupt:
-        result.stopped = "interrupted"
+        result.stopped = INTERRUPTED
     finally:
         result.seconds = time.monotonic() - started
         if collecting:

@@ -89,10 +89,10 @@ class Realization:
     @property
     def equal_orders(self) -> list[str]:
         """The orders that cannot be told from what is generated within the bound, the one that names it first: the
-        promised one if it is among them, else the strongest.
+        promised one if it is among them, else the weakest.
         """
         equal = [name for name in self.contained_in if name in self.contains]
-        first = self.promises if self.promises in equal else next(iter(self.strongest(equal)), None)
+        first = self.promises if self.promises in equal else next(iter(equal), None)
         return sorted(equal, key=lambda name: name != first)
 
     @property
@@ -146,10 +146,12 @@ class Realization:
             "equal_orders": self.equal_orders,
             "contained_in": self.contained_in,
             "contains": self.contains,
-            "missing": {name: _json(one.missing, None) for name, one in self.orders.items()},
+            "missing": None if self.stopped else {name: _json(one.missing, None) for name, one in self.orders.items()},
             "extra": {name: _json(one.extra, name) for name, one in self.orders.items()},
             "broken_by": _json(self.broken_by, self.promises),
-            "orders": {
+            "orders": None
+            if self.stopped
+            else {
                 name: {"computations": one.computations, "generated": one.generated}
                 for name, one in self.orders.items()
             },

@@ -16,6 +16,10 @@ SPECIAL = (
     Check("ses", crash="P1"),
     Check("isis", crash="P1"),
     Check("ses-rollback", crash="P1"),
+    Check("rst", processes=2, messages=3, self_sends=True),
+    Check("rst-before", processes=2, messages=3, self_sends=True),
+    Check("rst-sent-alone", processes=2, messages=3, self_sends=True),
+    Check("buffer", processes=2, messages=3, self_sends=True),
     Check("extra-messages", parameters={"k": 3}),
 )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crownless.command_line import main
-from crownless.command_line.listing import protocol_facts
+from crownless.command_line.listing import parameter_said, protocol_facts
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
@@ -73,7 +73,9 @@ def protocol_table() -> str:
         cells = []
         for fact in _COLUMNS.values():
             value = facts[fact]
-            cells.append(", ".join(value) if isinstance(value, list) else str(value))
+            if isinstance(value, list):
+                value = ", ".join(parameter_said(one) if isinstance(one, dict) else one for one in value)
+            cells.append(str(value))
         rows.append([f"`{cells[0]}`", *cells[1:]])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

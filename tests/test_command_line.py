@@ -107,7 +107,8 @@ def test_check_without_a_protocol_covers_all_in_one_table(crownless: Crownless) 
 
 def test_protocols_that_do_not_admit_what_is_asked_are_left_out_and_named(crownless: Crownless) -> None:
     answer = crownless("check", "--program", "ses-fig6", "--channel", "lossy", "--max-states", "50", "--set", "k=4")
-    assert "crownless: not run: rst has no parameter 'k'\n" in answer.err
+    assert answer.err.startswith("crownless: not run, has no parameter 'k': unordered, fifo-sequence, ")
+    assert answer.err.count("\n") == 1
     assert "extra-messages" in answer.out
     assert crownless("check", "--set", "bogus=4").code == 2
 
@@ -122,6 +123,18 @@ def test_a_program_is_said_to_complete_always_sometimes_or_never_and_where_it_bl
     table = crownless("check", "buffer", "rendezvous", "--program", "mf-fig1", "--quiet").out
     assert [line.split()[0] for line in table.splitlines()[-2:]] == ["buffer", "rendezvous"]
     assert "never 2" in table
+
+
+def test_clocks_have_their_columns_and_who_cannot_wear_one_is_left_out(crownless: Crownless) -> None:
+    answer = crownless("check", "-n", "2", "-m", "1", "--clock", "vector-times")
+    assert answer.code == 0
+    assert "vector-times" in answer.out.splitlines()[2]
+    assert "they have no times: rendezvous, ses-rollback, murty-garg" in answer.err
+
+
+def test_a_search_for_endless_runs_keeps_to_its_limit_too(crownless: Crownless) -> None:
+    (check,) = crownless("check", "fifo-ack", "--channel", "duplicating", "--max-seconds", "1", "--json").json
+    assert check["verdict"] in ("unknown", "violated")
 
 
 def test_a_process_may_crash(crownless: Crownless) -> None:
@@ -384,7 +397,16 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
             "check rst --clock lamport",
             "unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times",
         ),
-        ("check rst --set k", "--set k: not a KEY=VALUE with a whole number; such as --set k=4"),
+        (
+            "check rst --set k",
+            "--set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process",
+        ),
+        ("check extra-messages --set k=3 --set k=4", "--set k=4: k is set twice; give it once"),
+        ("check rst --crash P1 --crash P2", "--crash P1 --crash P2: one process at most may crash; name one"),
+        (
+            "check rst --order asynchronous",
+            "--order asynchronous: what breaks it fails delivers-once, which is always checked; ask for another order",
+        ),
         ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
         (
             "check rst --program mf-program-1 -n 4",

@@ -9,12 +9,13 @@ import click
 from rich.text import Text
 
 from crownless.impl.protocol import Setting
-from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.asking import Check, load_program, sends_of, workload_of
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.asking import Check, load_program, refusal, sends_of
 from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
 from crownless.model_check.explorer import Exploration, Limits
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.model_check.suite import checks as suite
+from crownless.spec.clocks import CLOCKS
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS
@@ -44,11 +45,17 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--order", "orders", multiple=True, help="Hold it to this order (repeatable). Default: see list.")
-@click.option("--clock", "clocks", multiple=True, help="Processes wear this clock; report late messages. See list.")
+@click.option("--clock", "clocks", multiple=True, help="Report messages that are late by this clock; see list.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-@click.option("--crash", metavar="PROCESS", help="This process may crash, and lose what it has under way.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
+@click.option("--crash", "crashes", metavar="PROCESS", multiple=True, help="This process may crash (one at most).")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter, or KEY=4,4,5; see list.",
+)
 @click.option("--engine", default="plain", show_default=True, help="What explores: plain.")
 @click.option("--max-states", type=click.IntRange(min=1), help="Give up after so many states (unknown).")
 @click.option(
@@ -68,7 +75,7 @@ def check(
     clocks: tuple[str, ...],
     sends: str | None,
     self_sends: bool,
-    crash: str | None,
+    crashes: tuple[str, ...],
     settings: tuple[str, ...],
     engine: str,
     max_states: int | None,
@@ -95,6 +102,13 @@ def check(
         raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
     if sends is not None and sends not in SENDS:
         raise unknown_name("kind of sends", sends, SENDS)
+    if "asynchronous" in orders:
+        raise BadInput(
+            "--order asynchronous: what breaks it fails delivers-once, which is always checked",
+            mend="ask for another order",
+        )
+    if len(crashes) > 1:
+        raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", mend="name one")
     script, program_name = load_program(program) if program is not None else (None, None)
     checks = [
         Check(
@@ -109,7 +123,7 @@ def check(
             self_sends=self_sends,
             parameters=parse_settings(settings),
             clocks=clocks,
-            crash=crash,
+            crash=next(iter(crashes), None),
         )
         for name in protocols or PROTOCOLS
     ]
@@ -121,12 +135,14 @@ def check(
         for one in checks:
 
             def progress(found: Exploration, level: int, name: str = one.protocol) -> None:
-                if line is not None:
+                if line is not None and level < 0:
+                    line.update(f"{name}: {found.states:,} states; looking for runs that never end, {-level:,} states")
+                elif line is not None:
                     rate = found.states / found.seconds if found.seconds else 0
                     line.update(f"{name}: level {level}, {found.states:,} states, {rate:,.0f} states/s")
 
             results.append(run_check(one, Limits(max_states, max_seconds), progress))
-            if results[-1].exploration.stopped == "interrupted":
+            if results[-1].interrupted:
                 break
     left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
@@ -146,22 +162,17 @@ def check(
 
 
 def _admitted(checks: list[Check]) -> list[Check]:
-    """Those whose protocol admits the workload and has the parameters; says on standard error which do not, and why."""
+    """Those that can be asked; says on standard error which cannot, and why."""
     admitted = []
+    refused: dict[str, list[str]] = {}
     for one in checks:
-        kind = protocol_named(one.protocol)
-        refusal = None
-        try:
-            workload_of(one, kind)
-        except BadInput as error:
-            refusal = error.message
-        unknown = [key for key in one.parameters if key not in kind.parameters]
-        if refusal is None and unknown:
-            refusal = f"{one.protocol} has no parameter '{unknown[0]}'"
-        if refusal is None:
+        why = refusal(one)
+        if why is None:
             admitted.append(one)
         else:
-            print(f"crownless: not run: {refusal}", file=sys.stderr)
+            refused.setdefault(why, []).append(one.protocol)
+    for why, protocols in refused.items():
+        print(f"crownless: not run, {why}: {', '.join(protocols)}", file=sys.stderr)
     if not admitted:
         raise BadInput("no protocol admits this", mend="name one to be told why")
     return admitted
@@ -175,7 +186,10 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
         try:
             numbers = tuple(int(number) for number in value.split(","))
         except ValueError:
-            raise BadInput(f"--set {setting}: not a KEY=VALUE with a whole number", mend="such as --set k=4") from None
+            mend = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
+            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", mend=mend) from None
+        if key in parameters:
+            raise BadInput(f"--set {setting}: {key} is set twice", mend="give it once")
         parameters[key] = numbers if len(numbers) > 1 else numbers[0]
     return parameters
 
@@ -186,7 +200,7 @@ def _print(result: CheckResult, *, drawings: bool) -> None:
     if drawings:
         _draw(result)
     found = result.exploration
-    facts = (f"{found.states:,}", f"{found.transitions:,}", str(found.depth), f"{found.seconds:.1f}")
+    facts = (f"{found.states:,}", f"{found.transitions:,}", str(found.depth), f"{result.seconds:.1f}")
     name = result.check.protocol
     for line in result.properties:
         verdict = Text(line.verdict, style=STYLES[line.verdict])
@@ -220,6 +234,8 @@ def _print_overview(results: list[CheckResult]) -> None:
     """Several checks: a row each, a column for each property that any of them is held to."""
     decided = {line.property.name for result in results for line in result.properties}
     columns = [name for name in SHOWN if name in decided]
+    clocks = [name for name in CLOCKS if name in decided]
+    columns += clocks
     rows = table("protocol", "checked over", "verdict", *columns, "invariants", right=("states", "depth", "seconds"))
     for result in results:
         lines = {line.property.name: line for line in result.properties}
@@ -233,11 +249,17 @@ def _print_overview(results: list[CheckResult]) -> None:
             _cell(own, result),
             f"{found.states:,}",
             str(found.depth),
-            f"{found.seconds:.1f}",
+            f"{result.seconds:.1f}",
         )
     out = console()
-    out.print("every interleaving within the bound; plain explorer, no reductions. A number: the actions of a shortest")
-    out.print("run that breaks the property; name the protocol to see it. Blank: it is not held to that.")
+    out.print(
+        "every interleaving within the bound; plain explorer, no reductions. A number: the actions of a shortest run"
+    )
+    out.print(
+        "that breaks the property (`crownless check PROTOCOL` shows it). Blank: the protocol is not held to that."
+    )
+    if COMPLETES.name in columns:
+        out.print("A program that is not always completed is so sometimes or never.")
     print_table(rows)
     stopped = [result for result in results if result.exploration.stopped]
     for result in stopped:
@@ -265,6 +287,8 @@ def where(result: CheckResult) -> str:
         sends = sends_of(check, type(result.machine))
         parts += [f"{sends}s"] * (sends != "unicast") + ["self-sends"] * check.self_sends
     parts.append(result.channel)
+    if result.machine.ordered_at is not None:
+        parts.append(f"orders at {', '.join(result.workload.processes[i] for i in result.machine.ordered_at)}")
     parts += [f"{key}={told(value)}" for key, value in check.parameters.items()]
     if check.crash is not None:
         parts.append(f"{check.crash} may crash")

@@ -10,7 +10,6 @@ import click
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.checking import told
 from crownless.model_check.properties import default_orders, properties_of
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
@@ -40,7 +39,7 @@ def list_(as_json: bool) -> None:
         plain = table(*(key for key in rows[0] if (heading, key) not in ONLY_JSON))
         for row in rows:
             row = {key: value for key, value in row.items() if (heading, key) not in ONLY_JSON}
-            plain.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
+            plain.add_row(*(_cell(value) for value in row.values()))
         print_table(plain, indent="  ")
         out.print()
 
@@ -64,12 +63,19 @@ def protocol_facts() -> list[dict[str, Any]]:
                 if admitted
             ],
             "parameters": [
-                f"{key}={told(known.default(3))} ({known.meaning})" for key, known in kind.parameters.items()
+                {
+                    "name": key,
+                    "default": known.default(kind.bound[0]),
+                    "least": known.least,
+                    "per_process": known.per_process,
+                    "meaning": known.meaning,
+                }
+                for key, known in kind.parameters.items()
             ],
             "bound": "×".join(map(str, kind.bound)),
             "held_to": list(default_orders(kind)),
             "properties": [known.name for known in properties_of(kind(3), default_orders(kind), program=False)],
-            "text": (kind.__doc__ or sys.modules[kind.__module__].__doc__ or "").split("\n")[0],
+            "text": _summary(kind.__doc__ or sys.modules[kind.__module__].__doc__ or ""),
         }
         for name, kind in PROTOCOLS.items()
     ]
@@ -102,6 +108,23 @@ def _properties() -> list[dict[str, Any]]:
         if len(row["protocols"]) == len(PROTOCOLS):
             row["protocols"] = ["all"]
     return list(found.values())
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(parameter_said(one) if isinstance(one, dict) else str(one) for one in value)
+    return str(value)
+
+
+def parameter_said(facts: dict[str, Any]) -> str:
+    """A parameter in a line of text; the default is for the protocol's own bound."""
+    each = ", or one for each process" if facts["per_process"] else ""
+    return f"{facts['name']}={facts['default']} ({facts['meaning']}{each})"
+
+
+def _summary(doc: str) -> str:
+    """The first sentence of a docstring."""
+    return SENTENCE.split(" ".join(doc.split("\n\n")[0].split()))[0].rstrip(".")
 
 
 def _figure(name: str) -> dict[str, Any]:
