@@ -4,8 +4,8 @@ A site sends a request with the ids of the messages in its buffer to every other
 must not be sent to that site any more, and acknowledges. When all have acknowledged, the site deletes the messages.
 
 Modelling choices: "periodically" is: at any time when nothing of an earlier request is outstanding and the buffer is
-not empty, and as often as the parameter `rounds` allows, which bounds the search (for a long program, let one site
-collect). Acknowledgements carry nothing. What a site has noted it never forgets.
+not empty, and as often as the parameter `rounds` allows, which bounds the search (in a program the second
+site collects once unless told otherwise). Acknowledgements carry nothing. What a site has noted it never forgets.
 
 A finding: with this, causal order is not kept. A site may delete a message that its destination has not yet received,
 and then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request
@@ -42,7 +42,12 @@ class IsisGc(Isis):
     bound = (3, 2)
     parameters = {
         "rounds": Parameter(
-            "garbage collections that a site starts at most; bounds the search", lambda n: 1, 0, "0 is none", True
+            "garbage collections that a site starts at most, to bound the search; in a program 0,1,0, …",
+            lambda n: 1,
+            0,
+            "0 is none",
+            per_process=True,
+            in_programs=lambda n: tuple(int(i == 1) for i in range(n)),
         )
     }
 

@@ -77,6 +77,8 @@ class Parameter(NamedTuple):
     per_process: bool = False
     #: The greatest value for a system of n processes, if there is one.
     most: Callable[[int], int] | None = None
+    #: The values in a program, where that of the free workload would make too many states.
+    in_programs: Callable[[int], tuple[int, ...]] | None = None
 
 
 #: What a parameter is set to: one value for all processes, or one for each.

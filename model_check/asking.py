@@ -70,9 +70,12 @@ def settings_of(check: Check, kind: type[ProtocolMachine], n: int) -> dict[str, 
     """The values of all the protocol's parameters in a system of n processes."""
     for name in check.parameters:
         if name not in kind.parameters:
-            known = ", ".join(kind.parameters) or "none"
-            raise BadInput(f"{check.protocol} has no parameter '{name}'", mend=f"its parameters: {known}")
-    values: dict[str, Setting] = {name: known.default(n) for name, known in kind.parameters.items()}
+            names = ", ".join(kind.parameters) or "none"
+            raise BadInput(f"{check.protocol} has no parameter '{name}'", mend=f"its parameters: {names}")
+    values: dict[str, Setting] = {}
+    for name, known in kind.parameters.items():
+        programs = known.in_programs if check.program is not None else None
+        values[name] = known.default(n) if programs is None else programs(n)
     for name, value in check.parameters.items():
         _in_range(check.protocol, name, kind.parameters[name], value, n)
         values[name] = value
