@@ -39,7 +39,7 @@ class RstSentAlone(Rst):
 class RstColumn(Rst):
     """The matrix protocol of which only the receiver's column travels; unsafe ([Kup])."""
 
-    source = "[Kup], Bob's message to Carol"
+    source = "[Kup], Bob's fateful message to Carol"
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """Attach column j of SENT_i and nothing else; then increment SENT_i[i, j]."""

@@ -67,12 +67,11 @@ class CheckResult:
         verdicts = {result.property.name: result.verdict for result in self.properties}
         if COMPLETES.name not in verdicts:
             return None
-        if verdicts[COMPLETES.name] == "holds":
-            return "always"
-        can = verdicts[CAN_COMPLETE.name] == "holds"
-        if self.exploration.stopped and not (can and verdicts[COMPLETES.name] == "violated"):
-            return "unknown"
-        return "sometimes" if can else "never"
+        if verdicts[COMPLETES.name] != "violated":
+            return {"holds": "always", "unknown": "unknown"}[verdicts[COMPLETES.name]]
+        if verdicts[CAN_COMPLETE.name] == "holds":
+            return "sometimes"
+        return "unknown" if self.exploration.stopped else "never"
 
     @property
     def interrupted(self) -> bool:

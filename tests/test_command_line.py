@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from crownless.command_line import main
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import those_that_admit
+from crownless.model_check.asking import Check, load_program, those_that_admit
+from crownless.model_check.checking import run_check
 from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
@@ -135,6 +137,20 @@ def test_clocks_have_their_columns_and_who_cannot_wear_one_is_left_out(crownless
 def test_a_search_for_endless_runs_keeps_to_its_limit_too(crownless: Crownless) -> None:
     (check,) = crownless("check", "fifo-ack", "--channel", "duplicating", "--max-seconds", "1", "--json").json
     assert check["verdict"] in ("unknown", "violated")
+
+
+def test_a_program_whose_endless_runs_are_undecided_is_not_said_to_complete_or_not() -> None:
+    script, name = load_program("mf-fig1")
+    check = Check("fifo-ack", program=script, program_name=name, channel="fifo")
+    with patch("crownless.model_check.checking._endless", return_value="interrupted"):
+        result = run_check(check)
+    assert (result.completes, result.verdict, result.interrupted) == ("unknown", "unknown", True)
+    assert run_check(check).completes == "always"
+
+
+def test_the_table_tells_every_parameter(crownless: Crownless) -> None:
+    answer = crownless("check", "isis-gc", "isis", "--program", "ses-program-1")
+    assert "ses-program-1, fifo, rounds=0,1,0" in answer.out
 
 
 def test_a_process_may_crash(crownless: Crownless) -> None:

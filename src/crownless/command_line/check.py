@@ -289,7 +289,7 @@ def where(result: CheckResult) -> str:
     parts.append(result.channel)
     if result.machine.ordered_at is not None:
         parts.append(f"orders at {', '.join(result.workload.processes[i] for i in result.machine.ordered_at)}")
-    parts += [f"{key}={told(value)}" for key, value in check.parameters.items()]
+    parts += [f"{key}={told(value)}" for key, value in result.machine.settings.items()]
     if check.crash is not None:
         parts.append(f"{check.crash} may crash")
     return ", ".join(parts)
