@@ -22,6 +22,7 @@ from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -34,6 +35,7 @@ class Buffer(ProtocolMachine):
     source = "[MF] §3"
     promises = "causal"
     admits_self_sends = True
+    symmetric = True
 
     invariants = {
         "output-holds-own-messages": lambda machine, i, state: invariants.all_sent_by(i, state.output),
@@ -92,3 +94,7 @@ class Buffer(ProtocolMachine):
             return []
         message, *rest = state.input
         return [Step(state._replace(input=tuple(rest)), (), [Happened("deliver", message)])]
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        output, awaits, received = state
+        return State(renaming.messages(output), renaming.process(awaits), renaming.messages(received))

@@ -16,6 +16,7 @@ from crownless.spec.computation import Message
 
 from .buffer import Buffer
 from .protocol import Packet, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -57,3 +58,7 @@ class BufferPipelined(Buffer):
             return state
         outstanding = state.outstanding - 1
         return state._replace(awaits=j if outstanding else None, outstanding=outstanding)
+
+    def renamed(self, state: State, renaming: Renaming) -> State:  # type: ignore[override]
+        output, awaits, outstanding, received = state
+        return State(renaming.messages(output), renaming.process(awaits), outstanding, renaming.messages(received))

@@ -17,6 +17,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class Cbcast(ProtocolMachine):
@@ -24,6 +25,7 @@ class Cbcast(ProtocolMachine):
     promises = "causal"
     sends = "broadcast"
     admits_multicast = True
+    symmetric = True
 
     def initial(self, i: int) -> Value:
         """The local state is VT(p_i): n broadcasts, by sender."""
@@ -51,3 +53,9 @@ class Cbcast(ProtocolMachine):
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         return self.ops.vector(lambda k: self.ops.maximum(state[k], stamp[k]))
+
+    def renamed(self, state: Value, renaming: Renaming) -> Value:
+        return renaming.vector(state)
+
+    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
+        return renaming.vector(stamp)

@@ -27,6 +27,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+from .renaming import Renaming
 
 #: A matrix by its non-zero entries: (row, column, value), in order.
 Entries = tuple[tuple[int, int, int], ...]
@@ -40,6 +41,7 @@ class State(NamedTuple):
 class ExtraMessages(ProtocolMachine):
     source = "[SA] §3"
     promises = "causal"
+    symmetric = True
     parameters = {
         "k": Parameter(
             "non-zero entries at which a matrix is cleared; the text has n < k ≤ n²",
@@ -134,3 +136,13 @@ class ExtraMessages(ProtocolMachine):
     def after_extra(self, state: State, j: Value) -> State:
         """The delivery of an extra message leaves the matrix as it is; DELIV_i[j] counts it."""
         return state._replace(deliv=self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j)))
+
+    # -- renaming ------------------------------------------------------------------------------------------------------
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.matrix(state.matrix), renaming.vector(state.deliv))
+
+    def renamed_stamp(self, kind: str, stamp: Entries, renaming: Renaming) -> Entries:
+        """The entries come in the order of their places, also in their new ones."""
+        image = renaming.image
+        return tuple(sorted([(image[k], image[l], value) for k, l, value in stamp]))

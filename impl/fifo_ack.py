@@ -16,6 +16,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -26,6 +27,7 @@ class FifoAck(ProtocolMachine):
     source = "[MF] §2"
     promises = "fifo"
     admits_self_sends = True
+    symmetric = True
 
     witnesses = {"a-sender-is-blocked": lambda machine, i, state: state.awaits is not None}
 
@@ -53,3 +55,6 @@ class FifoAck(ProtocolMachine):
     def acknowledged(self, state: State, j: int) -> State:
         """The sender is free again, if this is the acknowledgement that it awaits."""
         return State(None) if state.awaits == j else state
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.process(state.awaits))

@@ -16,6 +16,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -27,6 +28,7 @@ class FifoSequence(ProtocolMachine):
     source = "[MF] §2"
     promises = "fifo"
     admits_self_sends = True
+    symmetric = True
 
     def initial(self, i: int) -> State:
         return State(self.ops.vector(lambda k: 0), self.ops.vector(lambda k: 0))
@@ -49,3 +51,9 @@ class FifoSequence(ProtocolMachine):
 
     def after_delivering(self, state: State, j: Value) -> State:
         return state._replace(delivered=self.ops.vector(lambda k: state.delivered[k] + self.ops.one_if(k == j)))
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.vector(state.sent), renaming.vector(state.delivered))
+
+    def renamed_stamp(self, kind: str, stamp: int, renaming: Renaming) -> int:
+        return stamp

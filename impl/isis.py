@@ -19,6 +19,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Messages, Renaming
 
 
 class State(NamedTuple):
@@ -29,6 +30,7 @@ class Isis(ProtocolMachine):
     source = "[SES] §3"
     promises = "causal"
     admits_multicast = True
+    symmetric = True
     bound = (3, 3)
 
     witnesses = {"a-site-knows-a-message-of-others": lambda machine, i, state: any(
@@ -52,3 +54,9 @@ class Isis(ProtocolMachine):
         new = [message for message in packet.stamp if message not in state.buffer]
         delivered = [Happened("deliver", message) for message in new if i in message.receivers]
         return [Step(State(self.inserted(state.buffer, new)), (), delivered)]
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.messages(state.buffer))
+
+    def renamed_stamp(self, kind: str, stamp: Messages, renaming: Renaming) -> Messages:
+        return renaming.messages(stamp)

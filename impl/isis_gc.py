@@ -25,6 +25,7 @@ from crownless.spec.computation import Message
 
 from .isis import Isis
 from .protocol import Happened, Packet, Parameter, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -102,6 +103,17 @@ class IsisGc(Isis):
     def remembered(self, i: int, deleted: frozenset[Message]) -> frozenset[Message]:
         """What a site remembers of the messages it deletes: nothing, by the text."""
         return frozenset()
+
+    def renamed(self, state: State, renaming: Renaming) -> State:  # type: ignore[override]
+        buffer, noted, rounds, deleted, requested, awaits = state
+        return State(
+            renaming.messages(buffer),
+            renaming.vector(tuple([renaming.messages(ids) for ids in noted])),
+            rounds,
+            renaming.messages(deleted),
+            renaming.messages(requested),
+            renaming.processes(awaits),
+        )
 
 
 class IsisGcWaits(IsisGc):

@@ -20,6 +20,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class Kearns(ProtocolMachine):
@@ -67,3 +68,10 @@ class Kearns(ProtocolMachine):
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         return self.ops.vector(lambda k: self.ops.maximum(state[k], stamp[k]))
+
+    def renamed(self, state: Value, renaming: Renaming) -> Value:
+        """Told although the server is not like its clients, so that it can be seen that it is not."""
+        return renaming.vector(state)
+
+    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
+        return renaming.vector(stamp)

@@ -23,6 +23,7 @@ from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -104,3 +105,7 @@ class MurtyGarg(ProtocolMachine):
         message, *rest = state.messages
         sent = self.commit_and_send(i, State(False, tuple(rest), ()), message)
         return Step(sent.state, [*acks, *sent.packets], sent.events)
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        """Told although the priorities rank the processes, so that it can be seen that they do."""
+        return State(state.active, renaming.messages(state.messages), renaming.processes(state.acks))

@@ -21,27 +21,32 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 #: (sender, clock) → the destinations at which the message may still be undelivered.
 Log = Mapping[tuple[int, int], frozenset[int]]
+
+#: The items of a log, since a state must be hashable.
+Items = frozenset[tuple[tuple[int, int], frozenset[int]]]
 
 
 class State(NamedTuple):
     clock: int  #: messages sent
     delivered: Value  #: SR: by sender, the clock of the last message delivered
-    log: frozenset[tuple[tuple[int, int], frozenset[int]]]  #: LOG, as items
+    log: Items  #: LOG
 
 
 class Stamp(NamedTuple):
     clock: int
     dests: frozenset[int]
-    log: frozenset[tuple[tuple[int, int], frozenset[int]]]  #: O_M, as items
+    log: Items  #: O_M
 
 
 class Optimal(ProtocolMachine):
     source = "[KS98]"
     promises = "causal"
     admits_multicast = True
+    symmetric = True
 
     def initial(self, i: int) -> State:
         return State(0, self.ops.vector(lambda k: 0), frozenset())
@@ -92,6 +97,15 @@ class Optimal(ProtocolMachine):
             elif not forgotten(entry, log):
                 result[entry] = left
         return result
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(state.clock, renaming.vector(state.delivered), self.renamed_log(state.log, renaming))
+
+    def renamed_stamp(self, kind: str, stamp: Stamp, renaming: Renaming) -> Stamp:
+        return Stamp(stamp.clock, renaming.processes(stamp.dests), self.renamed_log(stamp.log, renaming))
+
+    def renamed_log(self, log: Items, renaming: Renaming) -> Items:
+        return frozenset([((renaming.image[k], clock), renaming.processes(left)) for (k, clock), left in log])
 
 
 def forgotten(entry: tuple[int, int], log: Log) -> bool:

@@ -24,12 +24,13 @@ A crash itself is no input: the site takes no more steps, and what it has transm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 
 from .ops import Integers, Ops, Value
+from .renaming import Renaming
 
 
 class Packet(NamedTuple):
@@ -101,6 +102,9 @@ class ProtocolMachine:
     admits_multicast: ClassVar[bool] = False
     #: Does the text say how survivors go on after a crash, by rolling back? Then events may be undone.
     rolls_back: ClassVar[bool] = False
+    #: Does it treat all processes alike, never ranking them? Then `renamed` and `renamed_stamp` must say what a
+    #: renaming of the processes makes of its values. (Parameters of single processes tell them apart all the same.)
+    symmetric: ClassVar[bool] = False
     #: Processes and messages of a check that takes a few seconds, used where no bound is given.
     bound: ClassVar[tuple[int, int]] = (3, 4)
     #: False if a message can be delivered before its send event has happened at the sender (Murty & Garg's commits).
@@ -164,3 +168,24 @@ class ProtocolMachine:
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
         """What the survivors, in these local states, agree on after the crash; None if they see no reason to."""
         return None
+
+    # -- renaming the processes ----------------------------------------------------------------------------------------
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        """A local state of process i, seen after the renaming: then it is one of process ``renaming.image[i]``."""
+        raise NotImplementedError
+
+    def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
+        """What a packet of that kind carries, seen after the renaming; not asked of packets that carry nothing."""
+        raise NotImplementedError
+
+    @final
+    def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
+        source, destination, kind, message, stamp = packet
+        return Packet(
+            renaming.image[source],
+            renaming.image[destination],
+            kind,
+            None if message is None else renaming.message(message),
+            None if stamp is None else self.renamed_stamp(kind, stamp, renaming),
+        )

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -28,6 +29,7 @@ class Rendezvous(ProtocolMachine):
     source = "[MF] §2, Fig. 1"
     promises = "synchronous"
     sends_before_delivery = False
+    symmetric = True
 
     def initial(self, i: int) -> State:
         return State(None)
@@ -57,3 +59,6 @@ class Rendezvous(ProtocolMachine):
         if state.sending is None or state.sending.receiver != j:
             return Step(state)
         return Step(State(None), (), [Happened("send", state.sending)])
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(None if state.sending is None else renaming.message(state.sending))

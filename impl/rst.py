@@ -23,6 +23,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -34,6 +35,7 @@ class Rst(ProtocolMachine):
     source = "[Kup], [RST91]"
     promises = "causal"
     admits_self_sends = True  # the text does not exclude them; the explorer shows what they do
+    symmetric = True
 
     invariants = {
         "deliv-equals-sent-column": lambda machine, i, state: invariants.deliv_equals_sent_column(
@@ -76,3 +78,9 @@ class Rst(ProtocolMachine):
 
     def deliv_after(self, state: State, j: Value) -> Value:
         return self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j))
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.matrix(state.sent), renaming.vector(state.deliv))
+
+    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
+        return renaming.matrix(stamp)

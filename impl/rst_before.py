@@ -19,12 +19,14 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class RstBefore(ProtocolMachine):
     source = "[MF] §2"
     promises = "causal"
     admits_self_sends = True  # the text does not exclude them; the explorer shows what they do
+    symmetric = True
 
     def initial(self, i: int) -> Value:
         """The local state is M_i: n × n messages, row sender, column receiver."""
@@ -57,3 +59,9 @@ class RstBefore(ProtocolMachine):
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         """The componentwise maximum of M and M_j."""
         return self.ops.matrix(lambda k, l: self.ops.maximum(state[k][l], stamp[k][l]))
+
+    def renamed(self, state: Value, renaming: Renaming) -> Value:
+        return renaming.matrix(state)
+
+    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
+        return renaming.matrix(stamp)

@@ -16,6 +16,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, Step
+from .renaming import Renaming
 from .rst import Rst, State
 
 
@@ -34,6 +35,9 @@ class RstSentAlone(Rst):
 
     def deliv_after(self, state: State, j: Value) -> Value:
         return ()
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.matrix(state.sent), ())
 
 
 class RstColumn(Rst):
@@ -56,3 +60,6 @@ class RstColumn(Rst):
         """As in `rst`; of the matrix to take the maximum with, only the receiver's own column is known."""
         column = self.ops.matrix(lambda k, l: stamp[k] * self.ops.one_if(l == i))
         return super().after_delivering(i, state, j, column)
+
+    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
+        return renaming.vector(stamp)

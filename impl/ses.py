@@ -22,6 +22,7 @@ from crownless.spec.computation import Message
 
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class State(NamedTuple):
@@ -37,6 +38,7 @@ class Stamp(NamedTuple):
 class Ses(ProtocolMachine):
     source = "[SES] §4.2"
     promises = "causal"
+    symmetric = True
 
     invariants = {
         "pairs-are-of-the-past": lambda machine, i, state: invariants.pairs_are_of_the_past(state.time, state.buffer),
@@ -86,3 +88,9 @@ class Ses(ProtocolMachine):
     def merged(self, i: Value, buffer: Value, carried: Value) -> Value:
         """Of two pairs for one site the supremum; a pair for this site need not be introduced (§4.2.2)."""
         return self.ops.matrix(lambda l, k: self.ops.maximum(buffer[l][k], carried[l][k]) * self.ops.one_if(l != i))
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        return State(renaming.vector(state.time), renaming.matrix(state.buffer))
+
+    def renamed_stamp(self, kind: str, stamp: Stamp, renaming: Renaming) -> Stamp:
+        return Stamp(renaming.vector(stamp.time), renaming.matrix(stamp.buffer))

@@ -24,13 +24,14 @@ perhaps another site's that merely knows of an event of S_i, looks the same, and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message
 
 from . import ses
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 from .ses import Ses
 
 
@@ -134,6 +135,33 @@ class SesRollback(Ses):
                 undone.append(Happened("orphan" if depends(packet, failure) else "undeliver", message))
         left = frozenset(packet for packet in waiting if not depends(packet, failure))
         return Step(State(site, left, tuple(log), failure), (), undone)
+
+    # -- renaming ------------------------------------------------------------------------------------------------------
+
+    def renamed(self, state: State, renaming: Renaming) -> State:  # type: ignore[override]
+        return State(
+            super().renamed(state.site, renaming),
+            frozenset([self.renamed_packet(packet, renaming) for packet in state.waiting]),
+            tuple([self.renamed_event(event, renaming) for event in state.log]),
+            None if state.failure is None else self.renamed_failure(state.failure, renaming),
+        )
+
+    def renamed_event(self, event: Event, renaming: Renaming) -> Event:
+        before, message, packet = event
+        return Event(
+            super().renamed(before, renaming),
+            renaming.message(message),
+            None if packet is None else self.renamed_packet(packet, renaming),
+        )
+
+    def renamed_failure(self, failure: Failure, renaming: Renaming) -> Failure:
+        return Failure(renaming.image[failure.site], failure.event)
+
+    def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
+        """What the survivors agree on comes as a packet too."""
+        if isinstance(stamp, Failure):
+            return self.renamed_failure(stamp, renaming)
+        return super().renamed_stamp(kind, stamp, renaming)
 
 
 def depends(packet: Packet, failure: Failure) -> bool:

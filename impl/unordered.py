@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from crownless.spec.computation import Message
 
 from .protocol import Happened, Packet, ProtocolMachine, Step
+from .renaming import Renaming
 
 
 class Unordered(ProtocolMachine):
@@ -19,6 +20,7 @@ class Unordered(ProtocolMachine):
     promises = "asynchronous"
     admits_self_sends = True
     admits_multicast = True
+    symmetric = True
 
     def initial(self, i: int) -> tuple[()]:
         return ()
@@ -30,3 +32,6 @@ class Unordered(ProtocolMachine):
     def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         return [Step(state, (), [Happened("deliver", packet.message)])]
+
+    def renamed(self, state: tuple[()], renaming: Renaming) -> tuple[()]:
+        return state

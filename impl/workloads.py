@@ -15,6 +15,8 @@ from crownless.spec.enumeration import Sends, receiver_sets
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
+from .renaming import Renaming
+
 #: How far the applications have got; hashable.
 Position = Any
 
@@ -60,6 +62,14 @@ class Workload:
         """Has every application done all it wanted, that of a crashed process excepted?"""
         raise NotImplementedError
 
+    def at_end(self, position: Position, process: int) -> bool:
+        """Has the application at this process come to the end of what it does?"""
+        return False
+
+    def universe(self) -> list[Message]:
+        """Every message that can be sent."""
+        raise NotImplementedError
+
     def describe(self, position: Position, crashed: int | None = None) -> list[str]:
         """What each application that has not finished waits for, that of a crashed process excepted."""
         raise NotImplementedError
@@ -83,6 +93,7 @@ class Free(Workload):
         self.channels: list[tuple[int, tuple[int, ...]]] = [
             (p, receivers) for p in range(n) for receivers in receiver_sets(n, p, self_sends=self_sends, sends=sends)
         ]
+        self._number = {channel: number for number, channel in enumerate(self.channels)}
         if not self.channels:
             raise BadInput(f"{n} process has nobody to send to", mend="use two processes or more, or --self-sends")
 
@@ -93,12 +104,28 @@ class Free(Workload):
         if sum(position) >= self.messages:
             return []
         wishes = []
-        for channel, (sender, receivers) in enumerate(self.channels):
+        for channel, (sender, _) in enumerate(self.channels):
             number = position[channel] + 1
             after = (*position[:channel], number, *position[channel + 1 :])
-            to = "".join(str(q + 1) for q in receivers)
-            wishes.append(Wish(sender, Message(f"{sender + 1}→{to}#{number}", sender, receivers), after))
+            wishes.append(Wish(sender, self.message(channel, number), after))
         return wishes
+
+    def message(self, channel: int, number: int) -> Message:
+        """The message of that number on a channel."""
+        sender, receivers = self.channels[channel]
+        return Message(f"{sender + 1}→{''.join(str(q + 1) for q in receivers)}#{number}", sender, receivers)
+
+    def universe(self) -> list[Message]:
+        return [self.message(c, number) for c in range(len(self.channels)) for number in range(1, self.messages + 1)]
+
+    def renamed(self, position: Position, renaming: Renaming) -> Position:
+        """The position, once the processes are renamed."""
+        counts = [0] * len(position)
+        for count, (sender, receivers) in zip(position, self.channels, strict=True):
+            if count:
+                channel = (renaming.image[sender], tuple(sorted(renaming.image[q] for q in receivers)))
+                counts[self._number[channel]] = count
+        return tuple(counts)
 
     def asks(self, position: Position, process: int) -> bool:
         return True
@@ -147,6 +174,12 @@ class Program(Workload):
 
     def _advance(self, position: Position, process: int) -> Position:
         return (*position[:process], position[process] + 1, *position[process + 1 :])
+
+    def at_end(self, position: Position, process: int) -> bool:
+        return self._next(position, process) is None
+
+    def universe(self) -> list[Message]:
+        return self.sends
 
     def wishes(self, position: Position) -> Sequence[Wish]:
         wishes = []

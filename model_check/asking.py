@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.impl.workloads import Free, Program, Workload
@@ -41,6 +43,31 @@ class Check:
     clocks: tuple[str, ...] = ()
     #: The name of the process that may crash.
     crash: str | None = None
+
+
+class Asked(NamedTuple):
+    """All that a check names."""
+
+    machine: ProtocolMachine
+    workload: Workload
+    channel: type[Channel]
+    channel_name: str
+    orders: tuple[str, ...]
+    clocks: list[Clock]
+    #: The process that may crash.
+    crash: int | None
+
+    @classmethod
+    def by(cls, check: Check) -> Asked:
+        """What the names in a check stand for; raises `BadInput` if it cannot be asked."""
+        kind = protocol_named(check.protocol)
+        workload = workload_of(check, kind)
+        n = len(workload.processes)
+        machine = kind(n, parameters=settings_of(check, kind, n))
+        orders = orders_of(check, machine)
+        name = check.channel or kind.needs_channel
+        channel = channel_named(name)
+        return cls(machine, workload, channel, name, orders, clocks_of(check, kind), crash_of(check, workload))
 
 
 def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:

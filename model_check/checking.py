@@ -5,18 +5,18 @@ violation.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine, Setting
-from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Workload
 
-from .asking import Check, clocks_of, crash_of, orders_of, sends_of, settings_of, workload_of
+from .asking import Asked, Check, sends_of
 from .clocks import Clocks
 from .cycles import EndlessRuns, GaveUp
+from .engines import Engine, engine_for
 from .explorer import INTERRUPTED, Exploration, Limits, Progress, explore
 from .observers import observers_of
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, Property, properties_of
@@ -25,6 +25,9 @@ from .shortest import shortest_run
 from .system import Ghost, State, System
 
 Outcome = Literal["holds", "violated", "unknown"]
+
+#: The actions that are no internal steps of a protocol, beside `receive …`.
+NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,27 @@ class CheckResult:
     verdict: Outcome
     scope: str
     seconds: float
+    #: What explored it.
+    engine: Engine
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """How often each action is enabled, summed over distinct states: sends, deliveries, then by name."""
+        counts = self.exploration.actions
+        names = sorted(counts, key=lambda name: (name != "send", name != "deliver", name))
+        return {name: counts[name] for name in names}
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """What the protocol has a rule for, and what was nowhere enabled."""
+        own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
+        arrivals = [name for name in actions if name == "deliver" or name.startswith("receive ")]
+        internal = [name for name in actions if name not in NOT_INTERNAL and not name.startswith("receive ")]
+        never = ["send"] * ("send" not in actions) + ["arrival"] * (not arrivals)
+        never += ["receive by the application"] * (own.receive is not base.receive and "deliver" not in actions)
+        never += ["internal step"] * (own.internal is not base.internal and not internal)
+        may_agree = own.agree is not base.agree and self.check.crash is not None
+        return (*never, *["agree"] * (may_agree and "agree" not in actions))
 
     @property
     def completes(self) -> str | None:
@@ -98,12 +122,16 @@ class CheckResult:
             "self_sends": self.check.self_sends,
             "crash": self.check.crash,
             "parameters": dict(self.machine.settings),
-            "engine": "plain",
-            "reductions": [],
+            "engine": self.engine.name,
+            "reductions": list(self.engine.reductions),
+            "workers": self.engine.workers,
             "states": found.states,
             "transitions": found.transitions,
             "depth": found.depth,
             "terminal_states": found.terminal_states,
+            "nodes": found.nodes,
+            "actions": self.actions,
+            "never": list(self.never),
             "seconds": round(self.seconds, 3),
             "verdict": self.verdict,
             "completes": self.completes,
@@ -113,28 +141,58 @@ class CheckResult:
         }
 
 
-def run_check(check: Check, limits: Limits | None = None, progress: Progress | None = None) -> CheckResult:
-    """Explores and judges; raises `BadInput` for what cannot be checked."""
-    kind = protocol_named(check.protocol)
-    workload = workload_of(check, kind)
-    n = len(workload.processes)
-    parameters = settings_of(check, kind, n)
-    machine = kind(n, parameters=parameters)
-    orders = orders_of(check, machine)
-    channel = channel_named(check.channel or kind.needs_channel)
-    clocks = clocks_of(check, kind)
-    observers = [*observers_of(machine, orders), *(Clocks(n, clock) for clock in clocks)]
-    crash = crash_of(check, workload)
-    system = System(machine, workload, channel, observers, crash)
+def run_check(
+    check: Check,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    *,
+    engine: str | None = None,
+    reductions: Iterable[str] = (),
+    workers: int | None = None,
+) -> CheckResult:
+    """Explores and judges; raises `BadInput` for what cannot be checked.
+
+    `engine`: the native one wherever it can, unless named; `workers`: as many as there are processors.
+    """
+    asked = Asked.by(check)
+    machine, workload, crash = asked.machine, asked.workload, asked.crash
+    observers = [*observers_of(machine, asked.orders), *(Clocks(machine.n, clock) for clock in asked.clocks)]
+    chosen = engine_for(check, asked, observers, engine=engine, reductions=reductions, workers=workers)
+    system = System(machine, workload, asked.channel, observers, crash)
     program = check.program is not None
-    properties = properties_of(machine, orders, program=program, crash=crash is not None, clocks=clocks)
+    properties = properties_of(machine, asked.orders, program=program, crash=crash is not None, clocks=asked.clocks)
     started = time.monotonic()
-    found = explore(system, properties, limits, progress)
+    found = _explore(chosen, asked, system, properties, limits, progress)
     endless = _endless(system, found, properties, limits, progress, started)
     results = tuple(_result(system, found, endless, known, program=program) for known in properties)
     seconds = time.monotonic() - started
-    scope = _scope(check, machine, workload, found)
-    return CheckResult(check, machine, workload, found, results, _verdict(found, results), scope, seconds)
+    scope = _scope(check, machine, workload, found, chosen)
+    return CheckResult(check, machine, workload, found, results, _verdict(found, results), scope, seconds, chosen)
+
+
+def _explore(
+    engine: Engine,
+    asked: Asked,
+    system: System,
+    properties: list[Property],
+    limits: Limits | None,
+    progress: Progress | None,
+) -> Exploration:
+    if engine.name == "plain":
+        return explore(system, properties, limits, progress)
+    from .native.search import NativeSearch  # it takes a while to import, and most verbs need none of it
+
+    search = NativeSearch(
+        asked.machine,
+        asked.workload,
+        asked.channel_name,
+        system.observers,
+        properties,
+        shared=engine.shared,
+        reductions=engine.reductions,
+        workers=engine.workers,
+    )
+    return search.explore(limits, progress)
 
 
 def _endless(
@@ -155,6 +213,9 @@ def _endless(
             progress(found, -nodes)
         if limits is not None and limits.seconds is not None and time.monotonic() - started > limits.seconds:
             raise GaveUp(f"{limits.seconds:g} seconds are over")
+        full = limits.memory_is_used() if limits is not None else None
+        if full is not None:
+            raise GaveUp(full)
 
     try:
         return EndlessRuns(system, tick)
@@ -217,7 +278,7 @@ def _verdict(found: Exploration, results: Sequence[PropertyResult]) -> Outcome:
     return "holds"
 
 
-def _scope(check: Check, machine: ProtocolMachine, workload: Workload, found: Exploration) -> str:
+def _scope(check: Check, machine: ProtocolMachine, workload: Workload, found: Exploration, engine: Engine) -> str:
     name = check.channel or machine.needs_channel
     channel = channel_named(name)
     count = f"{len(workload.processes)} process{'es' * (len(workload.processes) != 1)}"
@@ -239,7 +300,7 @@ def _scope(check: Check, machine: ProtocolMachine, workload: Workload, found: Ex
     if not channel.reliable:
         parts.append("fair: what is enabled again and again happens, what is lost stays lost")
     parts.append(f"search ended early: {found.stopped}" if found.stopped else "every interleaving")
-    parts.append("plain explorer, no reductions")
+    parts.append(str(engine))
     return "; ".join(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crownless.impl.renaming import Renaming
 from crownless.spec.clocks import Clock
 
 from .observers import Ghost, Observation, Observer
@@ -39,6 +40,18 @@ class Clocks(Observer):
         late = (self.clock.name,) if self.clock.late(stamp, times[p]) else ()
         return (self._at(times, p, self.clock.after_receiving(times[p], p, stamp)), open_copies - {copy}), late
 
+    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
+        times, open_copies = ghost
+        return (
+            renaming.vector([_renamed(time, renaming) for time in times]),
+            frozenset((renaming.message(m), renaming.image[q], _renamed(time, renaming)) for m, q, time in open_copies),
+        )
+
     @staticmethod
     def _at(times: tuple[Any, ...], p: int, time: Any) -> tuple[Any, ...]:
         return (*times[:p], time, *times[p + 1 :])
+
+
+def _renamed(time: Any, renaming: Renaming) -> Any:
+    """A vector has an entry for each process; a number says nothing of processes."""
+    return renaming.vector(time) if isinstance(time, tuple) else time

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import gc
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+import psutil
 
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
 from .system import Ghost, Move, State, System
@@ -25,6 +28,19 @@ class Limits:
 
     states: int | None = None
     seconds: float | None = None
+    #: Bytes of memory that this process may use.
+    memory: int | None = None
+
+    def memory_is_used(self) -> str | None:
+        """Says so, if all the memory is in use that may be."""
+        if self.memory is None or memory_in_use() <= self.memory:
+            return None
+        return f"{self.memory >> 20} MiB of memory are used"
+
+
+def memory_in_use() -> int:
+    """The bytes of memory that this process has taken."""
+    return psutil.Process().memory_info().rss
 
 
 @dataclass
@@ -47,6 +63,8 @@ class Exploration:
     reached: set[str] = field(default_factory=set)
     blocked: set[tuple[str, ...]] = field(default_factory=set)
     stopped: str | None = None
+    #: Action coverage: how often each action is enabled, by name, summed over distinct states.
+    actions: dict[str, int] = field(default_factory=dict)
 
 
 Progress = Callable[[Exploration, int], None]
@@ -137,6 +155,8 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
     result.states = result.nodes = 1
     known_locals = local_properties.known
     delivered = False
+    actions: Counter[str] = Counter()
+    result.actions = actions
     depth = 0
     while level:
         following: list[tuple[State, Ghost, bool]] = []
@@ -149,8 +169,13 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
                 if limits.seconds is not None and result.seconds > limits.seconds:
                     result.stopped = f"{limits.seconds:g} seconds are over"
                     return
+                result.stopped = limits.memory_is_used()
+                if result.stopped:
+                    return
             moves = system.moves(state)
             if is_new:
+                for step, _ in moves:
+                    actions[step.action.name] += 1
                 result.transitions += len(moves)
                 result.terminal_states += not moves
             if system.may_end(moves):

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
@@ -57,6 +58,10 @@ class Observer:
         """The ghost after an (encoded) observation, and the properties that this breaks."""
         raise NotImplementedError
 
+    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
+        """The ghost of the same run, told with the processes renamed; of runs of the free workload."""
+        raise NotImplementedError
+
 
 class Copies:
     """Numbers the copies (message, receiver) that a run deals with, so that sets of them are bits of an int."""
@@ -88,6 +93,10 @@ class Copies:
         """The copies in a set."""
         return [copy for k, copy in enumerate(self.copies) if bits >> k & 1]
 
+    def renamed(self, bits: int, renaming: Renaming) -> int:
+        """The set of the same copies once the processes are renamed."""
+        return sum(self.of(renaming.message(message))[renaming.image[q]] for message, q in self.members(bits))
+
 
 class Ledger(Observer):
     """What is owed to the application: of each message handed over, its send event, and its delivery to each receiver.
@@ -100,6 +109,8 @@ class Ledger(Observer):
 
     def __init__(self, *, sends_before_delivery: bool = False) -> None:
         self.copies = Copies()
+        #: A message to receiver -1 → the message whose send event it stands for.
+        self._sends: dict[Message, Message] = {}
         self.sends_before_delivery = sends_before_delivery
 
     def initial(self) -> int:
@@ -108,7 +119,7 @@ class Ledger(Observer):
     def encode(self, observation: Observation) -> tuple[int, int, bool, int]:
         """(what is owed from now on, what no longer is, is that a delivery, what must not be owed any more)."""
         kind, process, message = observation
-        send = self.copies.all_of(message._replace(receivers=(-1,)))
+        send = self._send(message)
         if kind == "hand":
             return send | self.copies.all_of(message), 0, False, 0
         if kind == "send":
@@ -120,6 +131,12 @@ class Ledger(Observer):
         if kind == "orphan":
             return 0, 0, False, 0
         return 0, self.copies.of(message).get(process, 0), True, send if self.sends_before_delivery else 0
+
+    def _send(self, message: Message) -> int:
+        """The bit of its send event."""
+        sign = message._replace(receivers=(-1,))
+        self._sends[sign] = message
+        return self.copies.all_of(sign)
 
     def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
         """As usual, but that handing over and sending in one step, the common case, is one code."""
@@ -136,6 +153,15 @@ class Ledger(Observer):
         if delivered and (not ghost & happened or ghost & too_early):
             return ghost & ~happened, ("delivers-once",)
         return ghost & ~happened | handed, ()
+
+    def renamed(self, ghost: int, renaming: Renaming) -> int:
+        after = 0
+        for message, receiver in self.copies.members(ghost):
+            if receiver == -1:
+                after |= self._send(renaming.message(self._sends[message]))
+            else:
+                after |= self.copies.of(renaming.message(message))[renaming.image[receiver]]
+        return after
 
     def undelivered(self, ghost: int) -> list[tuple[Message, int]]:
         """The (message, receiver) handed over and not delivered."""
@@ -208,6 +234,15 @@ class FifoAndCausal(Observer):
             pasts = pasts[:place] + pasts[place + 1 :]
         return (*known, *messages, *[some & undelivered for some in pasts]), broken
 
+    def renamed(self, ghost: tuple[int, ...], renaming: Renaming) -> Ghost:
+        undelivered, *rest = [self.copies.renamed(some, renaming) for some in ghost]
+        known, open_messages = rest[: self.n], rest[self.n :]
+        half = len(open_messages) // 2
+        # In order of the messages: which that is, the numbers of their copies say.
+        in_order = sorted(zip(open_messages[:half], open_messages[half:], strict=True))
+        messages, pasts = [message for message, _ in in_order], [past for _, past in in_order]
+        return (undelivered, *renaming.vector(known), *messages, *pasts)
+
 
 class Crowns(Observer):
     """Synchronous order, in the reading `pending`: broken as soon as no completion is free of crowns.
@@ -258,6 +293,16 @@ class Crowns(Observer):
             last = tuple(None if m == v else m for m in last)
         broken = ("synchronous",) if self._no_way_out(lines, last, before, expected) else ()
         return (lines, last, frozenset(before.items()), expected, finished), broken
+
+    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
+        lines, last, known, expected, finished = ghost
+        return (
+            renaming.vector([renaming.messages(line) for line in lines]),
+            renaming.vector([None if v is None else renaming.message(v) for v in last]),
+            frozenset((renaming.message(v), renaming.messages(some)) for v, some in known),
+            frozenset((renaming.message(v), -1 if q == -1 else renaming.image[q]) for v, q in expected),
+            renaming.messages(finished),
+        )
 
     def _no_way_out(
         self,
@@ -311,6 +356,10 @@ class History(Observer):
             return ghost, ()  # a second delivery is the ledger's business
         lines = tuple((*line, event) if p == process else line for p, line in enumerate(ghost))
         return lines, () if keeps(lines, self.order) else (self.order,)
+
+    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
+        lines = [tuple((kind, renaming.message(message)) for kind, message in line) for line in ghost]
+        return tuple(renaming.vector(lines))
 
 
 @lru_cache(maxsize=1 << 18)

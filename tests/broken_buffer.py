@@ -10,6 +10,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 from crownless.impl import buffer
 from crownless.impl.buffer import Buffer
 from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 
 # -- the buffer protocol: the output buffer ----------------------------------------------------------------------------
@@ -155,6 +156,10 @@ class EnqueuesLate(Buffer):
         rest = state.arrived[:place] + state.arrived[place + 1 :]
         return state._replace(input=(*state.input, state.arrived[place]), arrived=rest)
 
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        usual = super().renamed(buffer.State(*state[:3]), renaming)
+        return Arrived(*usual, renaming.messages(state.arrived))
+
 
 # -- the buffer protocol: variations -----------------------------------------------------------------------------------
 
@@ -240,6 +245,10 @@ class PostsOnToTheSameReceiver(Buffer):
 
     def acknowledged(self, state: Any, j: int) -> Any:
         return state._replace(waiting=state.waiting - 1, towards=state.towards if state.waiting > 1 else None)
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        output, waiting, received, towards = state
+        return Posted(renaming.messages(output), waiting, renaming.messages(received), renaming.process(towards))
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from crownless.impl import buffer, buffer_pipelined
 from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.buffer_pipelined import BufferPipelined
 from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 
 State = buffer_pipelined.State
@@ -192,6 +193,10 @@ class AcknowledgesOutside(BufferBounded):
                 rest = state.outside[:place] + state.outside[place + 1 :]
                 own.append(("enqueue", Step(state._replace(input=(*state.input, message), outside=rest))))
         return own
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        usual = super().renamed(buffer.State(*state[:3]), renaming)
+        return Arrived(*usual, renaming.messages(state.outside))
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------

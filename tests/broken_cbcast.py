@@ -51,6 +51,8 @@ class AttachesItsOwnEntryAlone(Cbcast):
 class NumbersItsPackets(Cbcast):
     """A number more for each receiver."""
 
+    symmetric = False
+
     def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
         after, packets = state, []
         for j in message.receivers:
@@ -60,6 +62,8 @@ class NumbersItsPackets(Cbcast):
 
 
 class LeavesTheLastOut(Cbcast):
+    symmetric = False
+
     def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
         return [step._replace(packets=step.packets[:-1]) for step in super().send(i, state, message)]
 

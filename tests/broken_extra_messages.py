@@ -153,6 +153,8 @@ class AllowsK(ExtraMessages):
 class ClearsOnce(ExtraMessages):
     """One extra message, however many entries are left."""
 
+    symmetric = False
+
     def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             once = state
@@ -194,6 +196,8 @@ class ClearsTheColumnOfOne(ExtraMessages):
 
 class SendsExtraMessagesElsewhere(ExtraMessages):
     """The extra message about P_j goes to the next process after it."""
+
+    symmetric = False
 
     def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
@@ -434,6 +438,8 @@ class ClearsAnyColumn(ExtraMessages):
 
 class ExtraMessagesCarryEverything(ExtraMessages):
     """The whole matrix travels on extra messages; their receivers read their own column of it."""
+
+    symmetric = False
 
     def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):

@@ -12,6 +12,7 @@ from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.renaming import Renaming
 from crownless.impl.rendezvous import Rendezvous
 from crownless.spec.computation import Message
 
@@ -48,6 +49,8 @@ class NumbersAllItSends(FifoSequence):
 
 class NumbersByAnotherChannel(FifoSequence):
     """The number is that of the channel to the next process."""
+
+    symmetric = False
 
     def after_sending(self, state: fifo_sequence.State, j: Value) -> fifo_sequence.State:
         return super().after_sending(state, (j + 1) % self.n)
@@ -173,6 +176,8 @@ class AcknowledgesADeliveryTwice(FifoAck):
 class AcknowledgesToTheNextProcess(FifoAck):
     """Not to whom the message came from."""
 
+    symmetric = False
+
     def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
         return [Packet(i, (i + 1) % self.n, "ack")]
 
@@ -214,6 +219,9 @@ class AcknowledgesOnArrival(FifoAck):
 
     def deliverable(self, state: Any) -> Sequence[int]:
         return range(len(state.input))
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        return Buffered(renaming.process(state.awaits), renaming.messages(state.input))
 
 
 class RefusesWhileBlocked(FifoAck):
@@ -265,6 +273,9 @@ class WaitsOnEachChannel(FifoAck):
             return [Step(state - {packet.source})]
         assert packet.message is not None
         return [Step(state, self.acknowledgement(i, packet), [Happened("deliver", packet.message)])]
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        return renaming.processes(state)
 
 
 # -- the rendezvous ----------------------------------------------------------------------------------------------------
@@ -372,6 +383,10 @@ class AcknowledgesBeforeItDelivers(Rendezvous):
         if state.sending is not None or not state.input:
             return []
         return [("take", Step(state._replace(input=state.input[1:]), (), [Happened("deliver", state.input[0])]))]
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        sending = super().renamed(rendezvous.State(state.sending), renaming).sending
+        return Received(sending, renaming.messages(state.input))
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------

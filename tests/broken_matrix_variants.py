@@ -10,6 +10,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 from crownless.impl import rst
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.renaming import Renaming
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn, RstSentAlone
 from crownless.spec.computation import Message
@@ -216,6 +217,10 @@ class LearnsOnReceipt(RstBefore):
                 steps.append((f"take {place + 1}", step._replace(state=after)))
         return steps
 
+    def renamed(self, state: Delaying, renaming: Renaming) -> Delaying:
+        delayed = tuple(self.renamed_packet(packet, renaming) for packet in state.delayed)
+        return Delaying(super().renamed(state.matrix, renaming), delayed)
+
 
 # -- increment before sending: variations ------------------------------------------------------------------------------
 
@@ -330,6 +335,10 @@ class MergesTheMailRoom(RstSentAlone):
                 steps.append((f"take {place + 1}", Step(after, (), [Happened("deliver", packet.message)])))
         return steps
 
+    def renamed(self, state: rst.State, renaming: Renaming) -> rst.State:
+        waiting = tuple(self.renamed_packet(packet, renaming) for packet in state.deliv)
+        return super().renamed(state, renaming)._replace(deliv=waiting)
+
 
 class DeliversDouble(RstSentAlone):
     def arrive(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
@@ -407,6 +416,8 @@ class CountsTheDeliveredOnce(RstColumn):
 
 
 class CountsInItsNeighboursColumn(RstColumn):
+    symmetric = False
+
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         return super().after_delivering((i + 1) % self.n, state, j, stamp)
 
@@ -435,6 +446,9 @@ class SendsOneNumber(RstColumn):
 
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         return super().after_delivering(i, state, j, self.ops.vector(lambda k: 0))
+
+    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
+        return stamp
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------

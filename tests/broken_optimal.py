@@ -85,6 +85,8 @@ class NeverLogsItsMessage(Optimal):
 class LogsOneDestination(Optimal):
     """A multicast is logged for the first of its destinations only."""
 
+    symmetric = False
+
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
         log = dict(step.state.log)
@@ -94,6 +96,8 @@ class LogsOneDestination(Optimal):
 
 class SendsOneCopy(Optimal):
     """A message to several is sent to the first of them."""
+
+    symmetric = False
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         return [step._replace(packets=step.packets[:1]) for step in super().send(i, state, message)]

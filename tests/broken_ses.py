@@ -10,6 +10,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless
 from crownless.impl import ses
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.renaming import Renaming
 from crownless.impl.ses import Ses, Stamp
 from crownless.spec.computation import Message
 
@@ -23,6 +24,8 @@ class NeverTicksOnSending(Ses):
 
 class TicksAnotherEntry(Ses):
     """The entry of the next site instead of its own."""
+
+    symmetric = False
 
     def after_event(self, i: Value, time: Value) -> Value:
         return super().after_event((i + 1) % self.n, time)
@@ -106,6 +109,10 @@ class LearnsTheTimeOnArrival(Ses):
                 after = WithMailRoom(site, state.waiting - {packet})
                 steps.append(Step(after, (), [Happened("deliver", packet.message)]))
         return steps
+
+    def renamed(self, state: WithMailRoom, renaming: Renaming) -> WithMailRoom:  # type: ignore[override]
+        waiting = frozenset(self.renamed_packet(packet, renaming) for packet in state.waiting)
+        return WithMailRoom(super().renamed(state.site, renaming), waiting)
 
 
 # -- emission (§4.2.1) -------------------------------------------------------------------------------------------------

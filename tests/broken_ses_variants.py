@@ -123,6 +123,8 @@ class OneBufferForAllCopies(SesMulticast):
 class ACopyKnowsOnlyOfThoseBefore(SesMulticast):
     """A multicast as a row of unicasts: each copy carries the pairs of those sent before it."""
 
+    symmetric = False
+
     def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
         return self.with_pairs(buffer, [k for k in dest if k < j], time)
 
@@ -151,6 +153,8 @@ class CopiesHaveTheTimeBefore(SesMulticast):
 
 
 class InsertsOnlyTheFirstPair(SesMulticast):
+    symmetric = False
+
     def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
         time = step.state.time
@@ -169,6 +173,8 @@ class EachCopyIsAnEvent(SesMulticast):
 
 class CopiesAreEventsInARow(SesMulticast):
     """The clock advances for every copy, each has a time of its own, and tells of those that went before it."""
+
+    symmetric = False
 
     def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
         after, packets = state, []

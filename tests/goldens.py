@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crownless.command_line import main
+from crownless.command_line.check import COMPILES
 from crownless.command_line.listing import parameter_said, protocol_facts
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 _BLOCK = re.compile(r"^```console\n\$ crownless (?P<arguments>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)
+#: As many as the machine has.
+_WORKERS = re.compile(r"native engine, \d+ workers?")
 #: The last column of a table is seconds, or a line ends in them; they differ from run to run.
 _SECONDS = re.compile(r",?\s+\d+\.\d( s)?$", re.MULTILINE)
 
@@ -49,8 +52,8 @@ def printed(arguments: tuple[str, ...]) -> str:
 
 
 def timeless(text: str) -> str:
-    """The text without what differs from run to run."""
-    return _SECONDS.sub("", text)
+    """The text without what differs from run to run and from machine to machine."""
+    return _SECONDS.sub("", _WORKERS.sub("native engine", text.replace(f"{COMPILES}\n", "")))
 
 
 _TABLE = re.compile(r"^<!-- protocols: .*? -->\n(?P<table>.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -98,7 +101,7 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
     """Puts what the commands print now into the document; what differs only in seconds is left alone."""
 
     def block(found: re.Match[str]) -> str:
-        now = run(tuple(found["arguments"].split()))
+        now = run(tuple(found["arguments"].split())).replace(f"{COMPILES}\n", "")
         output = found["output"] if timeless(now) == timeless(found["output"]) else now
         return f"```console\n$ crownless {found['arguments']}\n{output}```"
 

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from crownless.command_line import main
+from crownless.command_line.check import COMPILES
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program, those_that_admit
 from crownless.model_check.checking import run_check
@@ -45,7 +46,7 @@ class Crownless:
             main(arguments)
         printed = self.capture.readouterr()
         assert isinstance(exit_.value.code, int)
-        return Answer(exit_.value.code, printed.out, printed.err)
+        return Answer(exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", ""))
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_check_of_a_protocol_that_holds_exits_0_and_tells_every_stable_key(crown
     assert (check["processes"], check["messages"]) == (3, 4)
     assert (check["states"], check["transitions"], check["depth"]) == (7370, 16722, 8)
     assert (check["program"], check["channel"], check["parameters"]) == (None, "unordered", {})
-    assert (check["engine"], check["reductions"], check["verdict"]) == ("plain", [], "holds")
+    assert (check["engine"], check["reductions"], check["verdict"]) == ("native", [], "holds")
     assert {"terminal_states", "seconds"} <= check.keys()
     for known in check["properties"]:
         assert {"name", "kind", "verdict", "run"} <= known.keys()
@@ -366,7 +367,7 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
             "check rst --channel fif",
             "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
         ),
-        ("check rst --engine spark", "unknown engine 'spark'; known: plain"),
+        ("check rst --engine spark", "unknown engine 'spark'; known: native, plain"),
         ("check rst -n 0", "-n/--processes 0: nothing to explore; give 1 to 16 processes"),
         ("check rst -n -1", "-n/--processes -1: nothing to explore; give 1 to 16 processes"),
         (

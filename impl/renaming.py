@@ -1,0 +1,70 @@
+"""A renaming of the processes, and what it makes of the values that protocols are built of.
+
+Protocols that rank no process behave alike under every renaming: what one process does tells what another would do,
+and states that differ by names alone need be looked at once. What a renaming makes of a local state or of a stamp only
+the protocol knows (`ProtocolMachine.renamed`); it says so in the words of this class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from crownless.spec.computation import Message
+
+#: Several messages or processes: in their order, or as a set.
+Messages = TypeVar("Messages", tuple[Message, ...], frozenset[Message])
+Processes = TypeVar("Processes", tuple[int, ...], frozenset[int])
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """A permutation: process p is called ``image[p]``."""
+
+    image: tuple[int, ...]
+    #: Process ``inverse[p]`` is called p.
+    inverse: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    #: Takes a vector to the renamed one. Searches rename millions of states, so it is made once, and in C.
+    _permuted: Callable[[Any], Any] = field(init=False, repr=False, compare=False)
+    #: The messages renamed before.
+    _messages: dict[Message, Message] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.image)
+        inverse = tuple(sorted(range(n), key=self.image.__getitem__))
+        assert [self.image[p] for p in inverse] == list(range(n)), f"{self.image} is no permutation"
+        object.__setattr__(self, "inverse", inverse)
+        # Of one index an itemgetter makes no tuple.
+        object.__setattr__(self, "_permuted", itemgetter(*inverse) if n > 1 else tuple)
+        object.__setattr__(self, "_messages", {})
+
+    def message(self, message: Message) -> Message:
+        """A message of the free workload: it keeps its number, and is called by its new sender and receivers."""
+        renamed = self._messages.get(message)
+        if renamed is None:
+            sender, receivers = self.image[message.sender], tuple(sorted([self.image[q] for q in message.receivers]))
+            number = message.name.split("#")[1]
+            name = f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}"
+            renamed = self._messages[message] = Message(name, sender, receivers)
+        return renamed
+
+    def messages(self, messages: Messages) -> Messages:
+        """A sequence keeps its order: it is that of time, not of names."""
+        return type(messages)([self.message(message) for message in messages])
+
+    def vector(self, vector: Any) -> Any:
+        """The entry of process k becomes that of its image."""
+        return self._permuted(vector)
+
+    def matrix(self, matrix: Any) -> Any:
+        """Rows and columns alike."""
+        return tuple(map(self._permuted, self._permuted(matrix)))
+
+    def process(self, process: int | None) -> int | None:
+        return None if process is None else self.image[process]
+
+    def processes(self, processes: Processes) -> Processes:
+        """A sequence keeps its order."""
+        return type(processes)([self.image[p] for p in processes])

@@ -1,0 +1,203 @@
+"""Which engine explores a check, and which reductions it admits.
+
+The native engine explores whatever it can, the plain explorer what is left. A reduction leaves out what would tell
+nothing new; the counts are then of what is left, and each is valid for some checks only:
+
+- `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
+  from another but by its name: the machine is `symmetric`, the workload is the free one, every parameter has one value
+  for all, none may crash, and orders are judged at all alike. Then for every property, since each says the same of
+  every process.
+- `order`: a delivery is explored only just before it matters: before a further one there, or before its process sends.
+  Valid for what a delivery breaks by what happened before it, wherever else deliveries are put off: FIFO and causal
+  order, not those orders that are broken by deliveries at several processes together, nor clocks, which compare with
+  what happened before at that process. And only for the free workload, over a reliable channel, without crashes and
+  where no delivery is taken back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import factorial
+
+from crownless.impl.workloads import Free
+from crownless.spec.errors import BadInput, unknown_name
+
+from . import asking
+from .asking import Asked, Check
+from .observers import Observer
+
+ENGINES = ("native", "plain")
+REDUCTIONS = ("symmetry", "order")
+#: As reductions are asked for.
+ALL = "all"
+
+#: The native engine's tables have room for so many sends, among which a process may choose.
+MOST_SENDS = 128
+#: Symmetry reduction tries every renaming of the processes, which of more are too many.
+MOST_RENAMED = 8
+MOST_WORKERS = 64
+#: The kernel that takes long to compile; the others take a second at most.
+LONG_TO_COMPILE = "expand"
+#: The orders that one delivery breaks, by what happened before it.
+BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What explores a check, and how."""
+
+    name: str
+    workers: int = 1
+    reductions: tuple[str, ...] = ()
+    #: May processes share their tables of local transitions, as they differ by name alone?
+    shared: bool = False
+    #: Why it is not the native one, where it was not asked for by name.
+    because: str = ""
+
+    def __str__(self) -> str:
+        if self.name == "plain":
+            return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
+        said = f"native engine, {self.workers} worker{'s' * (self.workers != 1)}"
+        if not self.reductions:
+            return f"{said}, no reductions"
+        return f"{said}; counts are of what is left after {' and '.join(self.reductions)} reduction"
+
+
+def engine_for(
+    check: Check,
+    asked: Asked,
+    observers: Sequence[Observer],
+    *,
+    engine: str | None = None,
+    reductions: Iterable[str] = (),
+    workers: int | None = None,
+) -> Engine:
+    """What explores this check; raises `BadInput` if it cannot be what was asked for."""
+    wanted = reductions_named(reductions, engine)
+    why = None if engine == "plain" else _not_native(asked)
+    if why is not None and engine == "native":
+        raise BadInput(
+            f"{check.protocol} cannot be explored by the native engine: {why}", mend="leave out --engine native"
+        )
+    for name in wanted:
+        reason = why or (_not_symmetric(asked, observers) if name == "symmetry" else _not_in_order(asked))
+        if reason is not None:
+            raise BadInput(f"{check.protocol} does not admit --reduce {name}: {reason}", mend="leave that out")
+    if engine == "plain" or why is not None:
+        return Engine("plain", because=why or "")
+    shared = _told_apart(asked) is None
+    return Engine("native", workers or cpus(), wanted, shared)
+
+
+def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
+    """The reductions of those names, each once; `engine` is the one asked for by name."""
+    wanted = set()
+    for name in names:
+        if name not in (*REDUCTIONS, ALL):
+            raise unknown_name("reduction", name, (*REDUCTIONS, ALL))
+        wanted |= set(REDUCTIONS) if name == ALL else {name}
+    if engine is not None and engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
+    if wanted and engine == "plain":
+        raise BadInput("--engine plain: the plain explorer has no reductions", mend="leave out --engine or --reduce")
+    return tuple(name for name in REDUCTIONS if name in wanted)
+
+
+def refusal(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> str | None:
+    """Why a check cannot be asked, or not of this engine with these reductions, told without the protocol's name."""
+    why = asking.refusal(check)
+    if why is not None:
+        return why
+    asked = Asked.by(check)
+    try:
+        engine_for(check, asked, (), engine=engine, reductions=reductions)
+    except BadInput as error:
+        return error.message.removeprefix(check.protocol).strip()
+    return None
+
+
+def cpus() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
+    return max(1, min(MOST_WORKERS, os.cpu_count() or 1))
+
+
+def _not_native(asked: Asked) -> str | None:
+    """Why the native engine cannot explore this; None if it can."""
+    if asked.crash is not None:
+        return "the native engine knows no crashes"
+    if isinstance(asked.workload, Free):
+        senders = [sender for sender, _ in asked.workload.channels]
+        most = max(map(senders.count, set(senders)))
+        if most > MOST_SENDS:
+            return f"the native engine takes at most {MOST_SENDS} different sends of a process, and here are {most}"
+    return None
+
+
+def _told_apart(asked: Asked) -> str | None:
+    """What tells processes apart but their names; None if nothing does."""
+    if not isinstance(asked.workload, Free):
+        return "in a program each process does its own"
+    if asked.crash is not None:
+        return "one process may crash, and others may not"
+    if not asked.machine.symmetric:
+        return "it does not treat all processes alike"
+    if asked.machine.ordered_at is not None:
+        return "its orders are judged at some processes only"
+    for name, value in asked.machine.settings.items():
+        if isinstance(value, tuple) and len(set(value)) > 1:
+            return f"processes have a {name} of their own"
+    return None
+
+
+def _not_symmetric(asked: Asked, observers: Sequence[Observer]) -> str | None:
+    why = _told_apart(asked)
+    if why is not None:
+        return why
+    if any(type(observer).renamed is Observer.renamed for observer in observers):
+        return "what is remembered of its runs cannot be renamed"
+    n = asked.machine.n
+    if n > MOST_RENAMED:
+        return f"it would try the {factorial(n):,} renamings of {n} processes; up to {MOST_RENAMED} it does"
+    return None
+
+
+def _not_in_order(asked: Asked) -> str | None:
+    if not isinstance(asked.workload, Free):
+        return "in a program a delivery matters by where its process stands"
+    if not asked.channel.reliable:
+        return f"a {asked.channel_name} channel acts between deliveries"
+    if asked.crash is not None:
+        return "a crash may come between deliveries"
+    if asked.machine.rolls_back:
+        return "it takes deliveries back"
+    for order in asked.orders:
+        if order not in BROKEN_BY_ONE_DELIVERY:
+            return f"{order} order is broken by deliveries at several processes together"
+    if asked.clocks:
+        return "a clock compares a message with what happened before at its receiver"
+    return None
+
+
+@contextmanager
+def compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Tells if the native engine is compiled for this machine in here, when the one long part of that begins.
+
+    What is compiled is kept on disk: a part that is only loaded from there is not told of.
+    """
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: event.Event) -> None:
+            if event.data["dispatcher"].__name__ == LONG_TO_COMPILE:
+                tell()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield

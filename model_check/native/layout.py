@@ -1,0 +1,46 @@
+"""In which bits of a row's words each of its numbers stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import kernels
+
+WORD = 64
+
+
+def layout(n: int, slots: int, *, ghosts: int, cells: int, packets: int) -> kernels.Layout:
+    """The narrowest rows for numbers below these, with that many slots. A field never straddles two words."""
+    widths = [_bits(ghosts), *[_bits(cells)] * n, *[_bits((packets << kernels.PROCESS_BITS + 1) + 1)] * slots]
+    words, shifts = _placed(widths)
+    count = max(words) + 1
+    ghost_bits = np.zeros(count, np.uint64)
+    ghost_bits[words[0]] = np.uint64(((1 << widths[0]) - 1) << shifts[0])
+    return kernels.Layout(
+        np.array(words, np.int64),
+        np.array(shifts, np.uint64),
+        np.array([(1 << width) - 1 for width in widths], np.uint64),
+        ghost_bits,
+        count,
+        slots,
+    )
+
+
+def _bits(numbers: int) -> int:
+    """How many bits tell numbers below this."""
+    return max(numbers - 1, 0).bit_length()
+
+
+def _placed(widths: Sequence[int]) -> tuple[list[int], list[int]]:
+    """For each field its word and its lowest bit there: the first word with room, the widest fields first."""
+    used: list[int] = []
+    words, shifts = [0] * len(widths), [0] * len(widths)
+    for field in sorted(range(len(widths)), key=lambda field: -widths[field]):
+        word = next((w for w, bits in enumerate(used) if bits + widths[field] <= WORD), len(used))
+        if word == len(used):
+            used.append(0)
+        words[field], shifts[field] = word, used[word]
+        used[word] += widths[field]
+    return words, [min(shift, WORD - 1) for shift in shifts]

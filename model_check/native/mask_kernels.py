@@ -1,0 +1,274 @@
+"""The observers of delivery, FIFO and causal order on bit masks, compiled by Numba.
+
+The same as `observers.Ledger` and `observers.FifoAndCausal`, which say what it means; here a set of copies (message,
+receiver) is a few 64-bit words, and a ghost a stretch of a pool of words:
+
+    copies owed, messages unsent, copies undelivered, for each process those in its past,
+    and for each open message, in order: its number, the undelivered copies in the past of its send.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .kernels import EMPTY, _spread
+
+HAND, SEND, DELIVER = range(3)
+_0 = np.uint64(0)
+_1 = np.uint64(1)
+_63 = np.uint64(63)
+_32 = np.uint64(32)
+
+
+class Universe(NamedTuple):
+    """The messages there can be, each with its copies as consecutive bits."""
+
+    n: int
+    words: int  #: 64-bit words in a set of copies
+    message_words: int  #: in a set of messages
+    first: Any  #: of each message: its first copy; one more at the end
+    receiver: Any  #: of each copy
+    sender: Any  #: of each message
+    to_receiver: Any  #: [process, word]: the copies to it
+    from_sender: Any
+    judged: Any  #: of each process: are its deliveries judged?
+    orders: bool  #: are FIFO and causal order watched at all?
+    sends_first: bool  #: must a message be sent before it is delivered?
+    once: int  #: the bits of the properties
+    fifo: int
+    causal: int
+
+
+class Pool(NamedTuple):
+    """The ghosts known so far."""
+
+    content: Any
+    offset: Any  #: of each ghost: where it starts; one more at the end
+    table: Any  #: hash table: number of the ghost, plus one
+    owed: Any
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _has(bits: Any, k: int) -> bool:
+    return (bits[k >> 6] >> (np.uint64(k) & _63)) & _1 != _0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _set(bits: Any, k: int) -> None:
+    bits[k >> 6] |= _1 << (np.uint64(k) & _63)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _clear(bits: Any, k: int) -> None:
+    bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
+
+
+@njit(cache=True, nogil=True)
+def number_of(content: Any, start: int, end: int, pool: Pool, known: int, universe: Universe) -> int:
+    """The number of the ghost that stands at the end of the pool, which is `known` if it is a new one."""
+    h = _0
+    for k in range(start, end):
+        h = _spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
+    mask = np.uint64(pool.table.shape[0] - 1)
+    place = h & mask
+    while pool.table[place]:
+        entry = pool.table[place]
+        if entry >> _32 == h >> _32:
+            at = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+            begin = pool.offset[at]
+            if pool.offset[at + 1] - begin == end - start:
+                same = True
+                for k in range(end - start):
+                    if content[begin + k] != content[start + k]:
+                        same = False
+                        break
+                if same:
+                    return at
+        place = (place + _1) & mask
+    pool.table[place] = ((h >> _32) << _32) | np.uint64(known + 1)
+    pool.offset[known + 1] = end
+    owed = 0
+    for p in range(universe.n):
+        for w in range(universe.words):
+            if content[start + w] & universe.to_receiver[p, w]:
+                owed |= 1 << p
+    unsent = content[start + universe.words : start + universe.words + universe.message_words]
+    for m in range(universe.sender.shape[0]):
+        if unsent[m >> 6] and _has(unsent, m):
+            owed |= 1 << (32 + universe.sender[m])
+    pool.owed[known] = owed
+    return known
+
+
+@njit(cache=True, nogil=True)
+def rehash(pool: Pool, known: int) -> None:
+    """Enters all ghosts into an empty table."""
+    mask = np.uint64(pool.table.shape[0] - 1)
+    for ghost in range(known):
+        h = _0
+        for k in range(pool.offset[ghost], pool.offset[ghost + 1]):
+            h = _spread((h ^ pool.content[k]) + np.uint64(0x9E3779B97F4A7C15))
+        place = h & mask
+        while pool.table[place]:
+            place = (place + _1) & mask
+        pool.table[place] = ((h >> _32) << _32) | np.uint64(ghost + 1)
+
+
+@njit(cache=True, nogil=True)
+def observe(
+    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
+) -> int:
+    """For each key (ghost · 2³² + code) the value ghost afterwards · 2¹⁶ + properties broken; returns how many ghosts
+    are known then. There must be room for one more each.
+
+    A code is a stretch of (kind, process, message): ``starts[code]`` to ``starts[code + 1]``.
+    """
+    n, words, message_words = universe.n, universe.words, universe.message_words
+    content = pool.content
+    head = 2 * words + message_words + n * words
+    size = words + 1
+    for k in range(keys.shape[0]):
+        key = keys[k]
+        if key == EMPTY:
+            continue
+        ghost = np.int64(key >> np.uint64(32))
+        code = np.int64(key & np.uint64(0xFFFFFFFF))
+        broken = 0
+        start = pool.offset[known]
+        end = start + pool.offset[ghost + 1] - pool.offset[ghost]
+        begin = pool.offset[ghost]
+        for w in range(end - start):
+            content[start + w] = content[begin + w]
+        owed = content[start : start + words]
+        unsent = content[start + words : start + words + message_words]
+        undelivered = content[start + words + message_words : start + 2 * words + message_words]
+        pasts = start + 2 * words + message_words
+        for o in range(starts[code], starts[code + 1]):
+            kind, p, m = kinds[o], whose[o], what[o]
+            if kind == HAND:
+                for c in range(universe.first[m], universe.first[m + 1]):
+                    _set(owed, c)
+                _set(unsent, m)
+                continue
+            if kind == SEND:
+                _clear(unsent, m)
+                if not universe.orders:
+                    continue
+                place = start + head
+                while place < end and content[place] < np.uint64(m):
+                    place += size
+                for w in range(end - 1, place - 1, -1):
+                    content[w + size] = content[w]
+                end += size
+                content[place] = np.uint64(m)
+                for w in range(words):
+                    content[place + 1 + w] = content[pasts + p * words + w]
+                for c in range(universe.first[m], universe.first[m + 1]):
+                    _set(undelivered, c)
+                    _set(content[pasts + p * words : pasts + (p + 1) * words], c)
+                continue
+            copy = -1
+            for c in range(universe.first[m], universe.first[m + 1]):
+                if universe.receiver[c] == p:
+                    copy = c
+            if copy < 0 or not _has(owed, copy) or (universe.sends_first and _has(unsent, m)):
+                broken |= universe.once
+            if copy < 0:
+                continue
+            _clear(owed, copy)
+            if not universe.orders or not _has(undelivered, copy):
+                continue
+            place = start + head
+            while content[place] != np.uint64(m):
+                place += size
+            if universe.judged[p]:
+                overtaken = False
+                own = False
+                for w in range(words):
+                    both = content[place + 1 + w] & universe.to_receiver[p, w]
+                    overtaken |= both != _0
+                    own |= both & universe.from_sender[universe.sender[m], w] != _0
+                if overtaken:
+                    broken |= universe.causal
+                    if own:
+                        broken |= universe.fifo
+            _clear(undelivered, copy)
+            past = content[pasts + p * words : pasts + (p + 1) * words]
+            for w in range(words):
+                past[w] |= content[place + 1 + w]
+            left = False
+            for c in range(universe.first[m], universe.first[m + 1]):
+                _set(past, c)
+                left |= _has(undelivered, c)
+            if not left:
+                for w in range(place, end - size):
+                    content[w] = content[w + size]
+                end -= size
+            for w in range(words):
+                for q in range(n):
+                    content[pasts + q * words + w] &= undelivered[w]
+                for at in range(start + head, end, size):
+                    content[at + 1 + w] &= undelivered[w]
+        after = number_of(content, start, end, pool, known, universe)
+        if after == known:
+            known += 1
+        values[k] = (after << 16) | broken
+    return known
+
+
+@njit(cache=True, nogil=True)
+def rename(
+    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
+) -> int:
+    """For each key (ghost · 2³² + renaming) the renamed ghost; returns how many are known then."""
+    n, words, message_words = universe.n, universe.words, universe.message_words
+    content = pool.content
+    head = 2 * words + message_words + n * words
+    size = words + 1
+    for k in range(keys.shape[0]):
+        key = keys[k]
+        if key == EMPTY:
+            continue
+        ghost = np.int64(key >> np.uint64(32))
+        q = np.int64(key & np.uint64(0xFFFFFFFF))
+        start, begin = pool.offset[known], pool.offset[ghost]
+        end = start + pool.offset[ghost + 1] - begin
+        for w in range(start, end):
+            content[w] = _0
+        for c in range(universe.receiver.shape[0]):
+            to = copies[q, c]
+            if _has(content[begin : begin + words], c):
+                _set(content[start : start + words], to)
+            for line in range(n + 1):
+                # the undelivered copies, then the pasts of the processes
+                old = begin + words + message_words + line * words
+                image = images[q, line - 1] + 1 if line else 0
+                new = start + words + message_words + image * words
+                if _has(content[old : old + words], c):
+                    _set(content[new : new + words], to)
+        for m in range(universe.sender.shape[0]):
+            if _has(content[begin + words : begin + words + message_words], m):
+                _set(content[start + words : start + words + message_words], messages[q, m])
+        used = start + head
+        for at in range(begin + head, pool.offset[ghost + 1], size):
+            m = np.uint64(messages[q, content[at]])
+            place = start + head
+            while place < used and content[place] < m:
+                place += size
+            for w in range(used - 1, place - 1, -1):
+                content[w + size] = content[w]
+            used += size
+            content[place] = m
+            for w in range(words):
+                content[place + 1 + w] = _0
+            for c in range(universe.receiver.shape[0]):
+                if _has(content[at + 1 : at + 1 + words], c):
+                    _set(content[place + 1 : place + 1 + words], copies[q, c])
+        after = number_of(content, start, end, pool, known, universe)
+        if after == known:
+            known += 1
+        values[k] = after
+    return known

@@ -1,0 +1,304 @@
+"""The local machine, interned and tabulated: what the kernels look up, and what Python is asked where they miss.
+
+A *cell* is what a process is: the local state of its protocol and how far its own application has got. Cells and
+packets are numbered as they first occur, and each local transition is worked out once, by the protocol's own Python.
+
+Processes that differ only by name share their tables: then a cell is held as process 0 would see it, with every name
+shifted, and a packet as its destination would see it if that were process 0. Only packets need be renamed for that.
+With symmetry reduction the renamings that leave process 0 in place are tabulated too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.renaming import Renaming
+from crownless.impl.workloads import Free, Position, Workload
+from crownless.spec.computation import Message
+
+from . import kernels
+from .columns import Column, Map, Records
+from .ghosts import Ghosts
+from .ranks import Ranks
+
+#: Where an action is the channel's own, or waiting: they come first among the names of actions.
+CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
+
+
+class Tables:
+    """All that is known of the local machines. `names` are the properties by their bit."""
+
+    def __init__(
+        self,
+        machine: ProtocolMachine,
+        workload: Workload,
+        ghosts: Ghosts,
+        names: Sequence[str],
+        *,
+        channel: int,
+        shared: bool,
+        symmetric: bool,
+        in_order: bool,
+    ) -> None:
+        self.machine = machine
+        self.workload = workload
+        self.ghosts = ghosts
+        self.n = n = machine.n
+        self.shared = shared
+        self._channel = channel
+        self._in_order = in_order
+        self.ranks = Ranks()
+        #: Has any packet been refused?
+        self.refuses = False
+        self.bit = {name: 1 << k for k, name in enumerate(names)}
+        base, own = ProtocolMachine, type(machine)
+        self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
+        self._choosy = not workload.takes_anything
+        self._shifts = [Renaming(tuple((k + i) % n for k in range(n))) for i in range(n)]
+        fixing_0 = [(0, *image) for image in permutations(range(1, n))] if symmetric else [tuple(range(n))]
+        self.frames = [Renaming(image) for image in fixing_0]
+        number = {image: k for k, image in enumerate(fixing_0)}
+        self._composed = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
+        #: [permutation]: where each process goes, then who comes to each place.
+        images = list(permutations(range(n))) if symmetric else [tuple(range(n))]
+        self.permutations = [(*image, *(image.index(place) for place in range(n))) for image in images]
+        self.renamings = [Renaming(image) for image in images]
+        self.frame = [
+            [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] if symmetric else 0 for p in range(n)]
+            for image in images
+        ]
+        self.cells: list[tuple[int, Any, Position]] = []
+        self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
+        self.packets: list[Packet] = []
+        self._packet_numbers: dict[Packet, int] = {}
+        self.actions: list[str] = list(CHANNEL_ACTIONS)
+        self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
+        self._codes: dict[tuple[Any, ...], int] = {}
+        self._cells = Records(kernels.CELL_COLUMNS)
+        self._outcomes = Records(kernels.OUTCOME_COLUMNS)
+        self.cell_renamed = Column()
+        self.source, self.packet_renamed = Column(), Column()
+        self.arrivals = Map()
+        self.emitted, self.code_at = Column(), Column()
+        self.code_at.extend([0] * n)
+        #: Misses worked out, in order: what numbers cells and packets have follows from it.
+        self.most_emitted = 0
+        start = workload.start()
+        self.initial = [self.cell(self.frame_of(i), machine.initial(i), start) for i in range(n)]
+        if shared and len(set(self.initial)) > 1:
+            self.initial = [self.initial[0]] * n
+        for cell in self.initial:
+            self.ranks.start(cell)
+
+    def frame_of(self, process: int) -> int:
+        """The process in whose place this one stands in the tables."""
+        return 0 if self.shared else process
+
+    # -- numbering -----------------------------------------------------------------------------------------------------
+
+    def cell(self, process: int, local: Any, position: Position) -> int:
+        """The number of a cell of this process of the tables."""
+        key = (process, local, position)
+        number = self._cell_numbers.get(key)
+        if number is None:
+            number = self._new_cell(key)
+            if len(self.frames) > 1:
+                self._close_cells(number)
+        return number
+
+    def _new_cell(self, key: tuple[int, Any, Position]) -> int:
+        process, local, position = key
+        number = self._cell_numbers[key] = len(self.cells)
+        self.cells.append(key)
+        machine = self.machine
+        seen = 0
+        for name, holds in machine.invariants.items():
+            seen |= 0 if holds(machine, process, local) else self.bit[name]
+        for name, holds in machine.witnesses.items():
+            seen |= self.bit[name] if holds(machine, process, local) else 0
+        asks = self.workload.asks(position, process)
+        made = sum(position) if self.workload.takes_anything else 0
+        flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
+        self._cells.append([made, flags, seen, number, 0, -1])
+        self.cell_renamed.extend([number] * len(self.frames))
+        return number
+
+    def _close_cells(self, number: int) -> None:
+        """Numbers all that the cell can be renamed to."""
+        _, local, position = self.cells[number]
+        assert isinstance(self.workload, Free)
+        images = [number]
+        for renaming in self.frames[1:]:
+            key = (0, self.machine.renamed(local, renaming), self.workload.renamed(position, renaming))
+            image = self._cell_numbers.get(key)
+            images.append(self._new_cell(key) if image is None else image)
+        self._close(number, images, self.cell_renamed)
+        for image in images:
+            self._cells.set(image, kernels.ORBIT, min(images))
+
+    def _close(self, number: int, images: list[int], renamed: Column) -> None:
+        frames = len(self.frames)
+        for by, image in enumerate(images):
+            for then in range(frames):
+                renamed[image * frames + then] = images[self._composed[by][then]]
+
+    def packet(self, packet: Packet) -> int:
+        """The number of a packet, as it is seen in the tables."""
+        number = self._packet_numbers.get(packet)
+        if number is None:
+            number = self._new_packet(packet)
+            if len(self.frames) > 1:
+                images = [number]
+                for renaming in self.frames[1:]:
+                    other = self.machine.renamed_packet(packet, renaming)
+                    image = self._packet_numbers.get(other)
+                    images.append(self._new_packet(other) if image is None else image)
+                self._close(number, images, self.packet_renamed)
+        return number
+
+    def _new_packet(self, packet: Packet) -> int:
+        number = self._packet_numbers[packet] = len(self.packets)
+        self.packets.append(packet)
+        if self._channel == kernels.LOSSY:
+            self.ranks.by_channel((packet.kind,), ())
+        elif self._channel == kernels.DUPLICATING:
+            self.ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
+        self.source.append((packet.source - packet.destination) % self.n)
+        self.packet_renamed.extend([number] * len(self.frames))
+        return number
+
+    def _action(self, name: str) -> int:
+        number = self._action_numbers.get(name)
+        if number is None:
+            number = self._action_numbers[name] = len(self.actions)
+            self.actions.append(name)
+        return number
+
+    def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
+        """The number of what the observers are told, by whatever process stands in this place; 0 is nothing."""
+        if not observations:
+            return 0
+        key = (process, *observations)
+        number = self._codes.get(key)
+        if number is None:
+            number = self._codes[key] = len(self._codes) + 1
+            for p in range(self.n):
+                if self.shared:
+                    shift = self._shifts[p]
+                    told = [(kind, p, shift.message(message)) for kind, message in observations]
+                elif p == process:
+                    told = [(kind, p, message) for kind, message in observations]
+                else:
+                    told = []
+                self.code_at.append(self.ghosts.code(told))
+        return number
+
+    # -- local transitions ---------------------------------------------------------------------------------------------
+
+    def fill(self, misses: Any) -> None:
+        """Works out the entries that are missing."""
+        kinds = misses >> np.uint64(62)
+        keys = misses & np.uint64((1 << 62) - 1)
+        for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
+            if self._cells.get(cell, kernels.OWN_COUNT) < 0:
+                self._fill_own(cell)
+        asked = keys[kinds == kernels.MISS_ARRIVAL]
+        if len(asked):
+            values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in asked.tolist()]
+            self.arrivals.enter(asked, np.array(values, np.int64))
+        self.ghosts.fill(keys[kinds == kernels.MISS_GHOST])
+        self.ghosts.rename(keys[kinds == kernels.MISS_RENAMED_GHOST], self.renamings)
+
+    def _fill_own(self, cell: int) -> None:
+        process, local, position = self.cells[cell]
+        start = len(self._outcomes)
+        for wish in self.workload.wishes(position):
+            if wish.process == process:
+                for step in self.machine.send(process, local, wish.message):
+                    self._outcome(cell, process, "send", step, wish.after, hands=wish.message)
+        if self._takes_own_steps:
+            for name, step in self.machine.internal(process, local):
+                self._outcome(cell, process, name, step, position)
+            if self.workload.asks(position, process):
+                for step in self.machine.receive(process, local, self.workload.wanted_sender(position, process)):
+                    self._outcome(cell, process, "deliver", step, position)
+        self._cells.set(cell, kernels.OWN_START, start)
+        self._cells.set(cell, kernels.OWN_COUNT, len(self._outcomes) - start)
+
+    def _arrival(self, cell: int, number: int) -> int:
+        process, local, position = self.cells[cell]
+        packet = self.packets[number]
+        start = len(self._outcomes)
+        accepted = self.machine.accepts(process, local, packet)
+        if accepted:
+            for step in self.machine.arrive(process, local, packet):
+                delivers = any(event == ("deliver", packet.message) for event in step.events)
+                name = "deliver" if delivers else f"receive {packet.kind}"
+                self._outcome(cell, process, name, step, position, consumed=(packet.kind,))
+        else:
+            self.refuses = True
+        if self._channel == kernels.FIFO and start == len(self._outcomes):
+            self.ranks.graded = False  # it may go by way of the mail room, or wait on its link and go directly
+        return start << 9 | (len(self._outcomes) - start) << 1 | bool(accepted)
+
+    def _outcome(
+        self,
+        cell: int,
+        process: int,
+        name: str,
+        step: Step,
+        position: Position,
+        *,
+        consumed: Iterable[str] = (),
+        hands: Message | None = None,
+    ) -> None:
+        """Tabulates an outcome, unless it delivers what the application does not want now."""
+        flags = 0 if hands is None else kernels.HANDS
+        for event in step.events:
+            if event.kind == "deliver":
+                flags |= kernels.DELIVERED
+                if self._choosy:
+                    position = self.workload.delivered(position, process, event.message)
+                    if position is None:
+                        return
+        after = self.cell(process, step.state, position)
+        emitted = []
+        for packet in step.packets:
+            offset = (packet.destination - process) % self.n
+            seen = packet
+            if self.shared and packet.destination:
+                seen = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
+            emitted.append(self.packet(seen) << kernels.PROCESS_BITS | offset)
+        observations = [] if hands is None else [("hand", hands)]
+        observations += step.events
+        adds = not self._in_order or bool(step.packets) or hands is not None
+        self.ranks.step(cell, after, consumed, [packet.kind for packet in step.packets], adds=adds)
+        if len(self.frames) > 1:
+            self.ranks.same(self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames)))
+        seen = self._cells.get(after, kernels.CELL_SEEN) | (kernels.DELIVERS if flags & kernels.DELIVERED else 0)
+        code = self._code(process, observations)
+        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), seen])
+        self.emitted.extend(emitted)
+        self.most_emitted = max(self.most_emitted, len(emitted))
+
+    def arrays(self) -> kernels.Tables:
+        """The tables as the kernels read them; valid until the next `fill`."""
+        return kernels.Tables(
+            self._cells.array,
+            self.cell_renamed.array,
+            self.source.array,
+            self.packet_renamed.array,
+            self.arrivals.table,
+            self._outcomes.array,
+            self.emitted.array,
+            self.code_at.array,
+        )
+
+    def seen(self, cell: int) -> int:
+        """The properties that a cell breaks, and the witnesses that it is, as bits."""
+        return self._cells.get(cell, kernels.CELL_SEEN)

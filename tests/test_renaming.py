@@ -1,0 +1,114 @@
+"""Renaming processes: the permutations themselves, and what broken protocols and crowded ones say of them."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from broken_extra_messages import ClearsTheRow
+from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
+from test_machines_are_pure import Question, all_questions, all_renamings, told_apart
+
+from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.renaming import Renaming
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free
+from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends
+
+#: P1 is called P2, P2 is called P3, P3 is called P1.
+ROUND = Renaming((1, 2, 0))
+
+
+def test_vectors_and_matrices_are_read_by_the_new_names() -> None:
+    assert ROUND.vector(("of 1", "of 2", "of 3")) == ("of 3", "of 1", "of 2")
+    assert ROUND.matrix(((11, 12, 13), (21, 22, 23), (31, 32, 33))) == ((33, 31, 32), (13, 11, 12), (23, 21, 22))
+    assert Renaming((0,)).vector((7,)) == (7,)
+    assert Renaming((0,)).matrix(((7,),)) == ((7,),)
+
+
+def test_processes_keep_their_order_or_are_a_set() -> None:
+    assert [ROUND.process(p) for p in range(3)] == [1, 2, 0]
+    assert ROUND.process(None) is None
+    assert ROUND.processes((2, 0)) == (0, 1)
+    assert ROUND.processes(frozenset({2, 0})) == frozenset({0, 1})
+
+
+def test_a_message_keeps_its_number_and_its_receivers_their_order() -> None:
+    message = Message("1→23#4", 0, (1, 2))
+    renamed = Message("2→13#4", 1, (0, 2))
+    assert ROUND.message(message) == ROUND.message(message) == renamed
+    assert ROUND.messages((message, message)) == (renamed, renamed)
+    assert ROUND.messages(frozenset({message})) == frozenset({renamed})
+
+
+@pytest.mark.parametrize("sends", ["unicast", "multicast", "broadcast"])
+def test_the_messages_of_the_free_workload_are_its_messages_renamed(sends: Sends) -> None:
+    free = Free(3, 1, self_sends=True, sends=sends)
+    messages = {wish.message for wish in free.wishes(free.start())}
+    for renaming in all_renamings(3):
+        assert {renaming.message(message) for message in messages} == messages
+
+
+def test_a_renaming_is_known_by_its_image() -> None:
+    ROUND.message(Message("1→2#1", 0, (1,)))
+    assert ROUND == Renaming((1, 2, 0)) != Renaming(ROUND.inverse)
+    assert hash(ROUND) == hash(Renaming((1, 2, 0)))
+    assert repr(ROUND) == "Renaming(image=(1, 2, 0))"
+    for image in permutations(range(4)):
+        assert Renaming(Renaming(image).inverse).vector(Renaming(image).vector("wxyz")) == tuple("wxyz")
+
+
+@pytest.mark.parametrize("image", [(0, 0), (1, 2), (0, 2), (-1, 0)])
+def test_what_is_no_permutation_is_refused(image: tuple[int, ...]) -> None:
+    with pytest.raises(AssertionError, match="is no permutation"):
+        Renaming(image)
+
+
+def test_a_packet_that_carries_nothing_needs_no_word_of_its_protocol() -> None:
+    acknowledgement = Packet(0, 2, "ack")
+    assert Unordered(3).renamed_packet(acknowledgement, ROUND) == Packet(1, 0, "ack")
+    with pytest.raises(NotImplementedError):
+        Unordered(3).renamed_packet(acknowledgement._replace(stamp=1), ROUND)
+    with pytest.raises(NotImplementedError):
+        ProtocolMachine(3).renamed((), ROUND)
+
+
+# -- several extra messages at once ------------------------------------------------------------------------------------
+
+#: Two columns are too full: the next send of P1 to P2 takes two extra messages, which needs four processes.
+CROWDED = State(((0, 0, 1, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 0, 1, 0)), (0, 0, 0, 0))
+MESSAGE = Message("1→2#1", 0, (1,))
+
+
+def test_the_crowded_matrix_takes_two_extra_messages() -> None:
+    assert [len(step.packets) for step in ExtraMessages(4).send(0, CROWDED, MESSAGE)] == [3]
+
+
+# -- broken protocols --------------------------------------------------------------------------------------------------
+
+#: Each machine once.
+MACHINES = dict.fromkeys(row.machine for row in (*BROKEN, *BROKEN_PROGRAMS, *HARMLESS))
+
+#: States in which a machine is asked: the nearest, since some faults let buffers grow for ever.
+ENOUGH = 250
+
+
+def difference(kind: type[ProtocolMachine]) -> str | None:
+    """What tells its processes apart."""
+    machine, free = kind(3), Free(3, 2, sends="multicast" if kind.admits_multicast else "unicast")
+    found = told_apart(machine, all_questions(machine, free, ENOUGH))
+    if found is None and issubclass(kind, ExtraMessages) and kind is not ClearsTheRow:  # who would never end
+        found = told_apart(kind(4), [Question("send", 0, CROWDED, MESSAGE)])
+    return found
+
+
+@pytest.mark.parametrize("kind", MACHINES, ids=lambda kind: f"{kind.__module__}-{kind.__name__}")
+def test_a_variation_says_rightly_whether_it_ranks_processes(kind: type[ProtocolMachine]) -> None:
+    assert (difference(kind) is None) == kind.symmetric
+
+
+def test_extra_messages_treat_all_alike_also_where_two_are_sent_at_once() -> None:
+    assert difference(PROTOCOLS["extra-messages"]) is None
