@@ -8,10 +8,10 @@ nothing new; the counts are then of what is left, and each is valid for some che
   for all, none may crash, and orders are judged at all alike. Then for every property, since each says the same of
   every process.
 - `order`: a delivery is explored only just before it matters: before a further one there, or before its process sends.
-  Valid for what a delivery breaks by what happened before it, wherever else deliveries are put off: FIFO and causal
-  order, not those orders that are broken by deliveries at several processes together, nor clocks, which compare with
-  what happened before at that process. And only for the free workload, over a reliable channel, without crashes and
-  where no delivery is taken back.
+  Valid for what one delivery breaks, with what happened before it: FIFO and causal order; not for the orders that are
+  broken by deliveries at several processes together, nor for clocks, which compare with what happened before at that
+  process. And only for the free workload, over a channel that neither loses nor duplicates, without crashes, and where
+  no delivery is taken back or comes before the send: that alone breaks no order.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import factorial
 
+from crownless.impl.channels import Channel
 from crownless.impl.workloads import Free
 from crownless.spec.errors import BadInput, unknown_name
 
@@ -79,9 +80,7 @@ def engine_for(
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(asked)
     if why is not None and engine == "native":
-        raise BadInput(
-            f"{check.protocol} cannot be explored by the native engine: {why}", mend="leave out --engine native"
-        )
+        raise BadInput(f"{check.protocol}: --engine native: {why}", mend="leave that out")
     for name in wanted:
         reason = why or (_not_symmetric(asked, observers) if name == "symmetry" else _not_in_order(asked))
         if reason is not None:
@@ -115,7 +114,7 @@ def refusal(check: Check, engine: str | None = None, reductions: Iterable[str] =
     try:
         engine_for(check, asked, (), engine=engine, reductions=reductions)
     except BadInput as error:
-        return error.message.removeprefix(check.protocol).strip()
+        return error.message.removeprefix(check.protocol).lstrip(": ")
     return None
 
 
@@ -169,12 +168,14 @@ def _not_symmetric(asked: Asked, observers: Sequence[Observer]) -> str | None:
 def _not_in_order(asked: Asked) -> str | None:
     if not isinstance(asked.workload, Free):
         return "in a program a delivery matters by where its process stands"
-    if not asked.channel.reliable:
+    if asked.channel.faults is not Channel.faults:
         return f"a {asked.channel_name} channel acts between deliveries"
     if asked.crash is not None:
         return "a crash may come between deliveries"
     if asked.machine.rolls_back:
         return "it takes deliveries back"
+    if not asked.machine.sends_before_delivery:
+        return "it may deliver a message before it is sent, and then a delivery breaks no order by itself"
     for order in asked.orders:
         if order not in BROKEN_BY_ONE_DELIVERY:
             return f"{order} order is broken by deliveries at several processes together"

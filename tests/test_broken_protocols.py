@@ -38,7 +38,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
 
 #: Some faults let buffers grow for ever.
-ENOUGH = Limits(states=12_000)
+ENOUGH = Limits(states=20_000)
 
 CATCHES = [(row.machine, catch) for row in BROKEN for catch in row.catches]
 

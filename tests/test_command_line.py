@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -10,10 +11,12 @@ from unittest.mock import patch
 import pytest
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES
+from crownless.command_line.check import COMPILES, how_far, parse_size
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program, those_that_admit
 from crownless.model_check.checking import run_check
+from crownless.model_check.engines import ENGINES, cpus
+from crownless.model_check.explorer import Exploration
 from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
@@ -66,6 +69,8 @@ def test_check_of_a_protocol_that_holds_exits_0_and_tells_every_stable_key(crown
     assert (check["states"], check["transitions"], check["depth"]) == (7370, 16722, 8)
     assert (check["program"], check["channel"], check["parameters"]) == (None, "unordered", {})
     assert (check["engine"], check["reductions"], check["verdict"]) == ("native", [], "holds")
+    assert (check["actions"], check["never"], check["nodes"]) == ({"send": 5898, "deliver": 10824}, [], 7370)
+    assert check["workers"] == cpus()
     assert {"terminal_states", "seconds"} <= check.keys()
     for known in check["properties"]:
         assert {"name", "kind", "verdict", "run"} <= known.keys()
@@ -191,6 +196,65 @@ def test_a_limit_gives_unknown_and_exit_3(crownless: Crownless) -> None:
     assert "100 states are reached" in check["scope"]
     assert all(known["verdict"] != "holds" for known in check["properties"] if known["kind"] != "sometimes")
     assert crownless("check", "rst", "-m", "6", "--max-seconds", "0").code == 3
+
+
+def test_a_limit_of_memory_is_a_size(crownless: Crownless) -> None:
+    assert [parse_size(size) for size in ("1m", "1.5G", "2 GiB", "1TB")] == [1 << 20, 3 << 29, 2 << 30, 1 << 40]
+    (check,) = crownless("check", "rst", "--max-memory", "1M", "--json").json
+    assert "search ended early: 1 MiB of memory are used" in check["scope"]
+    assert crownless("check", "rst", "--max-memory", "1M").code == 3
+    assert crownless("check", "rst", "-m", "2", "--max-memory", "1T").code == 0
+
+
+def test_a_violation_that_was_found_before_a_limit_is_told(crownless: Crownless) -> None:
+    assert crownless("check", "unordered", "--max-states", "400").code == 1
+
+
+def test_reductions_give_the_same_verdicts_and_smaller_counts(crownless: Crownless) -> None:
+    for reductions in (["symmetry"], ["order"], ["all"], ["symmetry", "order"]):
+        asked = [argument for name in reductions for argument in ("--reduce", name)]
+        (check,) = crownless("check", "rst", *asked, "--workers", "1", "--json").json
+        assert check["reductions"] == (["symmetry", "order"] if reductions == ["all"] else reductions)
+        assert (check["verdict"], check["depth"], check["workers"]) == ("holds", 8, 1)
+        assert check["states"] < 7370
+    answer = crownless("check", "rst", "--reduce", "all", "--workers", "1")
+    assert answer.out.startswith("3 processes, up to 4 messages")
+    assert "native engine, 1 worker; counts are of what is left after symmetry and order reduction\n" in answer.out
+
+
+def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_and_named(crownless: Crownless) -> None:
+    answer = crownless("check", "rst", "kearns", "buffer", "--reduce", "symmetry", "-m", "2")
+    assert answer.code == 0
+    assert answer.err == (
+        "crownless: not run, does not admit --reduce symmetry: it does not treat all processes alike: kearns\n"
+    )
+    assert [line.split()[0] for line in answer.out.splitlines()[-2:]] == ["rst", "buffer"]
+    answer = crownless("check", "-m", "1", "--engine", "native", "--crash", "P1")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith("\ncrownless: no protocol admits this; name one to be told why\n")
+
+
+def test_the_plain_explorer_says_the_same_and_its_name(crownless: Crownless) -> None:
+    native, plain = (crownless("check", "unordered", "-m", "2", "--engine", name, "--json") for name in ENGINES)
+    assert native.code == plain.code == 1
+    differs = {key for (key, ours), theirs in zip(native.json[0].items(), plain.json[0].values(), strict=True)
+               if ours != theirs}  # fmt: skip
+    assert differs <= {"engine", "workers", "scope", "seconds"}
+    both = crownless("check", "isis", "--crash", "P1", "-m", "2").out
+    assert "; plain explorer (the native engine knows no crashes), no reductions\n" in both
+
+
+def test_it_is_told_how_often_each_action_was_possible(crownless: Crownless) -> None:
+    assert "\nactions: send 5,898 · deliver 10,824\n" in crownless("check", "rst").out
+    waiting = crownless("check", "buffer", "-n", "2", "-m", "2", "--max-states", "1").out
+    assert "; never so far: " in waiting
+
+
+def test_progress_tells_level_states_rate_and_memory() -> None:
+    found = Exploration(states=5000, seconds=2.0)
+    assert re.fullmatch(r"level 3, 5,000 states, 2,500 states/s, [\d,]+ MiB in use", how_far(found, 3))
+    endless = how_far(found, -4096)
+    assert endless.startswith("5,000 states; looking for runs that never end, 4,096 states, ")
 
 
 def test_a_search_that_delivers_nothing_does_not_pass(crownless: Crownless, tmp_path: Path) -> None:
@@ -368,6 +432,21 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
             "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
         ),
         ("check rst --engine spark", "unknown engine 'spark'; known: native, plain"),
+        ("check rst --reduce ordre", "unknown reduction 'ordre'; did you mean 'order'? known: symmetry, order, all"),
+        (
+            "check rst --engine plain --reduce all",
+            "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",
+        ),
+        (
+            "check ses --engine native --crash P1",
+            "ses: --engine native: the native engine knows no crashes; leave that out",
+        ),
+        (
+            "check rst --reduce order --channel lossy",
+            "rst does not admit --reduce order: a lossy channel acts between deliveries; leave that out",
+        ),
+        ("check rst --max-memory 4", "--max-memory 4: not a size of 1M or more; such as --max-memory 4G, or 512M"),
+        ("check rst --max-memory 0G", "--max-memory 0G: not a size of 1M or more; such as --max-memory 4G, or 512M"),
         ("check rst -n 0", "-n/--processes 0: nothing to explore; give 1 to 16 processes"),
         ("check rst -n -1", "-n/--processes -1: nothing to explore; give 1 to 16 processes"),
         (
@@ -440,7 +519,17 @@ def test_bad_usage_is_one_line_that_says_what_to_do(crownless: Crownless, argume
     assert (answer.code, answer.out, answer.err) == (2, "", f"crownless: {line}\n")
 
 
-@pytest.mark.parametrize("arguments", ["check rst -n two", "check rst --bogus", "count -n 3", "classify"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "check rst -n two",
+        "check rst --bogus",
+        "check rst --workers 0",
+        "check rst --workers 65",
+        "count -n 3",
+        "classify",
+    ],
+)
 def test_what_the_option_parser_refuses_is_one_line_too(crownless: Crownless, arguments: str) -> None:
     answer = crownless(*arguments.split())
     assert (answer.code, answer.out) == (2, "")

@@ -1,9 +1,10 @@
-"""The explorer counts what is there, stops where it is told to, and never claims more than it has seen."""
+"""The plain explorer counts what is there, stops where it is told to, and never claims more than it has seen."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -17,8 +18,9 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
+from crownless.model_check import checking
 from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.checking import CheckResult
 from crownless.model_check.explorer import Exploration, Limits, explore
 from crownless.model_check.observers import Crowns, FifoAndCausal, History, Ledger, Observer
 from crownless.model_check.system import System
@@ -26,6 +28,8 @@ from crownless.spec import notation
 from crownless.spec.computation import Message
 
 Checks = Callable[..., CheckResult]
+
+run_check = partial(checking.run_check, engine="plain")
 
 
 @pytest.fixture
@@ -276,6 +280,13 @@ def test_what_was_reached_or_broken_before_the_limit_is_still_told() -> None:
         "never-blocks": "unknown",
         "delivers-something": "holds",
     }
+
+
+def test_a_search_keeps_to_its_memory() -> None:
+    result = run_check(Check("rst"), Limits(memory=1 << 20))
+    assert result.exploration.stopped == "1 MiB of memory are used"
+    assert (result.verdict, claims(result)) == ("unknown", set())
+    assert run_check(Check("rst", messages=2), Limits(memory=1 << 50)).verdict == "holds"
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.clocks import Clocks
 from crownless.model_check.explorer import explore
 from crownless.model_check.observers import (
     Crowns,
@@ -26,6 +28,7 @@ from crownless.model_check.observers import (
 )
 from crownless.model_check.system import Ghost, State, System
 from crownless.spec import by_search, library, notation
+from crownless.spec.clocks import LamportClock, VectorClock
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import ORDERS, causal, fifo, synchronous
 
@@ -366,6 +369,65 @@ def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -
     first, second = (("receive", B), ("send", A)), (("receive", A), ("send", B))
     assert not any(keeps((first, second), order) for order in ORDERS)
     assert all(keeps((first, second[:1]), order) for order in ORDERS)  # b is not sent yet
+
+
+# -- renamed ---------------------------------------------------------------------------------------------------------
+
+#: With three processes.
+OBSERVERS: dict[str, Callable[[], Observer]] = {
+    "Ledger": Ledger,
+    "Ledger, deliveries after the send": lambda: Ledger(sends_before_delivery=True),
+    "FifoAndCausal": lambda: FifoAndCausal(3),
+    "Crowns": lambda: Crowns(3),
+    "History of n-n": lambda: History(3, "n-n"),
+    "Lamport's clocks": lambda: Clocks(3, LamportClock()),
+    "vector clocks": lambda: Clocks(3, VectorClock()),
+}
+
+
+@st.composite
+def runs_of_three(draw: st.DrawFn) -> list[tuple[Observation, ...]]:
+    """What happens for the applications in the first steps of a run of the free workload."""
+    protocol = draw(st.sampled_from(sorted(KINDS)))
+    channel = draw(st.sampled_from(["unordered", "duplicating"]))
+    free = Free(3, 4, sends="multicast" if KINDS[protocol].admits_multicast else "unicast")
+    system = System(KINDS[protocol](3), free, CHANNELS[channel], [Ledger()])
+    state, steps = system.initial(), []
+    for _ in range(draw(st.integers(0, 14))):
+        moves = system.moves(state)
+        if not moves:
+            break
+        step, state = draw(st.sampled_from(moves))
+        steps.append(step.observations)
+    return steps
+
+
+@pytest.mark.parametrize("kind", OBSERVERS)
+@settings(deadline=None)
+@given(runs_of_three(), st.permutations(range(3)), st.booleans())
+def test_a_ghost_renamed_is_the_ghost_of_the_run_renamed(
+    kind: str, run: list[tuple[Observation, ...]], image: list[int], seen_before: bool
+) -> None:
+    observer, renaming = OBSERVERS[kind](), Renaming(tuple(image))
+    renamed_run = [
+        [Observation(kind, image[process], renaming.message(message)) for kind, process, message in step]
+        for step in run
+    ]
+    if seen_before:  # then the copies are numbered in another order
+        for step in renamed_run:
+            observer.encode_all(step)
+    ghost, other = observer.initial(), observer.initial()
+    for before, after in zip(run, renamed_run, strict=True):
+        for code, code_after in zip(observer.encode_all(before), observer.encode_all(after), strict=True):
+            ghost, told = observer.observe(ghost, code)
+            other, told_after = observer.observe(other, code_after)
+            assert told == told_after
+        assert observer.renamed(ghost, renaming) == other
+
+
+def test_an_observer_need_not_know_how_to_rename() -> None:
+    with pytest.raises(NotImplementedError):
+        Observer().renamed((), Renaming((0, 1, 2)))
 
 
 def test_the_smallest_observers_that_watch_the_orders_are_chosen() -> None:

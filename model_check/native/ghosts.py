@@ -234,9 +234,7 @@ class MaskGhosts(Ghosts):
             some = keys[start : start + (1 << 14)]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
-            self._used = mask_kernels.rename(
-                some, values, self._pool(), self._used, self._universe, *self._permuted
-            )
+            self._used = mask_kernels.rename(some, values, self._pool(), self._used, self._universe, *self._permuted)
             self.renamed.enter(some, values)
 
     def owed(self) -> Any:

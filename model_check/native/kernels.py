@@ -61,6 +61,9 @@ class Layout(NamedTuple):
     ghost_bits: Any  #: of each word: the bits that belong to the ghost
     words: int
     slots: int
+    ghosts: int  #: how many ghosts, cells and packets it has room for
+    cells: int
+    packets: int
 
 
 class System(NamedTuple):
@@ -115,7 +118,7 @@ class Found(NamedTuple):
     blocked: Any  #: rows where a program ends unfinished
     misses: Any
     again: Any  #: rows to be expanded again
-    used: Any  #: how many of: misses, again, blocked; has a worker too little room for `reached`?
+    used: Any  #: how many of: misses, again, blocked; bit 0: too little room in `reached`, bit 1: in a share
 
 
 class Scratch(NamedTuple):
@@ -131,7 +134,7 @@ class Scratch(NamedTuple):
     limit: Any
     moves: Any
     steps: Any
-    acts: Any
+    acts: Any  #: of each action: how often, in this row
 
 
 @_inlined
@@ -437,7 +440,17 @@ def _list_moves(
 
 @_inlined
 def _step_of(
-    ghost: int, kind: int, o: int, p: int, n: int, outcomes: Any, code_at: Any, steps: Any, misses: Any, noted: Any, recent: Any
+    ghost: int,
+    kind: int,
+    o: int,
+    p: int,
+    n: int,
+    outcomes: Any,
+    code_at: Any,
+    steps: Any,
+    misses: Any,
+    noted: Any,
+    recent: Any,
 ) -> int:
     """What the observers make of a move: ghost afterwards · 2¹⁶ + properties broken, or -1 if that was missed."""
     value = ghost << 16
@@ -529,7 +542,7 @@ def expand(
     owners = filled.shape[0]
     reached, after, best, trial = scratch.reached, scratch.after, scratch.best, scratch.trial
     base, row, started, limit = scratch.base, scratch.row, scratch.started, scratch.limit
-    moves, steps = scratch.moves, scratch.steps
+    moves, steps, acts = scratch.moves, scratch.steps, scratch.acts
     for f in range(fields):
         limit[f] = np.int64(layout_after.mask[f])
     renames = system.permutations.shape[0] > 1
@@ -555,7 +568,8 @@ def expand(
         narrow = False
         seen = np.int64(0)
         transitions = 0
-        acts = 0
+        for a in range(acts.shape[0]):
+            acts[a] = 0
         may_end = True
         idle = True  # at every process there is an end at which its application cannot hand over anything
         verdict = 0
@@ -628,6 +642,9 @@ def expand(
                     if kind <= ARRIVAL:
                         seen |= outcomes[o, OUTCOME_SEEN]
                         matters |= outcomes[o, EMITS_COUNT] > 0 or outcomes[o, FLAGS] & HANDS != 0
+                        acts[outcomes[o, ACTION]] += 1
+                    else:
+                        acts[kind - WAIT] += 1
                     if not matters and known == reached.shape[0]:
                         crowded = True
                         break
@@ -636,9 +653,7 @@ def expand(
                         target[f] = here[f]
                     for f in range(first + used, fields):
                         target[f] = 0
-                    left = _make(
-                        target, used, kind, o, moves[m, 2], moves[m, 3], n, channel, outcomes, emitted, source
-                    )
+                    left = _make(target, used, kind, o, moves[m, 2], moves[m, 3], n, channel, outcomes, emitted, source)
                     target[0] = steps[m] >> 16
                     target[first + left] = 0
                     if not matters:
@@ -689,22 +704,19 @@ def expand(
                     out_hashes[owner, place] = h
                     filled[owner] = place + 1
                     transitions += 1
-                if in_order:
-                    for m in range(count):
-                        if acts < scratch.acts.shape[0]:
-                            scratch.acts[acts] = outcomes[moves[m, 1], ACTION] if moves[m, 0] <= ARRIVAL else 0
-                            acts += 1
             may_end &= ends
             idle &= ends_idle
         if missed or full or narrow or crowded:
             for owner in range(owners):
                 filled[owner] = started[owner]
             if crowded:
-                noted[3] = 1
+                noted[3] |= 1
                 return t
             if narrow:
                 return -1 - t
             if full:
+                if not t:
+                    noted[3] |= 2
                 return t
             found.again[noted[1]] = r
             noted[1] += 1
@@ -720,15 +732,8 @@ def expand(
         if is_new[r]:
             found.counts[0] += transitions
             found.counts[1] += transitions == 0
-            if in_order:
-                for m in range(acts):
-                    found.actions[scratch.acts[m]] += 1
-            else:
-                for m in range(transitions):
-                    if moves[m, 0] <= ARRIVAL:
-                        found.actions[outcomes[moves[m, 1], ACTION]] += 1
-                    else:
-                        found.actions[moves[m, 0] - WAIT] += 1
+            for a in range(acts.shape[0]):
+                found.actions[a] += acts[a]
     return todo.shape[0]
 
 
@@ -813,6 +818,14 @@ def insert(
         tallies[0] += not known_state
         used += 1
     return used
+
+
+@_compiled
+def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out: Any) -> None:
+    """Whose each row is; `numbers` is room for the numbers of a row."""
+    for k in range(rows.shape[0]):
+        unpack(rows[k], layout, numbers)
+        out[k] = owner_of(numbers, n, owners)
 
 
 @_compiled

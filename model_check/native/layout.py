@@ -25,6 +25,9 @@ def layout(n: int, slots: int, *, ghosts: int, cells: int, packets: int) -> kern
         ghost_bits,
         count,
         slots,
+        ghosts,
+        cells,
+        packets,
     )
 
 

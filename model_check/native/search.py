@@ -11,9 +11,13 @@ In a graded space (`ranks`) two shelves suffice, of this level and of the next; 
 from __future__ import annotations
 
 import gc
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -21,6 +25,7 @@ import psutil
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
+from crownless.spec.errors import BadInput
 
 from ..explorer import INTERRUPTED, Exploration, Limits, Progress
 from ..observers import Observer
@@ -34,9 +39,10 @@ from ..properties import (
     Property,
 )
 from . import kernels
+from .checkpoints import Checkpoint
 from .ghosts import ghosts_for
 from .layout import layout as layout_of
-from .tables import CHANNEL_ACTIONS, Tables
+from .tables import ACTIONS, Tables
 
 CHANNEL_NUMBERS = {
     "unordered": kernels.UNORDERED,
@@ -50,6 +56,8 @@ BLOCK = 1 << 15
 SHARE = 1 << 17
 #: Below so many rows in a round, threads cost more than they save.
 FEW = 1 << 10
+#: Seconds between checkpoints.
+SAVE_EVERY = 20.0
 
 
 class Shelf:
@@ -93,38 +101,44 @@ class Shelf:
 
 
 class Worker:
-    """What one worker writes to."""
+    """What one worker writes to, and computes in."""
 
     def __init__(self, owners: int) -> None:
         self.owners = owners
+        self.share = SHARE
+        self.reached = 1 << 6
         self.out = np.zeros((owners, 0, 0), np.uint64)
-        self.hashes = np.zeros((owners, SHARE), np.uint64)
+        self.hashes = np.zeros((owners, 0), np.uint64)
         self.filled = np.zeros(owners, np.int64)
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
         self.tallies = np.zeros(2, np.int64)
         self.found = kernels.Found(
             np.zeros(2, np.int64),
             np.zeros(2, np.int64),
-            np.zeros(64, np.int64),
+            np.zeros(ACTIONS, np.int64),
             np.zeros(BLOCK, np.int64),
             np.zeros(1 << 15, np.uint64),
             np.zeros(BLOCK, np.int64),
             np.zeros(4, np.int64),
         )
-        self.reached = 1 << 6
+        self._room: tuple[int, ...] = ()
 
-    def lay_out(self, layout: kernels.Layout) -> None:
-        if self.out.shape[2] != layout.words:
-            self.out = np.zeros((self.owners, SHARE, layout.words), np.uint64)
-        size = len(layout.word) + 260  # a step emits fewer packets than 256
+    def make_room(self, fields: int, words: int, moves: int) -> None:
+        """Room for rows of so many fields and words, and for so many moves of one row."""
+        room = (fields, words, moves, self.share, self.reached)
+        if room == self._room:
+            return
+        self._room = room
+        self.out = np.zeros((self.owners, self.share, words), np.uint64)
+        self.hashes = np.zeros((self.owners, self.share), np.uint64)
         self.scratch = kernels.Scratch(
-            np.zeros((self.reached, size), np.int64),
-            *(np.zeros(size, np.int64) for _ in range(3)),
-            *(np.zeros(layout.words, np.uint64) for _ in range(2)),
-            *(np.zeros(count, np.int64) for count in (self.owners, size)),
-            np.zeros((1 << 12, 4), np.int64),
-            np.zeros(1 << 12, np.int64),
-            np.zeros(1 << 14, np.int64),
+            np.zeros((self.reached, fields), np.int64),
+            *(np.zeros(fields, np.int64) for _ in range(3)),
+            *(np.zeros(words, np.uint64) for _ in range(2)),
+            *(np.zeros(count, np.int64) for count in (self.owners, fields)),
+            np.zeros((moves, 4), np.int64),
+            np.zeros(moves, np.int64),
+            np.zeros(ACTIONS, np.int64),
         )
 
 
@@ -179,21 +193,34 @@ class NativeSearch:
         )
         self.result = Exploration()
 
-    def explore(self, limits: Limits | None = None, progress: Progress | None = None) -> Exploration:
-        """All of the system, or until a limit is reached."""
+    def explore(
+        self,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+        until: Iterable[str] = (),
+    ) -> Exploration:
+        """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken.
+        Given a checkpoint, goes on from it if it holds something, and saves itself there now and then, and where it
+        stops early.
+        """
+        self.until = set(until)
         self.limits = limits or Limits()
         self.progress = progress
-        self.started = time.monotonic()
+        self.checkpoint = checkpoint
+        self.started = self.saved_at = time.monotonic()
+        self.seconds_before = 0.0
+        self.interrupted = False
         collecting = gc.isenabled()
         gc.disable()
         try:
-            with ThreadPoolExecutor(self.workers) as self.pool:
+            with self._interruptible(), ThreadPoolExecutor(self.workers) as self.pool:
                 if not self._search(keep=False):
                     self._search(keep=True)
-        except KeyboardInterrupt:
-            self.result.stopped = INTERRUPTED
+                if self.result.stopped:
+                    self._save()
         finally:
-            self.result.seconds = time.monotonic() - self.started
+            self.result.seconds = self.seconds_before + time.monotonic() - self.started
             counts = zip(self.tables.actions, self.actions.tolist(), strict=False)
             self.result.actions = {name: count for name, count in counts if count}
             if collecting:
@@ -204,108 +231,209 @@ class NativeSearch:
             result.reached.add(HOLDS_BACK.name)
         return result
 
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C ends the search where it may end, between two rounds; pressed once more, it ends it at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(number: int, frame: object) -> None:
+            if self.interrupted:
+                raise KeyboardInterrupt
+            self.interrupted = True
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
     # -- one search ----------------------------------------------------------------------------------------------------
 
     def _search(self, *, keep: bool) -> bool:
         """Returns false if the space turned out not to be graded, and not all rows were kept."""
-        self.result = result = Exploration()
         self.keep = keep
-        tables, ghosts = self.tables, self.ghosts
-        self.layout = self._layout(1)
-        self.layout_after = self.layout
-        self.next = [Shelf(self.layout.words) for _ in range(self.workers)]
-        self.now = self.next if keep else [Shelf(self.layout.words) for _ in range(self.workers)]
-        self.crew = [Worker(self.workers) for _ in range(self.workers)]
-        self.actions = np.zeros(64, np.int64)
-        seen = 0
-        for cell in tables.initial:
-            seen |= tables.seen(cell)
-        self._see(seen, 0)
-        numbers = np.zeros(len(self.layout.word), np.int64)
-        numbers[1 : 1 + self.n] = tables.initial
-        row = np.zeros((1, self.layout.words), np.uint64)
-        kernels.pack(numbers, self.layout, row[0])
-        h = np.array([kernels.hash_of(row[0], self.layout)], np.uint64)
-        owner = kernels.owner_of(numbers, self.n, self.workers)
-        self.next[owner].make_room(1, self.layout)
-        shelf = self.next[owner]
-        tallies = np.zeros(2, np.int64)
-        shelf.used = kernels.insert(row, h, 1, self.layout, shelf.rows, shelf.is_new, shelf.table, 0, 0, tallies)
-        result.states = result.nodes = 1
-        level = 0
-        begins = [0] * self.workers
+        self._start()
+        if self.checkpoint is not None and self.checkpoint.saved is not None:
+            self._restore(*self.checkpoint.saved)
+            self.checkpoint.saved = None
         while True:
             ends = [shelf.used for shelf in self.next]
-            if ends == begins and keep or not keep and not any(ends):
-                break
-            if not keep:
+            if self.keep and ends == self.begins or not any(ends):
+                return True
+            if not self.keep:
                 self.now, self.next = self.next, self.now
                 self.layout = self.layout_after
                 self.layout_after = self._layout(self.layout.slots)
                 for shelf in self.next:
                     shelf.clear(self.layout_after.words)
-            new = self._level(level, begins, ends)
-            if result.stopped:
+            self.ends = ends
+            self._mark()
+            states = self.result.states
+            self._level()
+            if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
                 return True
-            if not keep and not tables.ranks.graded:
+            if not self.keep and not self.tables.ranks.graded:
                 return False
-            level += 1
-            if new:
-                result.depth = level
-            if keep:
-                begins = ends
-        return True
+            self.level += 1
+            if self.result.states > states:
+                self.result.depth = self.level
+            if self.keep:
+                self.begins = ends
+
+    def _start(self) -> None:
+        """The initial state alone, on the next level's shelf."""
+        self.result = result = Exploration()
+        self.level = 0
+        self.layout = self.layout_after = self._layout(1)
+        self.next = [Shelf(self.layout.words) for _ in range(self.workers)]
+        self.now = self.next if self.keep else [Shelf(self.layout.words) for _ in range(self.workers)]
+        self.crew = [Worker(self.workers) for _ in range(self.workers)]
+        #: Where this level's rows begin and end, on each shelf.
+        self.begins = [0] * self.workers
+        self.ends = [0] * self.workers
+        self.actions = np.zeros(ACTIONS, np.int64)
+        for cell in self.tables.initial:
+            self._see(self.tables.seen(cell), 0)
+        numbers = np.zeros(len(self.layout.word), np.int64)
+        numbers[1 : 1 + self.n] = self.tables.initial
+        row = np.zeros((1, self.layout.words), np.uint64)
+        kernels.pack(numbers, self.layout, row[0])
+        self._shelve(row, np.ones(1, np.bool_))
+        result.states = result.nodes = 1
+
+    def _shelve(self, rows: Any, is_new: Any) -> None:
+        """Puts rows, all different, on their owners' shelves."""
+        owners = np.zeros(len(rows), np.int64)
+        room = np.zeros(len(self.layout_after.word), np.int64)
+        kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
+        for owner, shelf in enumerate(self.next):
+            own = owners == owner
+            count = int(own.sum())
+            shelf.make_room(count, self.layout_after)
+            shelf.rows[shelf.used : shelf.used + count] = rows[own]
+            shelf.is_new[shelf.used : shelf.used + count] = is_new[own]
+            kernels.rehash(shelf.rows, shelf.used, shelf.used + count, self.layout_after, shelf.table)
+            shelf.used += count
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def _mark(self) -> None:
+        """Remembers where this level starts, and saves that now and then."""
+        facts = asdict(self.result)
+        facts["reached"] = sorted(self.result.reached)
+        facts["blocked"] = sorted(map(list, self.result.blocked))
+        facts["actions"] = self.actions.tolist()
+        self.marked = facts
+        if self.checkpoint is not None and time.monotonic() - self.saved_at > SAVE_EVERY:
+            self._save()
+
+    def _save(self) -> None:
+        """Saves this level, as it started."""
+        if self.checkpoint is None:
+            return
+        arrays = {"log": np.concatenate([np.zeros(0, np.uint64), *self.tables.log])}
+        for w, shelf in enumerate(self.now):
+            begin, end = self.begins[w], self.ends[w]
+            arrays[f"level-{w}"] = shelf.rows[begin:end]
+            arrays[f"level-new-{w}"] = shelf.is_new[begin:end]
+            if begin:
+                arrays[f"earlier-{w}"] = shelf.rows[:begin]
+        started = time.monotonic()
+        facts = {
+            "result": self.marked,
+            "level": self.level,
+            "keep": self.keep,
+            "batches": [len(batch) for batch in self.tables.log],
+            "digest": self.tables.digest(),
+            "layout": {key: getattr(self.layout, key) for key in ("slots", "ghosts", "cells", "packets")},
+        }
+        self.checkpoint.save(facts, arrays)
+        # Saving takes a tenth of the time at most.
+        self.saved_at = time.monotonic() + 9 * (time.monotonic() - started)
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Goes on from a checkpoint."""
+        assert self.checkpoint is not None
+        place = 0
+        for count in facts["batches"]:
+            self.tables.fill(arrays["log"][place : place + count])
+            place += count
+        if self.tables.digest() != facts["digest"]:
+            raise BadInput(
+                f"--resume {self.checkpoint.directory}: the protocol's code is not what it was then",
+                mend="start anew with --checkpoint and another directory",
+            )
+        self.keep = facts["keep"]
+        known = dict(facts["result"])
+        self.actions = np.array(known.pop("actions"), np.int64)
+        known["reached"] = set(known["reached"])
+        known["blocked"] = {tuple(waits) for waits in known["blocked"]}
+        self.result = Exploration(**known)
+        self.seconds_before = self.result.seconds
+        self.level = facts["level"]
+        self.layout = self.layout_after = layout_of(self.n, **facts["layout"])
+        self.next = [Shelf(self.layout.words) for _ in range(self.workers)]
+        self.now = self.next if self.keep else [Shelf(self.layout.words) for _ in range(self.workers)]
+        for part in sorted(name for name in arrays if name.startswith("earlier-")):
+            self._shelve(arrays[part], np.zeros(len(arrays[part]), np.bool_))
+        self.begins = [shelf.used for shelf in self.next] if self.keep else [0] * self.workers
+        for part in sorted(name for name in arrays if name.startswith("level-new-")):
+            self._shelve(arrays[part.replace("-new", "")], arrays[part])
+
+    # -- levels --------------------------------------------------------------------------------------------------------
 
     def _layout(self, slots: int) -> kernels.Layout:
         """For twice as many numbers as there are."""
+        tables = self.tables
         return layout_of(
             self.n,
             slots,
             ghosts=2 * len(self.ghosts),
-            cells=2 * len(self.tables.cells),
-            packets=2 * len(self.tables.packets),
+            cells=2 * len(tables.cells),
+            packets=2 * len(tables.packets),
         )
 
-    def _level(self, level: int, begins: list[int], ends: list[int]) -> int:
-        """Expands the rows from `begins` to `ends` of each shelf; returns how many new states they lead to."""
-        result = self.result
-        states = result.states
-        places = list(begins)
+    def _level(self) -> None:
+        """Expands the rows from `begins` to `ends` of each shelf."""
+        places = list(self.begins)
         again: list[Any] = [np.zeros(0, np.int64)] * self.workers
-        for worker in self.crew:
-            worker.lay_out(self.layout_after)
-        while any(place < end for place, end in zip(places, ends, strict=True)) or any(map(len, again)):
-            if self._over(level):
+        while any(place < end for place, end in zip(places, self.ends, strict=True)) or any(map(len, again)):
+            if self._over():
                 break
             todo = []
             for w in range(self.workers):
-                fresh = min(BLOCK - len(again[w]), ends[w] - places[w])
+                fresh = min(BLOCK - len(again[w]), self.ends[w] - places[w])
                 todo.append(np.concatenate([again[w], np.arange(places[w], places[w] + fresh)]))
                 places[w] += fresh
-            again = self._round(level, todo, ends)
+            again = self._round(todo)
             if not (self.keep or self.tables.ranks.graded):
                 break
-        return result.states - states
 
-    def _round(self, level: int, todo: list[Any], ends: list[int]) -> list[Any]:
+    def _round(self, todo: list[Any]) -> list[Any]:
         """Expands these rows of each shelf; returns those that must be expanded again."""
         tables, ghosts = self.tables.arrays(), self.ghosts.arrays()
+        known, slots = self.tables, max(self.layout.slots, self.layout_after.slots)
+        fields = 2 + self.n + slots + known.most_emitted + 2
+        moves = self.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
+        for worker in self.crew:
+            worker.make_room(fields, self.layout_after.words, moves)
         rows = sum(map(len, todo))
         reached = self._all(lambda w: self._expand(w, todo[w], tables, ghosts), rows)
         narrow = any(place < 0 for place in reached)
         for worker in self.crew:
-            if worker.found.used[3]:
-                worker.reached *= 2
-                worker.lay_out(self.layout_after)
+            worker.reached *= 1 + (worker.found.used[3] & 1)
+            worker.share *= 1 + (worker.found.used[3] >> 1)
         again = []
         for w, place in enumerate(reached):
             found = self.crew[w].found
             rest = todo[w][place if place >= 0 else -1 - place :]
             again.append(np.concatenate([found.again[: found.used[1]], rest]))
-        misses = self._take_stock(level)
+        misses = self._take_stock()
         result = self.result
         before = sum(shelf.used for shelf in self.next)
-        self._all(lambda w: self._take_in(w, ends[w] if self.keep else 0), rows)
+        self._all(lambda w: self._take_in(w, self.ends[w] if self.keep else 0), rows)
         result.nodes += sum(shelf.used for shelf in self.next) - before
         for worker in self.crew:
             result.states += int(worker.tallies[0])
@@ -364,7 +492,7 @@ class NativeSearch:
                 )
         return 0
 
-    def _take_stock(self, level: int) -> Any:
+    def _take_stock(self) -> Any:
         """Adds up what the workers found in a round; returns what they missed."""
         result = self.result
         misses = []
@@ -372,8 +500,8 @@ class NativeSearch:
             found = worker.found
             result.transitions += int(found.counts[0])
             result.terminal_states += int(found.counts[1])
-            self._see(int(found.seen[0]), level + 1)
-            self._judge(int(found.seen[1]), level)
+            self._see(int(found.seen[0]), self.level + 1)
+            self._judge(int(found.seen[1]), self.level)
             self.actions += found.actions
             for r in found.blocked[: found.used[2]].tolist():
                 result.blocked.add(self._waits(self.now[w].rows[r]))
@@ -417,16 +545,17 @@ class NativeSearch:
             shelf.repack(before, self.layout_after)
         if self.keep:
             self.layout = self.layout_after
-        for worker in self.crew:
-            worker.lay_out(self.layout_after)
 
-    def _over(self, level: int) -> bool:
+    def _over(self) -> bool:
         """Tells how far the search is; is a limit reached?"""
         result, limits = self.result, self.limits
-        result.seconds = time.monotonic() - self.started
+        seconds = time.monotonic() - self.started
+        result.seconds = self.seconds_before + seconds
         if self.progress is not None:
-            self.progress(result, level)
-        if limits.seconds is not None and result.seconds > limits.seconds:
+            self.progress(result, self.level)
+        if self.interrupted:
+            result.stopped = INTERRUPTED
+        elif limits.seconds is not None and seconds > limits.seconds:
             result.stopped = f"{limits.seconds:g} seconds are over"
         elif limits.states is not None and result.states >= limits.states:
             result.stopped = f"{limits.states} states are reached"

@@ -10,6 +10,7 @@ With symmetry reduction the renamings that leave process 0 in place are tabulate
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any
@@ -28,6 +29,9 @@ from .ranks import Ranks
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
+
+#: How many different names of actions there can be.
+ACTIONS = 64
 
 
 class Tables:
@@ -86,8 +90,10 @@ class Tables:
         self.arrivals = Map()
         self.emitted, self.code_at = Column(), Column()
         self.code_at.extend([0] * n)
-        #: Misses worked out, in order: what numbers cells and packets have follows from it.
-        self.most_emitted = 0
+        #: The misses worked out, in order: which numbers everything has follows from them.
+        self.log: list[Any] = []
+        #: At most so many outcomes of one cell's own, of one arrival, and packets in one step.
+        self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
         self.initial = [self.cell(self.frame_of(i), machine.initial(i), start) for i in range(n)]
         if shared and len(set(self.initial)) > 1:
@@ -177,6 +183,7 @@ class Tables:
         if number is None:
             number = self._action_numbers[name] = len(self.actions)
             self.actions.append(name)
+            assert number < ACTIONS, "more kinds of actions than there is room for"
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
@@ -202,6 +209,7 @@ class Tables:
 
     def fill(self, misses: Any) -> None:
         """Works out the entries that are missing."""
+        self.log.append(misses)
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
         for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
@@ -229,6 +237,7 @@ class Tables:
                     self._outcome(cell, process, "deliver", step, position)
         self._cells.set(cell, kernels.OWN_START, start)
         self._cells.set(cell, kernels.OWN_COUNT, len(self._outcomes) - start)
+        self.most_own = max(self.most_own, len(self._outcomes) - start)
 
     def _arrival(self, cell: int, number: int) -> int:
         process, local, position = self.cells[cell]
@@ -244,7 +253,10 @@ class Tables:
             self.refuses = True
         if self._channel == kernels.FIFO and start == len(self._outcomes):
             self.ranks.graded = False  # it may go by way of the mail room, or wait on its link and go directly
-        return start << 9 | (len(self._outcomes) - start) << 1 | bool(accepted)
+        count = len(self._outcomes) - start
+        assert count < 256, "more outcomes of one arrival than an entry has room for"
+        self.most_of_arrival = max(self.most_of_arrival, count)
+        return start << 9 | count << 1 | bool(accepted)
 
     def _outcome(
         self,
@@ -298,6 +310,13 @@ class Tables:
             self.emitted.array,
             self.code_at.array,
         )
+
+    def digest(self) -> str:
+        """Tells whether tables worked out elsewhere are the same."""
+        digest = hashlib.sha256()
+        for column in (self._cells, self._outcomes, self.emitted, self.code_at, self.source):
+            digest.update(column.array[: len(column)].tobytes())
+        return digest.hexdigest()
 
     def seen(self, cell: int) -> int:
         """The properties that a cell breaks, and the witnesses that it is, as bits."""

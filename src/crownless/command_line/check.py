@@ -116,9 +116,9 @@ def check(
     --reduce symmetry looks at states once that differ by the names of the processes alone. It is valid for every
     property, in the free workload, where a protocol treats all processes alike. --reduce order explores a delivery
     only just before it matters: before a further one there, or before its process sends. It is valid in the free
-    workload, over an unordered or fifo channel, for protocols that take no delivery back, and for fifo and causal
-    order, which one delivery breaks with what happened before it; not for the other orders, nor for clocks. Neither is
-    valid with --crash. Counts are then of what is left.
+    workload, over an unordered or fifo channel, for protocols that take no delivery back and deliver nothing before it
+    is sent, and for fifo and causal order, which one delivery breaks with what happened before it; not for the other
+    orders, nor for clocks. Neither is valid with --crash. Counts are then of what is left.
     """
     reductions = reductions_named(reductions, engine)
     limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
@@ -167,7 +167,7 @@ def check(
 
             def progress(found: Exploration, level: int, name: str = one.protocol) -> None:
                 if line is not None:
-                    line.update(f"{name}: {_how_far(found, level)}")
+                    line.update(f"{name}: {how_far(found, level)}")
 
             results.append(run_check(one, limits, progress, engine=engine, reductions=reductions, workers=workers))
             if results[-1].interrupted:
@@ -193,7 +193,7 @@ def _say_compiling() -> None:
     print(COMPILES, file=sys.stderr)
 
 
-def _how_far(found: Exploration, level: int) -> str:
+def how_far(found: Exploration, level: int) -> str:
     """What a search has come to, in a line."""
     memory = f"{memory_in_use() / (1 << 20):,.0f} MiB in use"
     if level < 0:

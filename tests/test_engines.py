@@ -1,0 +1,279 @@
+"""Which engine explores a check, which reductions it admits, and what is told of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from numba.core import event
+from replay import check, violations
+
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.unordered import Unordered
+from crownless.model_check.asking import Asked, Check, load_program
+from crownless.model_check.checking import run_check
+from crownless.model_check.engines import (
+    LONG_TO_COMPILE,
+    MOST_SENDS,
+    Engine,
+    compiling,
+    cpus,
+    engine_for,
+    reductions_named,
+    refusal,
+)
+from crownless.model_check.explorer import Limits
+from crownless.model_check.native import kernels
+from crownless.model_check.observers import Observer
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+PROGRAM, PROGRAM_NAME = load_program("mf-program-3")
+
+
+def engine_of(
+    asked: Check,
+    engine: str | None = None,
+    reductions: Sequence[str] = (),
+    observers: Sequence[Observer] = (),
+) -> Engine:
+    return engine_for(asked, Asked.by(asked), observers, engine=engine, reductions=reductions, workers=2)
+
+
+# -- engines -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_native_engine_explores_what_it_can_and_the_plain_explorer_the_rest() -> None:
+    assert engine_of(Check("rst")) == Engine("native", workers=2, shared=True)
+    assert engine_of(Check("rst"), "plain") == Engine("plain")
+    assert engine_of(Check("ses", crash="P1")) == Engine("plain", because="the native engine knows no crashes")
+    assert run_check(Check("rst", messages=1)).engine.workers == cpus() >= 1
+
+
+def test_what_a_verdict_rests_on_is_said() -> None:
+    native = run_check(Check("rst", messages=2), workers=1)
+    assert native.scope.endswith("; native engine, 1 worker, no reductions")
+    reduced = run_check(Check("rst", messages=2), reductions=["all"], workers=2)
+    assert reduced.scope.endswith(
+        "; native engine, 2 workers; counts are of what is left after symmetry and order reduction"
+    )
+    crash = run_check(Check("isis", messages=2, crash="P1"))
+    assert crash.scope.endswith("; plain explorer (the native engine knows no crashes), no reductions")
+    plain = run_check(Check("rst", messages=2), engine="plain")
+    assert plain.scope.endswith("; plain explorer, no reductions")
+    assert [result.engine.name for result in (native, reduced, crash, plain)] == ["native", "native", "plain", "plain"]
+    assert [result.json()["workers"] for result in (native, reduced, crash, plain)] == [1, 2, 1, 1]
+
+
+def test_more_sends_than_the_native_engine_takes_are_left_to_the_plain_explorer() -> None:
+    wide = Check("unordered", processes=9, messages=1, sends="multicast")
+    why = f"the native engine takes at most {MOST_SENDS} different sends of a process, and here are 255"
+    assert engine_of(wide) == Engine("plain", because=why)
+    assert engine_of(Check("unordered", processes=8, messages=1, sends="multicast")).name == "native"
+    with pytest.raises(BadInput, match="unordered: --engine native: the native engine takes at most"):
+        engine_of(wide, "native")
+
+
+def test_the_native_engine_asked_for_by_name_is_not_replaced() -> None:
+    with pytest.raises(BadInput) as error:
+        run_check(Check("ses", crash="P1"), engine="native")
+    assert str(error.value) == ("ses: --engine native: the native engine knows no crashes; leave that out")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_processes_share_their_tables_where_only_their_names_tell_them_apart(protocol: str) -> None:
+    assert engine_of(Check(protocol)).shared == PROTOCOLS[protocol].symmetric
+    if not PROTOCOLS[protocol].admits_multicast:
+        program = Check(protocol, program=PROGRAM, program_name=PROGRAM_NAME)
+        assert not engine_of(program).shared
+
+
+def test_parameters_of_single_processes_tell_them_apart() -> None:
+    assert engine_of(Check("extra-messages", parameters={"k": (4, 4, 4)})).shared
+    assert not engine_of(Check("extra-messages", parameters={"k": (4, 4, 5)})).shared
+
+
+def test_it_is_told_when_the_engine_is_compiled_and_not_when_it_is_loaded() -> None:
+    told = []
+    with compiling(lambda: told.append("compiling")):
+        run_check(Check("rst", messages=1))  # compiled now at the latest
+        del told[:]
+        run_check(Check("rst", messages=1))
+        with event.trigger_event("numba:compile", {"dispatcher": kernels.pack}):
+            assert told == []
+        with event.trigger_event("numba:compile", {"dispatcher": getattr(kernels, LONG_TO_COMPILE)}):
+            assert told == ["compiling"]
+    assert told == ["compiling"]
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def test_reductions_are_asked_for_by_name() -> None:
+    assert reductions_named([], None) == ()
+    assert reductions_named(["order", "symmetry", "order"], None) == ("symmetry", "order")
+    assert reductions_named(["all"], "native") == ("symmetry", "order")
+    with pytest.raises(BadInput, match="unknown reduction 'ordre'; did you mean 'order'"):
+        reductions_named(["ordre"], None)
+    with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
+        reductions_named(["order"], "plain")
+
+
+class Unrenamed(Observer):
+    """Does not say what a renaming makes of its ghosts."""
+
+
+REFUSED = [
+    (Check("kearns"), "symmetry", "it does not treat all processes alike"),
+    (Check("murty-garg"), "symmetry", "it does not treat all processes alike"),
+    (Check("rst", program=PROGRAM, program_name=PROGRAM_NAME), "symmetry", "in a program each process does its own"),
+    (Check("extra-messages", parameters={"k": (4, 4, 5)}), "symmetry", "processes have a k of their own"),
+    (Check("isis", crash="P1"), "symmetry", "the native engine knows no crashes"),
+    (
+        Check("rst", processes=9),
+        "symmetry",
+        "it would try the 362,880 renamings of 9 processes; up to 8 it does",
+    ),
+    (Check("rst", program=PROGRAM, program_name=PROGRAM_NAME), "order", "in a program a delivery matters by where"),
+    (Check("rst", channel="lossy"), "order", "a lossy channel acts between deliveries"),
+    (Check("rst", channel="duplicating"), "order", "a duplicating channel acts between deliveries"),
+    (Check("ses-rollback"), "order", "it takes deliveries back"),
+    (Check("isis", crash="P1"), "order", "the native engine knows no crashes"),
+    (Check("murty-garg", orders=("causal",)), "order", "it may deliver a message before it is sent"),
+    (Check("rendezvous"), "order", "synchronous order is broken by deliveries at several processes together"),
+    *(
+        (Check("rst", orders=("causal", order)), "order", f"{order} order is broken by deliveries at several processes")
+        for order in ("mailbox", "one-n", "n-n", "synchronous")
+    ),
+    (
+        Check("rst", clocks=("vector-times",)),
+        "order",
+        "a clock compares a message with what happened before at its receiver",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "reduction", "why"), REFUSED, ids=lambda value: str(value)[:60])
+def test_a_reduction_that_is_not_valid_is_refused_and_says_why(asked: Check, reduction: str, why: str) -> None:
+    line = f"{asked.protocol} does not admit --reduce {reduction}: {why}"
+    with pytest.raises(BadInput) as error:
+        run_check(asked, reductions=[reduction])
+    assert str(error.value).startswith(line)
+    told = refusal(asked, reductions=[reduction])
+    assert told is not None
+    assert told.startswith(line.removeprefix(f"{asked.protocol} "))
+    assert refusal(asked) is None
+
+
+def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
+    with pytest.raises(BadInput, match="ses-rollback does not admit --reduce order"):
+        run_check(Check("ses-rollback"), reductions=["all"])
+
+
+def test_symmetry_is_refused_where_an_observer_cannot_rename() -> None:
+    with pytest.raises(BadInput, match="what is remembered of its runs cannot be renamed"):
+        engine_of(Check("rst"), reductions=["symmetry"], observers=[Unrenamed()])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Check("rst", clocks=("vector-times",)),
+        Check("rst", channel="lossy", messages=2),
+        Check("rst", orders=("n-n", "synchronous"), messages=3),
+        Check("ses-rollback", messages=2),
+    ],
+    ids=str,
+)
+def test_symmetry_changes_no_verdict(asked: Check) -> None:
+    full, reduced = run_check(asked), run_check(asked, reductions=["symmetry"])
+    assert violations(full) == violations(reduced)
+    assert full.verdict == reduced.verdict
+    assert full.exploration.reached == reduced.exploration.reached
+    assert full.exploration.depth == reduced.exploration.depth
+    assert full.exploration.states > reduced.exploration.states
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (Limits(states=1), "1 states are reached"),
+        (Limits(seconds=0), "0 seconds are over"),
+        (Limits(memory=1 << 20), "1 MiB of memory are used"),
+    ],
+    ids=["states", "seconds", "memory"],
+)
+def test_every_limit_ends_a_search_with_nothing_claimed(engine: str, limits: Limits, why: str) -> None:
+    result = run_check(Check("rst"), limits, engine=engine)
+    assert result.exploration.stopped == why
+    assert result.verdict == "unknown"
+    assert f"search ended early: {why}" in result.scope
+    assert {known.verdict for known in result.properties if known.property.kind != "sometimes"} == {"unknown"}
+
+
+# -- coverage ----------------------------------------------------------------------------------------------------------
+
+
+class Mute(Unordered):
+    """Takes no message."""
+
+    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
+        return []
+
+    def internal(self, i: int, state: tuple[()]) -> Sequence[tuple[str, Step]]:
+        return []
+
+
+class NeverTakesIn(Unordered):
+    """Keeps nothing for the application, and has it ask in vain."""
+
+    def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+        return [Step(state)]
+
+    def receive(self, i: int, state: tuple[()], sender: int | None) -> Sequence[Step]:
+        return []
+
+
+class Deaf(Unordered):
+    """Accepts no packet."""
+
+    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+
+    def accepts(self, i: int, state: tuple[()], packet: Packet) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "actions", "never"),
+    [
+        (Mute, {}, ("send", "arrival", "internal step")),
+        (NeverTakesIn, {"send", "receive message"}, ("receive by the application",)),
+        (Deaf, {"send"}, ("arrival",)),
+        (PROTOCOLS["buffer"], {"send", "deliver", "post", "receive message", "receive ack"}, ()),
+        (PROTOCOLS["rst"], {"send", "deliver"}, ()),
+    ],
+)
+def test_it_is_told_how_often_each_action_was_possible_and_what_never_was(
+    kind: type[ProtocolMachine], actions: set[str], never: tuple[str, ...]
+) -> None:
+    result = check(kind, 2, 2)
+    assert set(result.actions) == set(actions)
+    assert list(result.actions)[:2] == [name for name in ("send", "deliver") if name in actions] or len(actions) > 1
+    assert sum(result.actions.values()) == result.exploration.transitions
+    assert result.never == never
+    assert result.json()["never"] == list(never)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_both_engines_tell_the_same_actions(protocol: str) -> None:
+    n = 2 if protocol.startswith("isis-gc") else 3
+    native, plain = (run_check(Check(protocol, n, 2), engine=engine) for engine in ("native", "plain"))
+    assert native.actions == plain.actions
+    assert list(native.actions) == list(plain.actions)
+    assert native.exploration.nodes == plain.exploration.nodes
