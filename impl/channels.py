@@ -60,6 +60,10 @@ class Channel:
         """Which packets can reach their destination now, each distinct possibility once."""
         raise NotImplementedError
 
+    def contents(self, flight: Flight) -> list[tuple[int, bool]]:
+        """Every packet in a flight, those of one link in order; and whether it is in the mail room, or a copy."""
+        raise NotImplementedError
+
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
         """Which packets have not reached their destination yet and could be lost, and the flight afterwards."""
         return [(packet, rest) for packet, rest, *_ in self.arrivals(flight)]
@@ -81,6 +85,9 @@ class Unordered(Channel):
         if not packets:
             return flight
         return tuple(sorted((*flight, *packets)))
+
+    def contents(self, flight: Flight) -> list[tuple[int, bool]]:
+        return [(packet, False) for packet in flight]
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
         return [
@@ -119,6 +126,11 @@ class Fifo(Channel):
         for queue in room:
             for place, packet in enumerate(queue):
                 yield packet, (queues, _without(room, queue, place)), None, queue[:place]
+
+    def contents(self, flight: Flight) -> list[tuple[int, bool]]:
+        queues, room = flight
+        under_way = [(packet, False) for queue in queues for packet in queue]
+        return under_way + [(packet, True) for queue in room for packet in queue]
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
         """The first packet of each link; from the mail room nothing can be lost."""
@@ -161,6 +173,10 @@ class Duplicating(Channel):
         if not packets:
             return flight
         return (tuple(sorted((*flight[0], *packets))), flight[1])
+
+    def contents(self, flight: Flight) -> list[tuple[int, bool]]:
+        fresh, copies = flight
+        return [(packet, False) for packet in fresh] + [(packet, True) for packet in copies]
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
         fresh, copies = flight

@@ -70,6 +70,10 @@ class Workload:
         """Every message that can be sent."""
         raise NotImplementedError
 
+    def alone(self, position: Position, process: int) -> Position:
+        """The position, if all but this process had done nothing: what it may do next depends on that alone."""
+        raise NotImplementedError
+
     def describe(self, position: Position, crashed: int | None = None) -> list[str]:
         """What each application that has not finished waits for, that of a crashed process excepted."""
         raise NotImplementedError
@@ -117,6 +121,11 @@ class Free(Workload):
 
     def universe(self) -> list[Message]:
         return [self.message(c, number) for c in range(len(self.channels)) for number in range(1, self.messages + 1)]
+
+    def alone(self, position: Position, process: int) -> Position:
+        return tuple(
+            count if sender == process else 0 for count, (sender, _) in zip(position, self.channels, strict=True)
+        )
 
     def renamed(self, position: Position, renaming: Renaming) -> Position:
         """The position, once the processes are renamed."""
@@ -180,6 +189,9 @@ class Program(Workload):
 
     def universe(self) -> list[Message]:
         return self.sends
+
+    def alone(self, position: Position, process: int) -> Position:
+        return tuple(done if p == process else 0 for p, done in enumerate(position))
 
     def wishes(self, position: Position) -> Sequence[Wish]:
         wishes = []

@@ -7,7 +7,7 @@ the channel itself (a loss) count as no switch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .explorer import LocalProperties, live_properties_broken
 from .properties import Property
@@ -19,8 +19,13 @@ Key = tuple[State, Ghost, int]
 Reached = tuple[int, Key | None, LocalStep | None]
 
 
-def shortest_run(system: System, broken: Property, length: int) -> tuple[list[LocalStep], State, Ghost]:
-    """The steps of a shortest run, of that length, that breaks the property; and the node where it ends."""
+def shortest_run(
+    system: System, broken: Property, length: int, on_the_way: Callable[[int, State], bool] | None = None
+) -> tuple[list[LocalStep], State, Ghost]:
+    """The steps of a shortest run, of that length, that breaks the property; and the node where it ends.
+
+    `on_the_way` may tell that a state, at some depth, is on no such run, so that it need not be looked at.
+    """
     start: Key = (system.initial(), system.initial_ghost(), -1)
     layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]
     visited = {start[:2]}
@@ -32,6 +37,8 @@ def shortest_run(system: System, broken: Property, length: int) -> tuple[list[Lo
             for step, target in system.moves(state):
                 ghost_after, names = system.judge(ghost, step)
                 if (target, ghost_after) in visited and depth + 1 < length:
+                    continue
+                if on_the_way is not None and not on_the_way(depth + 1, target):
                     continue
                 process = last if step.action.by_channel else step.action.process
                 cost = switches + (process != last and last != -1)

@@ -252,6 +252,10 @@ class System:
         """What is under way or in a mail room, one entry for each way in which it can arrive."""
         return [self._packets.values[packet] for packet, *_ in self.channel.arrivals(state[self.n])]
 
+    def flight(self, state: State) -> list[tuple[Packet, bool]]:
+        """Every packet under way, those of one link in order; and whether it is in the mail room, or a copy."""
+        return [(self._packets.values[packet], mark) for packet, mark in self.channel.contents(state[self.n])]
+
     def refused(self, state: State) -> list[Packet]:
         """Packets that could reach their destination and may not be taken in yet."""
         packets = []

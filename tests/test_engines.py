@@ -141,7 +141,6 @@ REFUSED = [
     (Check("ses-rollback"), "order", "it takes deliveries back"),
     (Check("isis", crash="P1"), "order", "the native engine knows no crashes"),
     (Check("murty-garg", orders=("causal",)), "order", "it may deliver a message before it is sent"),
-    (Check("rendezvous"), "order", "synchronous order is broken by deliveries at several processes together"),
     *(
         (Check("rst", orders=("causal", order)), "order", f"{order} order is broken by deliveries at several processes")
         for order in ("mailbox", "one-n", "n-n", "synchronous")

@@ -10,6 +10,9 @@ Everything here reads tables that `tables` and `ghosts` fill, in Python, where a
 entry is put aside whole, and expanded again once the entry is there.
 """
 
+# The types of numbers here are Numba's, which mypy does not know.
+# mypy: disable-error-code="no-any-return, return-value, assignment"
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -18,8 +21,8 @@ import numpy as np
 from numba import njit
 
 # Without Numba's reference counts, which would be most of the work: nothing here allocates an array.
-_compiled = njit(cache=True, nogil=True, _nrt=False)
-_inlined = njit(cache=True, nogil=True, inline="always")
+compiled: Any = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]
+inlined: Any = njit(cache=True, nogil=True, inline="always")
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(4)
 
@@ -118,6 +121,8 @@ class Found(NamedTuple):
     blocked: Any  #: rows where a program ends unfinished
     misses: Any
     again: Any  #: rows to be expanded again
+    origins: Any  #: [owner, place]: the row that a row in a share comes from; empty if nobody asks
+    marks: Any  #: of each row: properties that a step from it breaks, live properties that it breaks; likewise
     used: Any  #: how many of: misses, again, blocked; bit 0: too little room in `reached`, bit 1: in a share
 
 
@@ -137,21 +142,21 @@ class Scratch(NamedTuple):
     acts: Any  #: of each action: how often, in this row
 
 
-@_inlined
-def _spread(key: np.uint64) -> np.uint64:
+@inlined
+def spread(key: np.uint64) -> np.uint64:
     h = key * _GOLDEN
     h ^= h >> _29
     h *= _MIX
     return h ^ (h >> _32)
 
 
-@_inlined
+@inlined
 def _home(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """Where a key (major · 2³² + minor) is first looked for: those of one major lie together, mostly in one cache line."""
-    return (_spread(key >> _32) + (key & _7)) & mask
+    """Where a key (major · 2³² + minor) is first looked for: those of one major lie in one cache line or two."""
+    return (spread(key >> _32) + (key & _7)) & mask
 
 
-@_inlined
+@inlined
 def look_up(table: Any, major: int, minor: int) -> int:
     """The value of a key in an open hash table of [key, value], or -1."""
     key = (np.uint64(major) << _32) | np.uint64(minor)
@@ -163,7 +168,7 @@ def look_up(table: Any, major: int, minor: int) -> int:
     return np.int64(table[place, 1])
 
 
-@_compiled
+@compiled
 def enter(table: Any, keys: Any, values: Any) -> int:
     """Enters keys with their values, in place of what they had; returns how many are new. There must be room."""
     mask = np.uint64(table.shape[0] - 1)
@@ -182,13 +187,13 @@ def enter(table: Any, keys: Any, values: Any) -> int:
     return added
 
 
-@_inlined
+@inlined
 def unpack(row: Any, layout: Layout, numbers: Any) -> None:
     for f in range(layout.word.shape[0]):
         numbers[f] = np.int64((row[layout.word[f]] >> layout.shift[f]) & layout.mask[f])
 
 
-@_inlined
+@inlined
 def pack(numbers: Any, layout: Layout, row: Any) -> None:
     for w in range(layout.words):
         row[w] = _0
@@ -196,25 +201,25 @@ def pack(numbers: Any, layout: Layout, row: Any) -> None:
         row[layout.word[f]] |= np.uint64(numbers[f]) << layout.shift[f]
 
 
-@_inlined
+@inlined
 def hash_of(row: Any, layout: Layout) -> np.uint64:
     """Of all but the ghost: nodes with one state are neighbours."""
     h = _0
     for w in range(layout.words):
-        h = _spread((h ^ (row[w] & ~layout.ghost_bits[w])) + _GOLDEN)
+        h = spread((h ^ (row[w] & ~layout.ghost_bits[w])) + _GOLDEN)
     return h
 
 
-@_inlined
+@inlined
 def owner_of(numbers: Any, n: int, owners: int) -> int:
     """Whose row it is: told by the cells, so that it does not depend on the layout."""
     h = _0
     for p in range(n):
-        h = _spread((h ^ np.uint64(numbers[1 + p])) + _GOLDEN)
+        h = spread((h ^ np.uint64(numbers[1 + p])) + _GOLDEN)
     return np.int64((h >> _32) % np.uint64(owners))
 
 
-@_inlined
+@inlined
 def _group(slot: int, channel: int, n: int, source: Any) -> int:
     """Slots are sorted by this, and those that are equal in it are a queue."""
     if channel != FIFO:
@@ -225,14 +230,14 @@ def _group(slot: int, channel: int, n: int, source: Any) -> int:
     return ((destination * n + (destination + source[rest >> PROCESS_BITS]) % n) << 1) | mark
 
 
-@_inlined
+@inlined
 def _take(numbers: Any, first: int, used: int, place: int) -> None:
     for s in range(first + place, first + used - 1):
         numbers[s] = numbers[s + 1]
     numbers[first + used - 1] = 0
 
 
-@_inlined
+@inlined
 def _put(numbers: Any, first: int, used: int, slot: int, channel: int, n: int, source: Any) -> None:
     group = _group(slot, channel, n, source)
     s = first + used
@@ -242,13 +247,23 @@ def _put(numbers: Any, first: int, used: int, slot: int, channel: int, n: int, s
     numbers[s] = slot
 
 
-@_compiled
+@compiled
+def sort_slots(numbers: Any, first: int, used: int, channel: int, n: int, source: Any) -> None:
+    """Brings slots into the order in which a row has them; those of one queue stay in theirs."""
+    for s in range(1, used):
+        slot = numbers[first + s]
+        numbers[first + s] = 0
+        _put(numbers, first, s, slot, channel, n, source)
+
+
+@compiled
 def canonical(
     numbers: Any, fields: int, best: Any, trial: Any, system: System, tables: Tables, ghosts: Ghosts, first: int
 ) -> int:
     """Brings a row into canonical form: `numbers` becomes the least of its renamings.
 
-    Least first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the ghost. Returns -1, or the permutation by which the ghost's renaming is missing.
+    Least first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the ghost.
+    Returns -1, or the permutation by which the ghost's renaming is missing.
     """
     n, permutations = system.n, system.permutations
     used = 0
@@ -308,18 +323,18 @@ def canonical(
     return -1
 
 
-@_compiled
+@compiled
 def _note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int) -> None:
     """Notes a miss, unless it was noted lately."""
     miss = (np.uint64(kind) << np.uint64(62)) | (np.uint64(major) << _32) | np.uint64(minor)
-    place = _spread(miss) & np.uint64(recent.shape[0] - 1)
+    place = spread(miss) & np.uint64(recent.shape[0] - 1)
     if recent[place] != miss and used[0] < misses.shape[0]:
         recent[place] = miss
         misses[used[0]] = miss
         used[0] += 1
 
 
-@_inlined
+@inlined
 def _list_moves(
     numbers: Any,
     used: int,
@@ -438,7 +453,7 @@ def _list_moves(
     return count, what, missed
 
 
-@_inlined
+@inlined
 def _step_of(
     ghost: int,
     kind: int,
@@ -464,7 +479,7 @@ def _step_of(
     return value
 
 
-@_inlined
+@inlined
 def _make(
     after: Any,
     used: int,
@@ -485,7 +500,7 @@ def _make(
         slot = after[first + s]
         _take(after, first, left, s)
         left -= 1
-        if kind == WAIT or kind == DUPLICATE:
+        if kind in (WAIT, DUPLICATE):
             _put(after, first, left, slot + 1, channel, n, source)
             left += 1
             if kind == DUPLICATE:
@@ -504,7 +519,7 @@ def _make(
     return left
 
 
-@_compiled
+@compiled
 def expand(
     rows: Any,
     is_new: Any,
@@ -693,7 +708,7 @@ def expand(
                         break
                     h = _0
                     for w in range(words):
-                        h = _spread((h ^ (row[w] & ~bits[w])) + _GOLDEN)
+                        h = spread((h ^ (row[w] & ~bits[w])) + _GOLDEN)
                     owner = 0 if owners == 1 else owner_of(after, n, owners)
                     place = filled[owner]
                     if place == out.shape[1]:
@@ -702,6 +717,8 @@ def expand(
                     for w in range(words):
                         out[owner, place, w] = row[w]
                     out_hashes[owner, place] = h
+                    if found.origins.shape[0]:
+                        found.origins[owner, place] = r
                     filled[owner] = place + 1
                     transitions += 1
             may_end &= ends
@@ -728,7 +745,10 @@ def expand(
                     verdict |= 1
                 found.seen[1] |= verdict if verdict & 1 else verdict | 4
         elif may_end:
-            _judge_end(numbers, total, not idle, system, tables, ghosts, found, r)
+            verdict = _judge_end(numbers, total, not idle, system, tables, ghosts, found, r)
+        if found.marks.shape[0]:
+            found.marks[r, 0] = seen
+            found.marks[r, 1] = verdict
         if is_new[r]:
             found.counts[0] += transitions
             found.counts[1] += transitions == 0
@@ -737,10 +757,10 @@ def expand(
     return todo.shape[0]
 
 
-@_compiled
+@compiled
 def _judge_end(
     numbers: Any, total: int, handing: bool, system: System, tables: Tables, ghosts: Ghosts, found: Found, r: int
-) -> None:
+) -> int:
     """Judges a run that ends here: bit 0, it blocks; bit 1, something is never delivered; bit 2, it completes."""
     owed = ghosts.owed[numbers[0]]
     if system.takes_anything:
@@ -750,18 +770,20 @@ def _judge_end(
         for p in range(system.n):
             finished &= tables.cells[numbers[1 + p], CELL_FLAGS] & FINISHED != 0
     if (not finished and not handing) or owed >> 32 != 0:
-        found.seen[1] |= 1
+        verdict = 1
         if not system.takes_anything:
             found.blocked[found.used[2]] = r
             found.used[2] += 1
     else:
-        found.seen[1] |= 4
+        verdict = 4
     for p in range(system.n):
         if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & ASKS:
-            found.seen[1] |= 2
+            verdict |= 2
+    found.seen[1] |= verdict
+    return verdict
 
 
-@_compiled
+@compiled
 def insert(
     incoming: Any,
     hashes: Any,
@@ -820,7 +842,29 @@ def insert(
     return used
 
 
-@_compiled
+@compiled
+def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
+    """Of each of some rows: is its state, with whatever ghost, among `rows`?"""
+    mask = np.uint64(table.shape[0] - 1)
+    low = np.uint64(0xFFFFFFFF)
+    for k in range(count):
+        h = hashes[k]
+        place = h & mask
+        answers[k] = False
+        while table[place] and not answers[k]:
+            entry = table[place]
+            if entry & ~low == h & ~low:
+                at = np.int64(entry & low) - 1
+                same = True
+                for w in range(layout.words):
+                    if (rows[at, w] ^ some[k, w]) & ~layout.ghost_bits[w]:
+                        same = False
+                        break
+                answers[k] = same
+            place = (place + _1) & mask
+
+
+@compiled
 def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out: Any) -> None:
     """Whose each row is; `numbers` is room for the numbers of a row."""
     for k in range(rows.shape[0]):
@@ -828,7 +872,7 @@ def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out:
         out[k] = owner_of(numbers, n, owners)
 
 
-@_compiled
+@compiled
 def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
     """Enters rows, all different, into an empty table."""
     mask = np.uint64(table.shape[0] - 1)
@@ -841,7 +885,7 @@ def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
         table[place] = (h & ~low) | np.uint64(k + 1)
 
 
-@_compiled
+@compiled
 def repack(rows: Any, count: int, before: Layout, after: Layout, out: Any, numbers: Any) -> None:
     """The same rows in another layout, of as many slots or more; `numbers` are zeroes, one a field."""
     for k in range(count):

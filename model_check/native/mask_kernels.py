@@ -7,14 +7,16 @@ receiver) is a few 64-bit words, and a ghost a stretch of a pool of words:
     and for each open message, in order: its number, the undelivered copies in the past of its send.
 """
 
+# The types of numbers here are Numba's, which mypy does not know.
+# mypy: disable-error-code="no-any-return, return-value, assignment"
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from .kernels import EMPTY, _spread
+from .kernels import EMPTY, compiled, inlined, spread
 
 HAND, SEND, DELIVER = range(3)
 _0 = np.uint64(0)
@@ -51,27 +53,27 @@ class Pool(NamedTuple):
     owed: Any
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _has(bits: Any, k: int) -> bool:
     return (bits[k >> 6] >> (np.uint64(k) & _63)) & _1 != _0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _set(bits: Any, k: int) -> None:
     bits[k >> 6] |= _1 << (np.uint64(k) & _63)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _clear(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_of(content: Any, start: int, end: int, pool: Pool, known: int, universe: Universe) -> int:
     """The number of the ghost that stands at the end of the pool, which is `known` if it is a new one."""
     h = _0
     for k in range(start, end):
-        h = _spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
+        h = spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
     mask = np.uint64(pool.table.shape[0] - 1)
     place = h & mask
     while pool.table[place]:
@@ -103,21 +105,21 @@ def number_of(content: Any, start: int, end: int, pool: Pool, known: int, univer
     return known
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rehash(pool: Pool, known: int) -> None:
     """Enters all ghosts into an empty table."""
     mask = np.uint64(pool.table.shape[0] - 1)
     for ghost in range(known):
         h = _0
         for k in range(pool.offset[ghost], pool.offset[ghost + 1]):
-            h = _spread((h ^ pool.content[k]) + np.uint64(0x9E3779B97F4A7C15))
+            h = spread((h ^ pool.content[k]) + np.uint64(0x9E3779B97F4A7C15))
         place = h & mask
         while pool.table[place]:
             place = (place + _1) & mask
         pool.table[place] = ((h >> _32) << _32) | np.uint64(ghost + 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def observe(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
 ) -> int:
@@ -219,7 +221,7 @@ def observe(
     return known
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rename(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
 ) -> int:

@@ -73,9 +73,9 @@ class Ranks:
             return
         self._known.add(key)
         left: dict[str, Fraction] = {}
-        for kind, value in key:
+        for kind, coefficient in key:
             for part, share in self._solved.get(kind, {kind: Fraction(1)}).items():
-                left[part] = left.get(part, Fraction(0)) + value * share
+                left[part] = left.get(part, Fraction(0)) + coefficient * share
         unknown = next((kind for kind, value in left.items() if value and kind), None)
         if unknown is None:
             self.graded &= not left.get("", 0)

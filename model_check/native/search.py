@@ -113,13 +113,15 @@ class Worker:
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
         self.tallies = np.zeros(2, np.int64)
         self.found = kernels.Found(
-            np.zeros(2, np.int64),
-            np.zeros(2, np.int64),
-            np.zeros(ACTIONS, np.int64),
-            np.zeros(BLOCK, np.int64),
-            np.zeros(1 << 15, np.uint64),
-            np.zeros(BLOCK, np.int64),
-            np.zeros(4, np.int64),
+            counts=np.zeros(2, np.int64),
+            seen=np.zeros(2, np.int64),
+            actions=np.zeros(ACTIONS, np.int64),
+            blocked=np.zeros(BLOCK, np.int64),
+            misses=np.zeros(1 << 15, np.uint64),
+            again=np.zeros(BLOCK, np.int64),
+            origins=np.zeros((0, 0), np.int64),
+            marks=np.zeros((0, 2), np.int64),
+            used=np.zeros(4, np.int64),
         )
         self._room: tuple[int, ...] = ()
 
@@ -132,18 +134,35 @@ class Worker:
         self.out = np.zeros((self.owners, self.share, words), np.uint64)
         self.hashes = np.zeros((self.owners, self.share), np.uint64)
         self.scratch = kernels.Scratch(
-            np.zeros((self.reached, fields), np.int64),
-            *(np.zeros(fields, np.int64) for _ in range(3)),
-            *(np.zeros(words, np.uint64) for _ in range(2)),
-            *(np.zeros(count, np.int64) for count in (self.owners, fields)),
-            np.zeros((moves, 4), np.int64),
-            np.zeros(moves, np.int64),
-            np.zeros(ACTIONS, np.int64),
+            reached=np.zeros((self.reached, fields), np.int64),
+            after=np.zeros(fields, np.int64),
+            best=np.zeros(fields, np.int64),
+            trial=np.zeros(fields, np.int64),
+            base=np.zeros(words, np.uint64),
+            row=np.zeros(words, np.uint64),
+            started=np.zeros(self.owners, np.int64),
+            limit=np.zeros(fields, np.int64),
+            moves=np.zeros((moves, 4), np.int64),
+            steps=np.zeros(moves, np.int64),
+            acts=np.zeros(ACTIONS, np.int64),
         )
 
 
 class NativeSearch:
     """A search that can be run; see `explore`."""
+
+    #: Are all rows kept, or those of two levels?
+    keep: bool
+    level: int
+    #: Where this level's rows begin and end on each shelf of `now`; what they lead to goes to `next`.
+    begins: list[int]
+    ends: list[int]
+    now: list[Shelf]
+    next: list[Shelf]
+    layout: kernels.Layout
+    layout_after: kernels.Layout
+    crew: list[Worker]
+    actions: Any
 
     def __init__(
         self,
@@ -260,7 +279,7 @@ class NativeSearch:
             self.checkpoint.saved = None
         while True:
             ends = [shelf.used for shelf in self.next]
-            if self.keep and ends == self.begins or not any(ends):
+            if (self.keep and ends == self.begins) or not any(ends):
                 return True
             if not self.keep:
                 self.now, self.next = self.next, self.now
@@ -270,6 +289,7 @@ class NativeSearch:
                     shelf.clear(self.layout_after.words)
             self.ends = ends
             self._mark()
+            self.begin_level()
             states = self.result.states
             self._level()
             if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
@@ -282,6 +302,9 @@ class NativeSearch:
             if self.keep:
                 self.begins = ends
 
+    def begin_level(self) -> None:
+        """Called where a level's rows lie on `now`, from `begins` to `ends`."""
+
     def _start(self) -> None:
         """The initial state alone, on the next level's shelf."""
         self.result = result = Exploration()
@@ -290,7 +313,6 @@ class NativeSearch:
         self.next = [Shelf(self.layout.words) for _ in range(self.workers)]
         self.now = self.next if self.keep else [Shelf(self.layout.words) for _ in range(self.workers)]
         self.crew = [Worker(self.workers) for _ in range(self.workers)]
-        #: Where this level's rows begin and end, on each shelf.
         self.begins = [0] * self.workers
         self.ends = [0] * self.workers
         self.actions = np.zeros(ACTIONS, np.int64)
@@ -414,11 +436,8 @@ class NativeSearch:
     def _round(self, todo: list[Any]) -> list[Any]:
         """Expands these rows of each shelf; returns those that must be expanded again."""
         tables, ghosts = self.tables.arrays(), self.ghosts.arrays()
-        known, slots = self.tables, max(self.layout.slots, self.layout_after.slots)
-        fields = 2 + self.n + slots + known.most_emitted + 2
-        moves = self.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
         for worker in self.crew:
-            worker.make_room(fields, self.layout_after.words, moves)
+            self._make_room(worker)
         rows = sum(map(len, todo))
         reached = self._all(lambda w: self._expand(w, todo[w], tables, ghosts), rows)
         narrow = any(place < 0 for place in reached)
@@ -446,6 +465,12 @@ class NativeSearch:
             self._widen()
         return again
 
+    def _make_room(self, worker: Worker) -> None:
+        known, slots = self.tables, max(self.layout.slots, self.layout_after.slots)
+        fields = 2 + self.n + slots + known.most_emitted + 2
+        moves = self.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
+        worker.make_room(fields, self.layout_after.words, moves)
+
     def _all(self, work: Callable[[int], int], rows: int) -> list[int]:
         """Has every worker do its part."""
         if self.workers == 1 or rows < FEW:
@@ -454,21 +479,23 @@ class NativeSearch:
 
     def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> int:
         worker, shelf = self.crew[w], self.now[w]
-        return kernels.expand(
-            shelf.rows,
-            shelf.is_new,
-            todo,
-            self.layout,
-            self.layout_after,
-            self.system,
-            tables,
-            ghosts,
-            worker.out,
-            worker.hashes,
-            worker.filled,
-            worker.found,
-            worker.recent,
-            worker.scratch,
+        return int(
+            kernels.expand(
+                shelf.rows,
+                shelf.is_new,
+                todo,
+                self.layout,
+                self.layout_after,
+                self.system,
+                tables,
+                ghosts,
+                worker.out,
+                worker.hashes,
+                worker.filled,
+                worker.found,
+                worker.recent,
+                worker.scratch,
+            )
         )
 
     def _take_in(self, w: int, level_start: int) -> int:

@@ -153,6 +153,21 @@ class Tables:
             for then in range(frames):
                 renamed[image * frames + then] = images[self._composed[by][then]]
 
+    def known_cell(self, process: int, local: Any, position: Position) -> int:
+        """The number of the cell in which a process is, as `system.System` has it; -1 if it has not occurred."""
+        position = self.workload.alone(position, process)
+        if self.shared and process:
+            assert isinstance(self.workload, Free)
+            shift = self._shifts[-process]
+            local, position = self.machine.renamed(local, shift), self.workload.renamed(position, shift)
+        return self._cell_numbers.get((self.frame_of(process), local, position), -1)
+
+    def known_packet(self, packet: Packet) -> int:
+        """Likewise of a packet."""
+        if self.shared and packet.destination:
+            packet = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
+        return self._packet_numbers.get(packet, -1)
+
     def packet(self, packet: Packet) -> int:
         """The number of a packet, as it is seen in the tables."""
         number = self._packet_numbers.get(packet)
@@ -282,11 +297,10 @@ class Tables:
         emitted = []
         for packet in step.packets:
             offset = (packet.destination - process) % self.n
-            seen = packet
             if self.shared and packet.destination:
-                seen = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
-            emitted.append(self.packet(seen) << kernels.PROCESS_BITS | offset)
-        observations = [] if hands is None else [("hand", hands)]
+                packet = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
+            emitted.append(self.packet(packet) << kernels.PROCESS_BITS | offset)
+        observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
         observations += step.events
         adds = not self._in_order or bool(step.packets) or hands is not None
         self.ranks.step(cell, after, consumed, [packet.kind for packet in step.packets], adds=adds)

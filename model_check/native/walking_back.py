@@ -1,0 +1,159 @@
+"""Which states lie on a shortest run to a violation: found by walking back through the levels.
+
+The levels up to the violation are searched once more and kept. Of the last one those rows remain from which the
+property breaks, of each before it those that lead to what remains of the next. `shortest.shortest_run` then need look
+at no other. Ghosts are left aside: a state remains if it does with any ghost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
+from ..system import State, System
+from . import kernels
+from .search import BLOCK, NativeSearch, Shelf, Worker
+
+#: The bit of a live property in what a run that ends breaks.
+LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
+
+#: A level: how its rows are laid out, and the rows.
+Level = tuple[kernels.Layout, Any]
+
+
+class _Recording(NativeSearch):
+    """A search that keeps its levels."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.levels: list[Level] = []
+
+    def _start(self) -> None:
+        super()._start()
+        self.levels.clear()
+
+    def begin_level(self) -> None:
+        rows = [shelf.rows[begin:end] for shelf, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
+        self.levels.append((self.layout, np.concatenate(rows)))
+
+
+class ShortestRuns:
+    """The states on the shortest runs that break a property, level by level; `length` is how long these runs are."""
+
+    def __init__(self, broken: Property, *arguments: Any, **options: Any) -> None:
+        self.search = _Recording(*arguments, **options)
+        found = self.search.explore(until=[broken.name])
+        self.length = found.broken[broken.name]
+        bit = LIVE_BITS[broken.name] if broken.kind == "live" else self.search.tables.bit[broken.name]
+        column = int(broken.kind == "live")
+        self._worker = Worker(1)
+        last = self.length if broken.kind == "live" else self.length - 1
+        levels = self.search.levels[: last + 1]
+        #: Of each level the states that remain.
+        self._shelves: list[tuple[kernels.Layout, Shelf]] = []
+        beyond: tuple[kernels.Layout, Shelf] | None = None
+        for layout, rows in reversed(levels):
+            remain = self._leading(layout, rows, beyond, column, bit)
+            shelf = Shelf(layout.words)
+            shelf.make_room(len(remain), layout)
+            shelf.rows[: len(remain)] = remain
+            shelf.used = len(remain)
+            kernels.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
+            beyond = (layout, shelf)
+            self._shelves.insert(0, beyond)
+        if self.search.system.permutations.shape[0] > 1:
+            # That of the empty run is the same under every name.
+            keys = np.arange(len(self.search.tables.renamings), dtype=np.uint64)
+            self.search.ghosts.renamed.enter(keys, np.zeros(len(keys), np.int64))
+
+    def _leading(
+        self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, Shelf] | None, column: int, bit: int
+    ) -> Any:
+        """Those of these rows that lead to what remains beyond; of the last level, those that break the property."""
+        search, worker = self.search, self._worker
+        search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
+        chosen = np.zeros(len(rows), np.bool_)
+        marks = np.zeros((len(rows), 2), np.int64)
+        todo = np.arange(len(rows))
+        while len(todo):
+            search._make_room(worker)
+            some, todo = todo[:BLOCK], todo[BLOCK:]
+            origins = np.zeros((1, worker.share), np.int64)
+            worker.found = worker.found._replace(origins=origins, marks=marks)
+            place = kernels.expand(
+                rows,
+                np.zeros(len(rows), np.bool_),
+                some,
+                search.layout,
+                search.layout_after,
+                search.system,
+                search.tables.arrays(),
+                search.ghosts.arrays(),
+                worker.out,
+                worker.hashes,
+                worker.filled,
+                worker.found,
+                worker.recent,
+                worker.scratch,
+            )
+            found = worker.found
+            if place < 0:
+                # Only of the last level are the rows beyond not laid out: nobody looks at them.
+                assert beyond is None
+                before = search.layout_after
+                search.layout_after = search._layout(before.slots + 1)
+                place = -1 - place
+            worker.share *= 1 + (found.used[3] >> 1)
+            todo = np.concatenate([found.again[: found.used[1]], some[place:], todo])
+            misses = np.unique(found.misses[: found.used[0]])
+            count = int(worker.filled[0])
+            if beyond is not None and count:
+                there = np.zeros(count, np.bool_)
+                kernels.which_are_there(
+                    worker.out[0], worker.hashes[0], count, beyond[0], beyond[1].rows, beyond[1].table, there
+                )
+                chosen[origins[0, :count][there]] = True
+            worker.filled[:] = 0
+            found.used[:] = 0
+            if len(misses):
+                search.tables.fill(misses)
+        if beyond is None:
+            chosen = marks[:, column] & bit != 0
+        return rows[chosen]
+
+    def holds(self, depth: int, system: System, state: State) -> bool:
+        """Is this state, at this depth, on one of the shortest runs?"""
+        if depth >= len(self._shelves):
+            return True
+        layout, shelf = self._shelves[depth]
+        search, tables, n = self.search, self.search.tables, self.search.n
+        position = system.position(state)
+        cells = [tables.known_cell(i, local, position) for i, local in enumerate(system.local_states(state))]
+        packets = []
+        for packet, marked in system.flight(state):
+            number = tables.known_packet(packet)
+            if number < 0:
+                return False
+            packets.append((((number << kernels.PROCESS_BITS) | packet.destination) << 1 | marked) + 1)
+        if min(cells) < 0 or len(packets) > layout.slots:
+            return False
+        numbers = np.zeros(len(layout.word) + 2, np.int64)
+        numbers[1 : 1 + n] = cells
+        numbers[1 + n : 1 + n + len(packets)] = packets
+        first, fields = 1 + n, len(layout.word)
+        kernels.sort_slots(numbers, first, len(packets), search.system.channel, n, tables.arrays().source)
+        if search.system.permutations.shape[0] > 1:
+            best, trial = np.zeros_like(numbers), np.zeros_like(numbers)
+            kernels.canonical(
+                numbers, fields, best, trial, search.system, tables.arrays(), search.ghosts.arrays(), first
+            )
+        if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):
+            return False
+        row = np.zeros((1, layout.words), np.uint64)
+        kernels.pack(numbers, layout, row[0])
+        hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
+        answer = np.zeros(1, np.bool_)
+        kernels.which_are_there(row, hashes, 1, layout, shelf.rows, shelf.table, answer)
+        return bool(answer[0])
