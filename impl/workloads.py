@@ -97,6 +97,7 @@ class Free(Workload):
         self.channels: list[tuple[int, tuple[int, ...]]] = [
             (p, receivers) for p in range(n) for receivers in receiver_sets(n, p, self_sends=self_sends, sends=sends)
         ]
+        self._messages: dict[tuple[int, int], Message] = {}
         self._number = {channel: number for number, channel in enumerate(self.channels)}
         if not self.channels:
             raise BadInput(f"{n} process has nobody to send to", mend="use two processes or more, or --self-sends")
@@ -116,8 +117,12 @@ class Free(Workload):
 
     def message(self, channel: int, number: int) -> Message:
         """The message of that number on a channel."""
-        sender, receivers = self.channels[channel]
-        return Message(f"{sender + 1}→{''.join(str(q + 1) for q in receivers)}#{number}", sender, receivers)
+        message = self._messages.get((channel, number))
+        if message is None:
+            sender, receivers = self.channels[channel]
+            name = f"{sender + 1}→{''.join(str(q + 1) for q in receivers)}#{number}"
+            message = self._messages[channel, number] = Message(name, sender, receivers)
+        return message
 
     def universe(self) -> list[Message]:
         return [self.message(c, number) for c in range(len(self.channels)) for number in range(1, self.messages + 1)]

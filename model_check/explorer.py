@@ -63,6 +63,8 @@ class Exploration:
     reached: set[str] = field(default_factory=set)
     blocked: set[tuple[str, ...]] = field(default_factory=set)
     stopped: str | None = None
+    #: Is it known that no run comes back to a state? Of a graded space it is.
+    acyclic: bool = False
     #: Action coverage: how often each action is enabled, by name, summed over distinct states.
     actions: dict[str, int] = field(default_factory=dict)
 

@@ -583,8 +583,9 @@ def expand(
         narrow = False
         seen = np.int64(0)
         transitions = 0
-        for a in range(acts.shape[0]):
-            acts[a] = 0
+        if in_order:
+            for a in range(acts.shape[0]):
+                acts[a] = 0
         may_end = True
         idle = True  # at every process there is an end at which its application cannot hand over anything
         verdict = 0
@@ -653,47 +654,79 @@ def expand(
                 for m in range(count):
                     kind, o = moves[m, 0], moves[m, 1]
                     seen |= steps[m] & 0xFFFF
-                    matters = not in_order
+                    emits = 0
                     if kind <= ARRIVAL:
+                        emits = outcomes[o, EMITS_COUNT]
                         seen |= outcomes[o, OUTCOME_SEEN]
-                        matters |= outcomes[o, EMITS_COUNT] > 0 or outcomes[o, FLAGS] & HANDS != 0
-                        acts[outcomes[o, ACTION]] += 1
-                    else:
-                        acts[kind - WAIT] += 1
-                    if not matters and known == reached.shape[0]:
-                        crowded = True
-                        break
-                    target = after if matters else reached[known]
-                    for f in range(first + used):
-                        target[f] = here[f]
-                    for f in range(first + used, fields):
-                        target[f] = 0
-                    left = _make(target, used, kind, o, moves[m, 2], moves[m, 3], n, channel, outcomes, emitted, source)
-                    target[0] = steps[m] >> 16
-                    target[first + left] = 0
-                    if not matters:
-                        same = False
-                        for k in range(known):
-                            same = True
-                            for f in range(first + used):
-                                if reached[k, f] != target[f]:
-                                    same = False
-                                    break
-                            if same:
-                                break
-                        known += not same
-                        continue
-                    if left > slots_after:
-                        narrow = True
-                        break
-                    if whole:
+                    if whole and kind + emits <= 1 and (not emits or channel != FIFO):
+                        # Nearly all moves: only a cell and the ghost change, and the slots from one place on. So what
+                        # changes is changed in the packed row.
+                        p, ghost = moves[m, 3], steps[m] >> 16
+                        cell = numbers[1 + p]
+                        cell_after = outcomes[o, TO_CELL]
+                        narrow |= cell_after > limit[1 + p] or ghost > limit[0] or used + emits > slots_after
+                        if narrow:
+                            break
                         for w in range(words):
                             row[w] = base[w]
-                        for f in range(first + max(left, used)):
-                            if after[f] != numbers[f]:
-                                narrow |= after[f] > limit[f]
-                                row[word[f]] ^= np.uint64(after[f] ^ numbers[f]) << shift[f]
+                        row[word[0]] ^= np.uint64(numbers[0] ^ ghost) << shift[0]
+                        row[word[1 + p]] ^= np.uint64(cell ^ cell_after) << shift[1 + p]
+                        if kind == ARRIVAL:
+                            for f in range(first + moves[m, 2], first + used):
+                                row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f + 1]) << shift[f]
+                        elif emits:
+                            sent = emitted[outcomes[o, EMITS_START]]
+                            destination = p + (sent & PROCESS)
+                            if destination >= n:
+                                destination -= n
+                            slot = (((sent & ~PROCESS) | destination) << 1) + 1
+                            f = first + used
+                            narrow |= slot > limit[f]
+                            while f > first and numbers[f - 1] > slot:
+                                row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f - 1]) << shift[f]
+                                f -= 1
+                            row[word[f]] ^= np.uint64(numbers[f] ^ slot) << shift[f]
+                            if narrow:
+                                break
+                        owner = 0
+                        if owners > 1:
+                            numbers[1 + p] = cell_after
+                            owner = owner_of(numbers, n, owners)
+                            numbers[1 + p] = cell
                     else:
+                        matters = not in_order or emits > 0
+                        if kind <= ARRIVAL:
+                            matters |= outcomes[o, FLAGS] & HANDS != 0
+                        if in_order:
+                            acts[outcomes[o, ACTION] if kind <= ARRIVAL else kind - WAIT] += 1
+                        if not matters and known == reached.shape[0]:
+                            crowded = True
+                            break
+                        target = after if matters else reached[known]
+                        for f in range(first + used):
+                            target[f] = here[f]
+                        for f in range(first + used, fields):
+                            target[f] = 0
+                        left = _make(
+                            target, used, kind, o, moves[m, 2], moves[m, 3], n, channel, outcomes, emitted, source
+                        )
+                        target[0] = steps[m] >> 16
+                        target[first + left] = 0
+                        if not matters:
+                            same = False
+                            for k in range(known):
+                                same = True
+                                for f in range(first + used):
+                                    if reached[k, f] != target[f]:
+                                        same = False
+                                        break
+                                if same:
+                                    break
+                            known += not same
+                            continue
+                        if left > slots_after:
+                            narrow = True
+                            break
                         if renames:
                             q = canonical(after, fields, best, trial, system, tables, ghosts, first)
                             if q >= 0:
@@ -702,14 +735,13 @@ def expand(
                                 break
                         for f in range(first + left):
                             narrow |= after[f] > limit[f]
-                        if not narrow:
-                            pack(after, layout_after, row)
-                    if narrow:
-                        break
+                        if narrow:
+                            break
+                        pack(after, layout_after, row)
+                        owner = 0 if owners == 1 else owner_of(after, n, owners)
                     h = _0
                     for w in range(words):
                         h = spread((h ^ (row[w] & ~bits[w])) + _GOLDEN)
-                    owner = 0 if owners == 1 else owner_of(after, n, owners)
                     place = filled[owner]
                     if place == out.shape[1]:
                         full = True
@@ -752,8 +784,13 @@ def expand(
         if is_new[r]:
             found.counts[0] += transitions
             found.counts[1] += transitions == 0
-            for a in range(acts.shape[0]):
-                found.actions[a] += acts[a]
+            if in_order:
+                for a in range(acts.shape[0]):
+                    found.actions[a] += acts[a]
+            else:
+                for m in range(transitions):
+                    o = moves[m, 1]
+                    found.actions[outcomes[o, ACTION] if moves[m, 0] <= ARRIVAL else moves[m, 0] - WAIT] += 1
     return todo.shape[0]
 
 

@@ -246,6 +246,7 @@ class NativeSearch:
                 gc.enable()
         result = self.result
         result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
+        result.acyclic = self.tables.acyclic
         if self.tables.refuses:
             result.reached.add(HOLDS_BACK.name)
         return result
@@ -294,7 +295,7 @@ class NativeSearch:
             self._level()
             if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
                 return True
-            if not self.keep and not self.tables.ranks.graded:
+            if not self.keep and not self.tables.graded:
                 return False
             self.level += 1
             if self.result.states > states:
@@ -430,7 +431,7 @@ class NativeSearch:
                 todo.append(np.concatenate([again[w], np.arange(places[w], places[w] + fresh)]))
                 places[w] += fresh
             again = self._round(todo)
-            if not (self.keep or self.tables.ranks.graded):
+            if not (self.keep or self.tables.graded):
                 break
 
     def _round(self, todo: list[Any]) -> list[Any]:

@@ -57,6 +57,10 @@ class Tables:
         self._channel = channel
         self._in_order = in_order
         self.ranks = Ranks()
+        #: In order only the steps that matter add to the rank; that nothing can go on for ever needs all to.
+        self._all_ranks = Ranks() if in_order else self.ranks
+        #: May a packet go to the mail room?
+        self._waits = False
         #: Has any packet been refused?
         self.refuses = False
         self.bit = {name: 1 << k for k, name in enumerate(names)}
@@ -100,6 +104,7 @@ class Tables:
             self.initial = [self.initial[0]] * n
         for cell in self.initial:
             self.ranks.start(cell)
+            self._all_ranks.start(cell)
 
     def frame_of(self, process: int) -> int:
         """The process in whose place this one stands in the tables."""
@@ -185,10 +190,11 @@ class Tables:
     def _new_packet(self, packet: Packet) -> int:
         number = self._packet_numbers[packet] = len(self.packets)
         self.packets.append(packet)
-        if self._channel == kernels.LOSSY:
-            self.ranks.by_channel((packet.kind,), ())
-        elif self._channel == kernels.DUPLICATING:
-            self.ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
+        for ranks in {self.ranks, self._all_ranks}:
+            if self._channel == kernels.LOSSY:
+                ranks.by_channel((packet.kind,), ())
+            elif self._channel == kernels.DUPLICATING:
+                ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
         self.source.append((packet.source - packet.destination) % self.n)
         self.packet_renamed.extend([number] * len(self.frames))
         return number
@@ -267,7 +273,7 @@ class Tables:
         else:
             self.refuses = True
         if self._channel == kernels.FIFO and start == len(self._outcomes):
-            self.ranks.graded = False  # it may go by way of the mail room, or wait on its link and go directly
+            self._waits = True
         count = len(self._outcomes) - start
         assert count < 256, "more outcomes of one arrival than an entry has room for"
         self.most_of_arrival = max(self.most_of_arrival, count)
@@ -303,9 +309,11 @@ class Tables:
         observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
         observations += step.events
         adds = not self._in_order or bool(step.packets) or hands is not None
-        self.ranks.step(cell, after, consumed, [packet.kind for packet in step.packets], adds=adds)
-        if len(self.frames) > 1:
-            self.ranks.same(self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames)))
+        kinds = [packet.kind for packet in step.packets]
+        for ranks in {self.ranks, self._all_ranks}:
+            ranks.step(cell, after, consumed, kinds, adds=adds or ranks is not self.ranks)
+            if len(self.frames) > 1:
+                ranks.same(self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames)))
         seen = self._cells.get(after, kernels.CELL_SEEN) | (kernels.DELIVERS if flags & kernels.DELIVERED else 0)
         code = self._code(process, observations)
         self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), seen])
@@ -324,6 +332,16 @@ class Tables:
             self.emitted.array,
             self.code_at.array,
         )
+
+    @property
+    def graded(self) -> bool:
+        """Does every action so far add one to a rank? One that went by way of the mail room took a step more."""
+        return self.ranks.graded and not self._waits
+
+    @property
+    def acyclic(self) -> bool:
+        """Can no run come back to a state? Twice the rank, and one for each packet in the mail room, always grows."""
+        return self._all_ranks.graded
 
     def digest(self) -> str:
         """Tells whether tables worked out elsewhere are the same."""
