@@ -5,7 +5,7 @@ violation.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,7 +22,10 @@ from .observers import observers_of
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, Property, properties_of
 from .runs import Run, run_of
 from .shortest import shortest_run
-from .system import Ghost, State, System
+from .system import Ghost, LocalStep, State, System
+
+#: So many states are looked at again in plain Python, to find the run to show, as soon as told apart beforehand.
+FEW_STATES = 20_000
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -163,8 +166,12 @@ def run_check(
     properties = properties_of(machine, asked.orders, program=program, crash=crash is not None, clocks=asked.clocks)
     started = time.monotonic()
     found = _explore(chosen, asked, system, properties, limits, progress)
-    endless = _endless(system, found, properties, limits, progress, started)
-    results = tuple(_result(system, found, endless, known, program=program) for known in properties)
+    endless = _endless(chosen, system, found, properties, limits, progress, started)
+
+    def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
+        return _shortest_run(chosen, asked, system, properties, known, found, limits, progress)
+
+    results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
     seconds = time.monotonic() - started
     scope = _scope(check, machine, workload, found, chosen)
     return CheckResult(check, machine, workload, found, results, _verdict(found, results), scope, seconds, chosen)
@@ -195,7 +202,41 @@ def _explore(
     return search.explore(limits, progress)
 
 
+def _shortest_run(
+    engine: Engine,
+    asked: Asked,
+    system: System,
+    properties: list[Property],
+    broken: Property,
+    found: Exploration,
+    limits: Limits | None,
+    progress: Progress | None,
+) -> tuple[list[LocalStep], State, Ghost]:
+    """The run to show. Where many states are as near as the violation, those not on the way to it are told first."""
+    length = found.broken[broken.name]
+    in_order = "order" in engine.reductions
+    if engine.name == "plain" or (not in_order and sum(found.levels[: length + 1]) < FEW_STATES):
+        return shortest_run(system, broken, length)
+    from .native.walking_back import ShortestRuns
+
+    runs = ShortestRuns(
+        broken,
+        limits,
+        progress,
+        asked.machine,
+        asked.workload,
+        asked.channel_name,
+        system.observers,
+        properties,
+        shared=engine.shared,
+        reductions=[name for name in engine.reductions if name != "order"],
+        workers=engine.workers,
+    )
+    return shortest_run(system, broken, runs.length, lambda depth, state: runs.holds(depth, system, state))
+
+
 def _endless(
+    engine: Engine,
     system: System,
     found: Exploration,
     properties: Sequence[Property],
@@ -205,7 +246,8 @@ def _endless(
 ) -> EndlessRuns | str | None:
     """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
     undecided = [known for known in properties if known.kind == "live" and known.name not in found.broken]
-    if found.graded or found.stopped or not undecided:
+    graded = found.graded and "order" not in engine.reductions  # whose levels skip steps
+    if found.acyclic or graded or found.stopped or not undecided:
         return None
 
     def tick(nodes: int) -> None:
@@ -226,7 +268,13 @@ def _endless(
 
 
 def _result(
-    system: System, found: Exploration, endless: EndlessRuns | str | None, known: Property, *, program: bool
+    system: System,
+    found: Exploration,
+    endless: EndlessRuns | str | None,
+    known: Property,
+    run_to: Callable[[Property], tuple[list[LocalStep], State, Ghost]],
+    *,
+    program: bool,
 ) -> PropertyResult:
     if known.kind == "sometimes":
         if known.name in found.reached:
@@ -234,7 +282,10 @@ def _result(
         note = "no run so far" if found.stopped else "no run" if program else "no run within the bound"
         return PropertyResult(known, "unknown", note=f"{note} reaches it")
     if known.name in found.broken:
-        steps, state, ghost = shortest_run(system, known, found.broken[known.name])
+        try:
+            steps, state, ghost = run_to(known)
+        except GaveUp as reason:
+            return PropertyResult(known, "violated", note=f"the search for a run to show ended early: {reason}")
         run = run_of(system, steps, keep_names=program)
         return PropertyResult(known, "violated", run, _what_is_missing(system, known, state, ghost, run))
     if found.stopped:

@@ -63,6 +63,8 @@ class Exploration:
     reached: set[str] = field(default_factory=set)
     blocked: set[tuple[str, ...]] = field(default_factory=set)
     stopped: str | None = None
+    #: How many new states each level has.
+    levels: list[int] = field(default_factory=list)
     #: Is it known that no run comes back to a state? Of a graded space it is.
     acyclic: bool = False
     #: Action coverage: how often each action is enabled, by name, summed over distinct states.
@@ -155,6 +157,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
     first_ghost[initial] = ghost
     level.append((initial, ghost, True))
     result.states = result.nodes = 1
+    result.levels = [1]
     known_locals = local_properties.known
     delivered = False
     actions: Counter[str] = Counter()
@@ -212,6 +215,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
                     following.append((target, ghost_after, False))
                 result.nodes += 1
         depth += 1
+        result.levels.append(len(new_states))
         if new_states:
             result.depth = depth
         level = following

@@ -318,8 +318,8 @@ def drive(
             database=None,
             deadline=None,
             report_multiple_bugs=False,
-            # Nothing depends on how fast this machine is; and Hypothesis picks its examples by the constants of whatever
-            # modules are loaded, so that another test may make it draw more steps that are not possible.
+            # Nothing depends on how fast this machine is. And Hypothesis draws by the constants in whatever modules are
+            # loaded, so that with other tests before this one it may draw more steps that are not possible.
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
             phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
         ),

@@ -215,7 +215,7 @@ def test_reductions_give_the_same_verdicts_and_smaller_counts(crownless: Crownle
         asked = [argument for name in reductions for argument in ("--reduce", name)]
         (check,) = crownless("check", "rst", *asked, "--workers", "1", "--json").json
         assert check["reductions"] == (["symmetry", "order"] if reductions == ["all"] else reductions)
-        assert (check["verdict"], check["depth"], check["workers"]) == ("holds", 8, 1)
+        assert (check["verdict"], check["workers"]) == ("holds", 1)
         assert check["states"] < 7370
     answer = crownless("check", "rst", "--reduce", "all", "--workers", "1")
     assert answer.out.startswith("3 processes, up to 4 messages")

@@ -1,4 +1,4 @@
-"""Numba where it is installed. Where it is not, what it would compile stays plain Python, and `vectorized` runs instead."""
+"""Numba, where it is installed. Where not, what it would compile stays plain Python, and `vectorized` runs instead."""
 
 from __future__ import annotations
 

@@ -297,6 +297,7 @@ class NativeSearch:
                 return True
             if not self.keep and not self.tables.graded:
                 return False
+            self.result.levels.append(self.result.states - states)
             self.level += 1
             if self.result.states > states:
                 self.result.depth = self.level
@@ -325,6 +326,7 @@ class NativeSearch:
         kernels.pack(numbers, self.layout, row[0])
         self._shelve(row, np.ones(1, np.bool_))
         result.states = result.nodes = 1
+        result.levels = [1]
 
     def _shelve(self, rows: Any, is_new: Any) -> None:
         """Puts rows, all different, on their owners' shelves."""

@@ -25,7 +25,6 @@ BEYOND = 1 << 62
 _GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _29, _32 = np.uint64(29), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-_7 = np.uint64(7)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -91,7 +90,8 @@ def repack(rows: Any, count: int, before: Layout, after: Layout, out: Any, numbe
 
 
 def _homes(keys: Any, size: int) -> Any:
-    return ((_spread(keys >> _32) + (keys & _7)) & np.uint64(size - 1)).view(np.int64)
+    """Where keys are first looked for: anywhere, since all go on until the last one is found."""
+    return (_spread(keys) & np.uint64(size - 1)).view(np.int64)
 
 
 def look_up(table: Any, majors: Any, minors: Any) -> Any:
@@ -255,7 +255,8 @@ def expand(
     recent: Any,
     scratch: Any,
 ) -> int:
-    assert not system.in_order and len(system.permutations) == 1 and len(filled) == 1
+    assert not system.in_order
+    assert len(system.permutations) == len(filled) == 1
     for start in range(0, len(todo), SOME):
         some = todo[start : start + SOME]
         expansion = _Expansion(rows[some], layout, system, tables, ghosts)
@@ -375,7 +376,7 @@ class _Expansion:
 
     def _arrivals(self, slots: Any) -> tuple[Any, list[tuple[int, Any]]]:
         """The arrivals, and what the channel may do."""
-        channel, n, source = self.system.channel, self.system.n, self.tables.source
+        channel = self.system.channel
         #: The slots as they are held here; see `SLOT_BITS`.
         self._slots = np.where(slots == 0, BEYOND, self._grouped(slots))
         there = slots != 0

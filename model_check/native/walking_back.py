@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..cycles import GaveUp
+from ..explorer import Limits, Progress
 from ..properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
 from ..system import State, System
 from . import kernels
@@ -42,9 +44,14 @@ class _Recording(NativeSearch):
 class ShortestRuns:
     """The states on the shortest runs that break a property, level by level; `length` is how long these runs are."""
 
-    def __init__(self, broken: Property, *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self, broken: Property, limits: Limits | None, progress: Progress | None, *arguments: Any, **options: Any
+    ) -> None:
+        """Takes what `NativeSearch` takes; raises `GaveUp` if a limit is reached first."""
         self.search = _Recording(*arguments, **options)
-        found = self.search.explore(until=[broken.name])
+        found = self.search.explore(limits, progress, until=[broken.name])
+        if found.stopped:
+            raise GaveUp(found.stopped)
         self.length = found.broken[broken.name]
         bit = LIVE_BITS[broken.name] if broken.kind == "live" else self.search.tables.bit[broken.name]
         column = int(broken.kind == "live")

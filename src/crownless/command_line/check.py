@@ -67,7 +67,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     "reductions",
     multiple=True,
     metavar="REDUCTION",
-    help="Leave out what tells nothing new: symmetry, order, or all (both). See below.",
+    help="Leave out what tells nothing new: symmetry, order, or all (both). See above.",
 )
 @click.option(
     "--workers",
@@ -334,7 +334,8 @@ def _cell(lines: list[PropertyResult], result: CheckResult) -> Text:
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if any(x.verdict == verdict for x in lines))
     if worst != "violated":
         return Text(worst, style=STYLES[worst])
-    shortest = min(len(line.run.actions) for line in lines if line.run is not None)
+    shown = [len(line.run.actions) for line in lines if line.run is not None]
+    shortest = min(shown) if shown else "violated"
     often = f"{result.completes} " if lines[0].property.name == COMPLETES.name else ""
     return Text(f"{often}{shortest}", style=STYLES["violated"])
 
