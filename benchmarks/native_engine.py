@@ -69,7 +69,7 @@ SPIN, COLLAPSE, ONE, TWO, PLAIN_EXPLORER, TLC = (
 OPTIONS: dict[str, dict[str, Any]] = {
     ONE: {"engine": "native", "workers": 1, "reductions": ()},
     TWO: {"engine": "native", "workers": 2, "reductions": ()},
-    PLAIN_EXPLORER: {},
+    PLAIN_EXPLORER: {"engine": "plain"},
     "reduced": {"engine": "native", "workers": 2, "reductions": ("symmetry", "order")},
 }
 

@@ -5,13 +5,16 @@ violation.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.workloads import Workload
+from crownless.spec.errors import BadInput
 
 from .asking import Asked, Check, sends_of
 from .clocks import Clocks
@@ -23,6 +26,9 @@ from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHIN
 from .runs import Run, run_of
 from .shortest import shortest_run
 from .system import Ghost, LocalStep, State, System
+
+if TYPE_CHECKING:
+    from .native.checkpoints import Checkpoint
 
 #: So many states are looked at again in plain Python, to find the run to show, as soon as told apart beforehand.
 FEW_STATES = 20_000
@@ -68,6 +74,8 @@ class CheckResult:
     seconds: float
     #: What explored it.
     engine: Engine
+    #: Where it is saved, if it ended early and can be gone on with.
+    saved: Path | None = None
 
     @property
     def actions(self) -> dict[str, int]:
@@ -152,10 +160,15 @@ def run_check(
     engine: str | None = None,
     reductions: Iterable[str] = (),
     workers: int | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> CheckResult:
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
-    `engine`: the native one wherever it can, unless named; `workers`: as many as there are processors.
+    `engine`: the native one wherever it can, unless named; `workers`: as many as there are processors. The search is
+    saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved further. Nothing
+    is left there of a check that came to its end. `tell` is told in a line if saving fails; the search then goes on.
     """
     asked = Asked.by(check)
     machine, workload, crash = asked.machine, asked.workload, asked.crash
@@ -164,17 +177,60 @@ def run_check(
     system = System(machine, workload, asked.channel, observers, crash)
     program = check.program is not None
     properties = properties_of(machine, asked.orders, program=program, crash=crash is not None, clocks=asked.clocks)
-    started = time.monotonic()
-    found = _explore(chosen, asked, system, properties, limits, progress)
-    endless = _endless(chosen, system, found, properties, limits, progress, started)
+    with _saving(check, asked, chosen, checkpoint, resume, tell) as saving:
+        started = time.monotonic()
+        found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving)
+        endless = _endless(chosen, system, found, properties, limits, progress, started)
 
-    def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
-        return _shortest_run(chosen, asked, system, properties, known, found, limits, progress)
+        def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
+            return _shortest_run(chosen, asked, system, properties, known, found, limits, progress)
 
-    results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
-    seconds = time.monotonic() - started
+        results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
+        seconds = seconds_before + time.monotonic() - started
+        saved = None
+        if saving is not None:
+            to_do = (
+                found.stopped or isinstance(endless, str) or any(x.verdict == "violated" and not x.run for x in results)
+            )
+            if not to_do:
+                saving.remove()
+            elif saving.exists:
+                saved = saving.directory
     scope = _scope(check, machine, workload, found, chosen)
-    return CheckResult(check, machine, workload, found, results, _verdict(found, results), scope, seconds, chosen)
+    verdict = _verdict(found, results)
+    return CheckResult(check, machine, workload, found, results, verdict, scope, seconds, chosen, saved)
+
+
+@contextmanager
+def _saving(
+    check: Check,
+    asked: Asked,
+    engine: Engine,
+    checkpoint: Path | None,
+    resume: Path | None,
+    tell: Callable[[str], None] | None,
+) -> Iterator[Checkpoint | None]:
+    """Where the search is saved; None if nowhere."""
+    directory = checkpoint or resume
+    if directory is None:
+        yield None
+        return
+    if checkpoint is not None and resume is not None:
+        raise BadInput(
+            "--checkpoint and --resume: a search that is gone on with is saved further in the same directory",
+            mend="leave out --checkpoint",
+        )
+    if engine.name == "plain":
+        why = f": {engine.because}" if engine.because else ""
+        option = "--checkpoint" if resume is None else "--resume"
+        raise BadInput(
+            f"{check.protocol}: {option}: the plain explorer does not save itself{why}", mend=f"leave out {option}"
+        )
+    from .native.checkpoints import checkpoint_in, question_of
+
+    question = question_of(check, asked, engine.reductions)
+    with checkpoint_in(directory, question, resume=resume is not None, tell=tell) as saving:
+        yield saving
 
 
 def _explore(
@@ -184,9 +240,11 @@ def _explore(
     properties: list[Property],
     limits: Limits | None,
     progress: Progress | None,
-) -> Exploration:
+    saving: Checkpoint | None,
+) -> tuple[Exploration, float]:
+    """What is found, and how many seconds it took before the search was gone on with."""
     if engine.name == "plain":
-        return explore(system, properties, limits, progress)
+        return explore(system, properties, limits, progress), 0.0
     from .native.search import NativeSearch  # it takes a while to import, and most verbs need none of it
 
     search = NativeSearch(
@@ -199,7 +257,7 @@ def _explore(
         reductions=engine.reductions,
         workers=engine.workers,
     )
-    return search.explore(limits, progress)
+    return search.explore(limits, progress, saving), search.seconds_before
 
 
 def _shortest_run(

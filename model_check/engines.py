@@ -35,8 +35,6 @@ REDUCTIONS = ("symmetry", "order")
 #: As reductions are asked for.
 ALL = "all"
 
-#: The native engine's tables have room for so many sends, among which a process may choose.
-MOST_SENDS = 128
 #: Symmetry reduction tries every renaming of the processes, which of more are too many.
 MOST_RENAMED = 8
 MOST_WORKERS = 64
@@ -88,7 +86,12 @@ def engine_for(
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
     shared = _told_apart(asked) is None
-    return Engine("native", workers or cpus(), wanted, shared)
+    crew = workers or cpus()
+    if (wanted or crew > 1) and not _numba_is_there():
+        for name in wanted:
+            raise BadInput(f"{check.protocol}: --reduce {name}: needs numba", mend="pip install numba")
+        crew = 1
+    return Engine("native", crew, wanted, shared)
 
 
 def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
@@ -125,15 +128,16 @@ def cpus() -> int:
     return max(1, min(MOST_WORKERS, os.cpu_count() or 1))
 
 
+def _numba_is_there() -> bool:
+    from .native.compiled import HAVE_NUMBA  # it takes a while to import
+
+    return HAVE_NUMBA
+
+
 def _not_native(asked: Asked) -> str | None:
     """Why the native engine cannot explore this; None if it can."""
     if asked.crash is not None:
         return "the native engine knows no crashes"
-    if isinstance(asked.workload, Free):
-        senders = [sender for sender, _ in asked.workload.channels]
-        most = max(map(senders.count, set(senders)))
-        if most > MOST_SENDS:
-            return f"the native engine takes at most {MOST_SENDS} different sends of a process, and here are {most}"
     return None
 
 
@@ -190,6 +194,9 @@ def compiling(tell: Callable[[], None]) -> Iterator[None]:
 
     What is compiled is kept on disk: a part that is only loaded from there is not told of.
     """
+    if not _numba_is_there():
+        yield
+        return
     from numba.core import event
 
     class Listener(event.Listener):

@@ -15,7 +15,6 @@ from crownless.model_check.asking import Asked, Check, load_program
 from crownless.model_check.checking import run_check
 from crownless.model_check.engines import (
     LONG_TO_COMPILE,
-    MOST_SENDS,
     Engine,
     compiling,
     cpus,
@@ -66,13 +65,11 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     assert [result.json()["workers"] for result in (native, reduced, crash, plain)] == [1, 2, 1, 1]
 
 
-def test_more_sends_than_the_native_engine_takes_are_left_to_the_plain_explorer() -> None:
+def test_a_process_may_choose_among_more_sends_than_a_byte_counts() -> None:
     wide = Check("unordered", processes=9, messages=1, sends="multicast")
-    why = f"the native engine takes at most {MOST_SENDS} different sends of a process, and here are 255"
-    assert engine_of(wide) == Engine("plain", because=why)
-    assert engine_of(Check("unordered", processes=8, messages=1, sends="multicast")).name == "native"
-    with pytest.raises(BadInput, match="unordered: --engine native: the native engine takes at most"):
-        engine_of(wide, "native")
+    found = {engine: run_check(wide, engine=engine).exploration for engine in ("native", "plain")}
+    assert found["native"].states == found["plain"].states
+    assert found["native"].transitions == found["plain"].transitions
 
 
 def test_the_native_engine_asked_for_by_name_is_not_replaced() -> None:

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels
+from . import kernels, vectorized
+from .compiled import HAVE_NUMBA
+
+#: The inner loops: compiled, or else on whole arrays.
+loops: Any = kernels if HAVE_NUMBA else vectorized
 
 
 class Column:
@@ -83,5 +87,5 @@ class Map:
             size *= 2
         if size > len(self.table):
             known, self.table = self.table, self._empty(size)
-            kernels.enter(self.table, known[:, 0], known[:, 1])
-        self.used += kernels.enter(self.table, keys, values.astype(np.uint64))
+            loops.enter(self.table, known[:, 0], known[:, 1])
+        self.used += loops.enter(self.table, keys, values.astype(np.uint64))

@@ -1,12 +1,12 @@
 """The ghosts of a search, numbered, and the steps of the observers, tabulated.
 
-`PlainGhosts` runs any observers as they are. `MaskGhosts` stands in for the two that nearly every check has, and makes
-their steps on bit masks, in `mask_kernels`.
+`PlainGhosts` runs any observers as they are. `MaskGhosts` and `CrownGhosts` stand in for those that nearly every check
+has, and make their steps on bit masks, compiled; `PairedGhosts` has two of these watch together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,13 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
-from ..observers import FifoAndCausal, Ledger, Observation, Observer
-from . import kernels, mask_kernels
+from ..observers import Crowns, FifoAndCausal, Ledger, Observation, Observer
+from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
+from .compiled import HAVE_NUMBA
+
+#: Steps that are worked out at a time.
+SOME = 1 << 14
 
 #: What happened for the application: kind, process, message.
 Told = Sequence[tuple[str, int, Message]]
@@ -49,10 +53,6 @@ class Ghosts:
         """Of each ghost: to which processes a delivery is owed; from bit 32 on, whose sends have not happened."""
         raise NotImplementedError
 
-    def number(self, ghost: tuple[Any, ...]) -> int:
-        """The number of a ghost as `system.System` has it, or -1 if it has not occurred."""
-        raise NotImplementedError
-
     def arrays(self) -> kernels.Ghosts:
         """As the kernels read them; valid until the next `fill` or `rename`."""
         return kernels.Ghosts(self.steps.table, self.owed(), self.renamed.table)
@@ -68,6 +68,7 @@ class PlainGhosts(Ghosts):
         self._ghosts: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._owed = Column()
+        self._owed_by_ledger: dict[Any, int] = {}
         self._codes: list[tuple[tuple[int, Any], ...]] = [()]
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
         self._number(tuple(observer.initial() for observer in observers))
@@ -80,18 +81,21 @@ class PlainGhosts(Ghosts):
         if number is None:
             number = self._numbers[ghost] = len(self._ghosts)
             self._ghosts.append(ghost)
+            self._owed.append(self._owed_of(ghost[0]))
+        return number
+
+    def _owed_of(self, of_ledger: Any) -> int:
+        owed = self._owed_by_ledger.get(of_ledger)
+        if owed is None:
             ledger = self.observers[0]
             assert isinstance(ledger, Ledger)
             owed = 0
-            for _, receiver in ledger.undelivered(ghost[0]):
+            for _, receiver in ledger.undelivered(of_ledger):
                 owed |= 1 << receiver
-            for message in ledger.unsent(ghost[0]):
+            for message in ledger.unsent(of_ledger):
                 owed |= 1 << (32 + message.sender)
-            self._owed.append(owed)
-        return number
-
-    def number(self, ghost: tuple[Any, ...]) -> int:
-        return self._numbers.get(ghost, -1)
+            self._owed_by_ledger[of_ledger] = owed
+        return owed
 
     def code(self, told: Told) -> int:
         key = tuple(told)
@@ -130,43 +134,22 @@ class PlainGhosts(Ghosts):
         return self._owed.array
 
 
-class MaskGhosts(Ghosts):
-    """`Ledger`, and `FifoAndCausal` if `orders` is given, of the messages that a workload can send."""
+class _Pooled(Ghosts):
+    """Ghosts of one compiled observer, each a stretch of a pool of words, of the messages that a workload can send."""
 
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
+    #: What is observed at all.
+    heeds: frozenset[str]
 
-    def __init__(self, workload: Workload, ledger: Ledger, orders: FifoAndCausal | None, bit: dict[str, int]) -> None:
+    def __init__(self, workload: Workload, bit: dict[str, int]) -> None:
         super().__init__()
-        self._ledger = ledger
-        self._orders = orders
+        self.n = len(workload.processes)
         messages = workload.universe()
-        n = len(workload.processes)
-        self._messages = {message: m for m, message in enumerate(messages)}
-        self._copies = [(message, q) for message in messages for q in message.receivers]
-        self._copy_numbers = {copy: c for c, copy in enumerate(self._copies)}
-        words = len(self._copies) + 63 >> 6
-        message_words = len(messages) + 63 >> 6
-        to_receiver, from_sender = np.zeros((n, words), np.uint64), np.zeros((n, words), np.uint64)
-        for c, (message, q) in enumerate(self._copies):
-            to_receiver[q, c >> 6] |= np.uint64(1 << (c & 63))
-            from_sender[message.sender, c >> 6] |= np.uint64(1 << (c & 63))
-        self._universe = mask_kernels.Universe(
-            n,
-            words,
-            message_words,
-            np.cumsum([0, *(len(message.receivers) for message in messages)]),
-            np.array([q for _, q in self._copies], np.int64),
-            np.array([message.sender for message in messages], np.int64),
-            to_receiver,
-            from_sender,
-            np.array([orders is not None and p in orders.at for p in range(n)]),
-            orders is not None,
-            ledger.sends_before_delivery,
-            bit.get("delivers-once", 0),
-            bit.get("fifo", 0),
-            bit.get("causal", 0),
-        )
-        self._most_words = 2 * words + message_words + n * words + (words + 1) * (workload.messages + 1)
+        self.messages = {message: m for m, message in enumerate(messages)}
+        self.copies = [(message, q) for message in messages for q in message.receivers]
+        self.words = (len(self.copies) + 63) >> 6
+        self.message_words = (len(messages) + 63) >> 6
+        self.bit = bit
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
         self._starts, self._kinds, self._whose, self._what = Column(), Column(), Column(), Column()
         self._starts.extend([0, 0])
@@ -176,13 +159,39 @@ class MaskGhosts(Ghosts):
         self._offset = np.zeros(1 << 8, np.int64)
         self._owed = np.zeros(1 << 8, np.int64)
         self._table = np.zeros(1 << 9, np.uint64)
+
+    def _begin(self, first_words: int, most_words: int) -> None:
+        """The ghost of the empty run is so many zeroes, and none is longer than this."""
+        self._most_words = most_words
         self._make_room(1)
-        head = 2 * words + message_words + n * words
-        mask_kernels.number_of(self._content, 0, head, self._pool(), 0, self._universe)
+        mask_kernels.number_of(0, first_words, self._pool(), 0)
         self._used = 1
 
     def __len__(self) -> int:
         return self._used
+
+    def universe(self, judged: frozenset[int] | None, *, orders: bool, sends_first: bool) -> mask_kernels.Universe:
+        """The messages as the kernels read them."""
+        to_receiver, from_sender = (np.zeros((self.n, self.words), np.uint64) for _ in range(2))
+        for c, (message, q) in enumerate(self.copies):
+            to_receiver[q, c >> 6] |= np.uint64(1 << (c & 63))
+            from_sender[message.sender, c >> 6] |= np.uint64(1 << (c & 63))
+        return mask_kernels.Universe(
+            self.n,
+            self.words,
+            self.message_words,
+            np.cumsum([0, *(len(message.receivers) for message in self.messages)]),
+            np.array([q for _, q in self.copies], np.int64),
+            np.array([message.sender for message in self.messages], np.int64),
+            to_receiver,
+            from_sender,
+            np.array([judged is not None and p in judged for p in range(self.n)]),
+            orders,
+            sends_first,
+            self.bit.get("delivers-once", 0),
+            self.bit.get("fifo", 0),
+            self.bit.get("causal", 0),
+        )
 
     def _pool(self) -> mask_kernels.Pool:
         return mask_kernels.Pool(self._content, self._offset, self._table, self._owed)
@@ -202,46 +211,178 @@ class MaskGhosts(Ghosts):
             mask_kernels.rehash(self._pool(), self._used)
 
     def code(self, told: Told) -> int:
-        key = tuple(told)
+        key = tuple(event for event in told if event[0] in self.heeds)
         number = self._code_numbers.get(key)
         if number is None:
             number = self._code_numbers[key] = len(self._starts) - 1
-            for kind, process, message in told:
+            for kind, process, message in key:
                 self._kinds.append(self.KINDS[kind])
                 self._whose.append(process)
-                self._what.append(self._messages[message])
+                self._what.append(self.messages[message])
             self._starts.append(len(self._kinds))
         return number
 
     def fill(self, keys: Any) -> None:
-        for start in range(0, len(keys), 1 << 14):
-            some = keys[start : start + (1 << 14)]
+        told = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
+        for start in range(0, len(keys), SOME):
+            some = keys[start : start + SOME]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
-            told = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
-            self._used = mask_kernels.observe(some, values, self._pool(), self._used, self._universe, *told)
+            self._used = self._observe(some, values, *told)
             self.steps.enter(some, values)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
         if not len(keys):
             return
         if self._permuted is None:
+            number = {copy: c for c, copy in enumerate(self.copies)}
             images = np.array([renaming.image for renaming in renamings], np.int64)
-            messages = [[self._messages[r.message(message)] for message in self._messages] for r in renamings]
-            copies = [[self._copy_numbers[r.message(m), r.image[q]] for m, q in self._copies] for r in renamings]
+            messages = [[self.messages[r.message(message)] for message in self.messages] for r in renamings]
+            copies = [[number[r.message(m), r.image[q]] for m, q in self.copies] for r in renamings]
             self._permuted = images, np.array(copies, np.int64), np.array(messages, np.int64)
-        for start in range(0, len(keys), 1 << 14):
-            some = keys[start : start + (1 << 14)]
+        for start in range(0, len(keys), SOME):
+            some = keys[start : start + SOME]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
-            self._used = mask_kernels.rename(some, values, self._pool(), self._used, self._universe, *self._permuted)
+            self._used = self._rename(some, values, *self._permuted)
             self.renamed.enter(some, values)
+
+    def _observe(self, keys: Any, values: Any, *told: Any) -> int:
+        raise NotImplementedError
+
+    def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
+        raise NotImplementedError
 
     def owed(self) -> Any:
         return self._owed
 
-    def number(self, ghost: tuple[Any, ...]) -> int:
-        return -1  # see `walking_back`
+
+class MaskGhosts(_Pooled):
+    """`Ledger`, and `FifoAndCausal` if `orders` is given."""
+
+    heeds = frozenset(_Pooled.KINDS)
+
+    def __init__(self, workload: Workload, ledger: Ledger, orders: FifoAndCausal | None, bit: dict[str, int]) -> None:
+        super().__init__(workload, bit)
+        self._universe = self.universe(
+            None if orders is None else orders.at,
+            orders=orders is not None,
+            sends_first=ledger.sends_before_delivery,
+        )
+        head = 2 * self.words + self.message_words + self.n * self.words
+        self._begin(head, head + (self.words + 1) * (workload.messages + 1))
+
+    def _observe(self, keys: Any, values: Any, *told: Any) -> int:
+        return int(mask_kernels.observe(keys, values, self._pool(), self._used, self._universe, *told))
+
+    def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
+        return int(mask_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
+
+
+class CrownGhosts(_Pooled):
+    """`Crowns`."""
+
+    heeds = frozenset({"send", "deliver"})
+
+    def __init__(self, workload: Workload, bit: dict[str, int]) -> None:
+        super().__init__(workload, bit)
+        self._universe = self.universe(None, orders=False, sends_first=False)
+        head = self.message_words * (1 + self.n) + self.n
+        most = workload.messages + 1
+        self._room = np.zeros((most + 1) * self.message_words, np.uint64)
+        self._begin(head, head + (self.message_words + 2) * most)
+
+    def _observe(self, keys: Any, values: Any, *told: Any) -> int:
+        bit = self.bit["synchronous"]
+        return int(
+            crown_kernels.observe(keys, values, self._pool(), self._used, self._universe, *told, bit, self._room)
+        )
+
+    def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
+        return int(crown_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
+
+
+class PairedGhosts(Ghosts):
+    """The ghosts of two, each numbered for itself, and the pairs that occur. What is owed the first tells."""
+
+    def __init__(self, first: Ghosts, second: Ghosts) -> None:
+        super().__init__()
+        self._parts = (first, second)
+        self._members = (Column(), Column())
+        self._codes = (Column(), Column())
+        self._code_numbers: dict[tuple[int, int], int] = {}
+        self._owed = Column()
+        self._pairs = Map()
+        self.code(())
+        self._numbers(np.zeros(1, np.uint64))
+
+    def __len__(self) -> int:
+        return len(self._owed)
+
+    def code(self, told: Told) -> int:
+        key = self._parts[0].code(told), self._parts[1].code(told)
+        number = self._code_numbers.get(key)
+        if number is None:
+            number = self._code_numbers[key] = len(self._code_numbers)
+            for column, code in zip(self._codes, key, strict=True):
+                column.append(code)
+        return number
+
+    def fill(self, keys: Any) -> None:
+        if not len(keys):
+            return
+        after, broken = [], np.zeros(len(keys), np.int64)
+        for part, members, codes in zip(self._parts, self._members, self._codes, strict=True):
+            ghosts = members.array[keys >> np.uint64(32)]
+            code = codes.array[keys & np.uint64(0xFFFFFFFF)]
+            values = _looked_up(part.steps, ghosts << 32 | code, part.fill)
+            # What one of the two does not heed leaves its ghost as it is.
+            values = np.where(code == 0, ghosts << 16, values)
+            after.append(values >> 16)
+            broken |= values & 0xFFFF
+        numbers = self._numbers((after[0] << 32 | after[1]).astype(np.uint64))
+        self.steps.enter(keys, numbers << 16 | broken)
+
+    def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
+        if not len(keys):
+            return
+        after = []
+        for part, members in zip(self._parts, self._members, strict=True):
+            wanted = members.array[keys >> np.uint64(32)] << 32 | (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            after.append(_looked_up(part.renamed, wanted, lambda some, part=part: part.rename(some, renamings)))
+        self.renamed.enter(keys, self._numbers((after[0] << 32 | after[1]).astype(np.uint64)))
+
+    def _numbers(self, pairs: Any) -> Any:
+        """The numbers of pairs (first · 2³² + second), new ones included."""
+        numbers = np.zeros(len(pairs), np.int64)
+        kernels.look_up_all(self._pairs.table, pairs, numbers)
+        new = np.unique(pairs[numbers < 0])
+        if len(new):
+            self._pairs.enter(new, np.arange(len(self), len(self) + len(new)))
+            owed = self._parts[0].owed()
+            for first, second in zip(
+                (new >> np.uint64(32)).tolist(), (new & np.uint64(0xFFFFFFFF)).tolist(), strict=True
+            ):
+                self._members[0].append(first)
+                self._members[1].append(second)
+                self._owed.append(owed[first])
+            kernels.look_up_all(self._pairs.table, pairs, numbers)
+        return numbers
+
+    def owed(self) -> Any:
+        return self._owed.array
+
+
+def _looked_up(known: Map, keys: Any, fill: Callable[[Any], None]) -> Any:
+    """The values of keys, those that are missing worked out first."""
+    keys = keys.astype(np.uint64)
+    values = np.zeros(len(keys), np.int64)
+    kernels.look_up_all(known.table, keys, values)
+    missing = np.unique(keys[(values < 0) & (keys & np.uint64(0xFFFFFFFF) != 0)])
+    if len(missing):
+        fill(missing)
+        kernels.look_up_all(known.table, keys, values)
+    return values
 
 
 def _longer(array: Any, size: int) -> Any:
@@ -252,11 +393,13 @@ def _longer(array: Any, size: int) -> Any:
 
 def ghosts_for(observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> Ghosts:
     """The fastest that these observers admit."""
-    kinds = [type(observer) for observer in observers]
-    ledger = observers[0]
+    if not HAVE_NUMBA:
+        return PlainGhosts(observers, bit)
+    ledger, *others = observers
     assert isinstance(ledger, Ledger)
-    if kinds == [Ledger]:
-        return MaskGhosts(workload, ledger, None, bit)
-    if kinds == [Ledger, FifoAndCausal] and isinstance(observers[1], FifoAndCausal):
-        return MaskGhosts(workload, ledger, observers[1], bit)
-    return PlainGhosts(observers, bit)
+    orders = [observer for observer in others if isinstance(observer, FifoAndCausal)]
+    crowns = [observer for observer in others if isinstance(observer, Crowns)]
+    if len(orders) + len(crowns) < len(others):
+        return PlainGhosts(observers, bit)
+    ghosts = MaskGhosts(workload, ledger, orders[0] if orders else None, bit)
+    return PairedGhosts(ghosts, CrownGhosts(workload, bit)) if crowns else ghosts

@@ -18,11 +18,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-# Without Numba's reference counts, which would be most of the work: nothing here allocates an array.
-compiled: Any = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]
-inlined: Any = njit(cache=True, nogil=True, inline="always")
+from .compiled import compiled, inlined
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(4)
 
@@ -40,6 +37,7 @@ _29 = np.uint64(29)
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 _7 = np.uint64(7)
+_3 = np.uint64(3)
 
 #: In a slot and in what is emitted, the lowest bits (above the mark) name a process.
 PROCESS_BITS = 4
@@ -153,7 +151,7 @@ def spread(key: np.uint64) -> np.uint64:
 @inlined
 def _home(key: np.uint64, mask: np.uint64) -> np.uint64:
     """Where a key (major · 2³² + minor) is first looked for: those of one major lie in one cache line or two."""
-    return (spread(key >> _32) + (key & _7)) & mask
+    return (spread(key >> _3) + (key & _7)) & mask
 
 
 @inlined
@@ -166,6 +164,13 @@ def look_up(table: Any, major: int, minor: int) -> int:
         place = (place + _1) & mask
     # What is empty has the value -1.
     return np.int64(table[place, 1])
+
+
+@compiled
+def look_up_all(table: Any, keys: Any, values: Any) -> None:
+    """The values of keys (major · 2³² + minor), or -1."""
+    for k in range(keys.shape[0]):
+        values[k] = look_up(table, np.int64(keys[k] >> _32), np.int64(keys[k] & np.uint64(0xFFFFFFFF)))
 
 
 @compiled

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kernels import EMPTY, compiled, inlined, spread
+from .compiled import compiled, inlined
+from .kernels import EMPTY, spread
 
 HAND, SEND, DELIVER = range(3)
 _0 = np.uint64(0)
@@ -54,23 +55,24 @@ class Pool(NamedTuple):
 
 
 @inlined
-def _has(bits: Any, k: int) -> bool:
+def has(bits: Any, k: int) -> bool:
     return (bits[k >> 6] >> (np.uint64(k) & _63)) & _1 != _0
 
 
 @inlined
-def _set(bits: Any, k: int) -> None:
+def put(bits: Any, k: int) -> None:
     bits[k >> 6] |= _1 << (np.uint64(k) & _63)
 
 
 @inlined
-def _clear(bits: Any, k: int) -> None:
+def clear(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
 
 
 @compiled
-def number_of(content: Any, start: int, end: int, pool: Pool, known: int, universe: Universe) -> int:
+def number_of(start: int, end: int, pool: Pool, known: int) -> int:
     """The number of the ghost that stands at the end of the pool, which is `known` if it is a new one."""
+    content = pool.content
     h = _0
     for k in range(start, end):
         h = spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
@@ -92,6 +94,13 @@ def number_of(content: Any, start: int, end: int, pool: Pool, known: int, univer
         place = (place + _1) & mask
     pool.table[place] = ((h >> _32) << _32) | np.uint64(known + 1)
     pool.offset[known + 1] = end
+    return known
+
+
+@compiled
+def note_owed(start: int, pool: Pool, ghost: int, universe: Universe) -> None:
+    """Notes to whom a delivery is owed, and whose sends have not happened."""
+    content = pool.content
     owed = 0
     for p in range(universe.n):
         for w in range(universe.words):
@@ -99,10 +108,9 @@ def number_of(content: Any, start: int, end: int, pool: Pool, known: int, univer
                 owed |= 1 << p
     unsent = content[start + universe.words : start + universe.words + universe.message_words]
     for m in range(universe.sender.shape[0]):
-        if unsent[m >> 6] and _has(unsent, m):
+        if unsent[m >> 6] and has(unsent, m):
             owed |= 1 << (32 + universe.sender[m])
-    pool.owed[known] = owed
-    return known
+    pool.owed[ghost] = owed
 
 
 @compiled
@@ -152,11 +160,11 @@ def observe(
             kind, p, m = kinds[o], whose[o], what[o]
             if kind == HAND:
                 for c in range(universe.first[m], universe.first[m + 1]):
-                    _set(owed, c)
-                _set(unsent, m)
+                    put(owed, c)
+                put(unsent, m)
                 continue
             if kind == SEND:
-                _clear(unsent, m)
+                clear(unsent, m)
                 if not universe.orders:
                     continue
                 place = start + head
@@ -169,19 +177,19 @@ def observe(
                 for w in range(words):
                     content[place + 1 + w] = content[pasts + p * words + w]
                 for c in range(universe.first[m], universe.first[m + 1]):
-                    _set(undelivered, c)
-                    _set(content[pasts + p * words : pasts + (p + 1) * words], c)
+                    put(undelivered, c)
+                    put(content[pasts + p * words : pasts + (p + 1) * words], c)
                 continue
             copy = -1
             for c in range(universe.first[m], universe.first[m + 1]):
                 if universe.receiver[c] == p:
                     copy = c
-            if copy < 0 or not _has(owed, copy) or (universe.sends_first and _has(unsent, m)):
+            if copy < 0 or not has(owed, copy) or (universe.sends_first and has(unsent, m)):
                 broken |= universe.once
             if copy < 0:
                 continue
-            _clear(owed, copy)
-            if not universe.orders or not _has(undelivered, copy):
+            clear(owed, copy)
+            if not universe.orders or not has(undelivered, copy):
                 continue
             place = start + head
             while content[place] != np.uint64(m):
@@ -197,14 +205,14 @@ def observe(
                     broken |= universe.causal
                     if own:
                         broken |= universe.fifo
-            _clear(undelivered, copy)
+            clear(undelivered, copy)
             past = content[pasts + p * words : pasts + (p + 1) * words]
             for w in range(words):
                 past[w] |= content[place + 1 + w]
             left = False
             for c in range(universe.first[m], universe.first[m + 1]):
-                _set(past, c)
-                left |= _has(undelivered, c)
+                put(past, c)
+                left |= has(undelivered, c)
             if not left:
                 for w in range(place, end - size):
                     content[w] = content[w + size]
@@ -214,8 +222,9 @@ def observe(
                     content[pasts + q * words + w] &= undelivered[w]
                 for at in range(start + head, end, size):
                     content[at + 1 + w] &= undelivered[w]
-        after = number_of(content, start, end, pool, known, universe)
+        after = number_of(start, end, pool, known)
         if after == known:
+            note_owed(start, pool, known, universe)
             known += 1
         values[k] = (after << 16) | broken
     return known
@@ -242,18 +251,18 @@ def rename(
             content[w] = _0
         for c in range(universe.receiver.shape[0]):
             to = copies[q, c]
-            if _has(content[begin : begin + words], c):
-                _set(content[start : start + words], to)
+            if has(content[begin : begin + words], c):
+                put(content[start : start + words], to)
             for line in range(n + 1):
                 # the undelivered copies, then the pasts of the processes
                 old = begin + words + message_words + line * words
                 image = images[q, line - 1] + 1 if line else 0
                 new = start + words + message_words + image * words
-                if _has(content[old : old + words], c):
-                    _set(content[new : new + words], to)
+                if has(content[old : old + words], c):
+                    put(content[new : new + words], to)
         for m in range(universe.sender.shape[0]):
-            if _has(content[begin + words : begin + words + message_words], m):
-                _set(content[start + words : start + words + message_words], messages[q, m])
+            if has(content[begin + words : begin + words + message_words], m):
+                put(content[start + words : start + words + message_words], messages[q, m])
         used = start + head
         for at in range(begin + head, pool.offset[ghost + 1], size):
             m = np.uint64(messages[q, content[at]])
@@ -267,10 +276,11 @@ def rename(
             for w in range(words):
                 content[place + 1 + w] = _0
             for c in range(universe.receiver.shape[0]):
-                if _has(content[at + 1 : at + 1 + words], c):
-                    _set(content[place + 1 : place + 1 + words], copies[q, c])
-        after = number_of(content, start, end, pool, known, universe)
+                if has(content[at + 1 : at + 1 + words], c):
+                    put(content[place + 1 : place + 1 + words], copies[q, c])
+        after = number_of(start, end, pool, known)
         if after == known:
+            note_owed(start, pool, known, universe)
             known += 1
         values[k] = after
     return known

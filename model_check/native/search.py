@@ -40,6 +40,7 @@ from ..properties import (
 )
 from . import kernels
 from .checkpoints import Checkpoint
+from .columns import loops
 from .ghosts import ghosts_for
 from .layout import layout as layout_of
 from .tables import ACTIONS, Tables
@@ -90,14 +91,14 @@ class Shelf:
             while needed * 3 > size * 2:
                 size *= 2
             self.table = np.zeros(size, np.uint64)
-            kernels.rehash(self.rows, 0, self.used, layout, self.table)
+            loops.rehash(self.rows, 0, self.used, layout, self.table)
 
     def repack(self, before: kernels.Layout, after: kernels.Layout) -> None:
         rows = np.zeros((len(self.rows), after.words), np.uint64)
-        kernels.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
+        loops.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
         self.rows = rows
         self.table[:] = 0
-        kernels.rehash(self.rows, 0, self.used, after, self.table)
+        loops.rehash(self.rows, 0, self.used, after, self.table)
 
 
 class Worker:
@@ -323,7 +324,7 @@ class NativeSearch:
         numbers = np.zeros(len(self.layout.word), np.int64)
         numbers[1 : 1 + self.n] = self.tables.initial
         row = np.zeros((1, self.layout.words), np.uint64)
-        kernels.pack(numbers, self.layout, row[0])
+        loops.pack(numbers, self.layout, row[0])
         self._shelve(row, np.ones(1, np.bool_))
         result.states = result.nodes = 1
         result.levels = [1]
@@ -332,14 +333,14 @@ class NativeSearch:
         """Puts rows, all different, on their owners' shelves."""
         owners = np.zeros(len(rows), np.int64)
         room = np.zeros(len(self.layout_after.word), np.int64)
-        kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
+        loops.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
         for owner, shelf in enumerate(self.next):
             own = owners == owner
             count = int(own.sum())
             shelf.make_room(count, self.layout_after)
             shelf.rows[shelf.used : shelf.used + count] = rows[own]
             shelf.is_new[shelf.used : shelf.used + count] = is_new[own]
-            kernels.rehash(shelf.rows, shelf.used, shelf.used + count, self.layout_after, shelf.table)
+            loops.rehash(shelf.rows, shelf.used, shelf.used + count, self.layout_after, shelf.table)
             shelf.used += count
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
@@ -483,7 +484,7 @@ class NativeSearch:
     def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> int:
         worker, shelf = self.crew[w], self.now[w]
         return int(
-            kernels.expand(
+            loops.expand(
                 shelf.rows,
                 shelf.is_new,
                 todo,
@@ -508,7 +509,7 @@ class NativeSearch:
             count = int(worker.filled[w])
             if count:
                 shelf.make_room(count, self.layout_after)
-                shelf.used = kernels.insert(
+                shelf.used = loops.insert(
                     worker.out[w],
                     worker.hashes[w],
                     count,
@@ -564,7 +565,7 @@ class NativeSearch:
     def _waits(self, row: Any) -> tuple[str, ...]:
         """What each application waits for in a row."""
         numbers = np.zeros(len(self.layout.word), np.int64)
-        kernels.unpack(row, self.layout, numbers)
+        loops.unpack(row, self.layout, numbers)
         positions = [self.tables.cells[cell][2] for cell in numbers[1 : 1 + self.n]]
         return tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True)))))
 
@@ -587,7 +588,7 @@ class NativeSearch:
             result.stopped = INTERRUPTED
         elif limits.seconds is not None and seconds > limits.seconds:
             result.stopped = f"{limits.seconds:g} seconds are over"
-        elif limits.states is not None and result.states >= limits.states:
+        elif limits.states is not None and result.states > limits.states:
             result.stopped = f"{limits.states} states are reached"
         elif limits.memory is not None and psutil.Process().memory_info().rss > limits.memory:
             result.stopped = f"{limits.memory >> 20} MiB of memory are used"

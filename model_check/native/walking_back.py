@@ -16,6 +16,7 @@ from ..explorer import Limits, Progress
 from ..properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
 from ..system import State, System
 from . import kernels
+from .columns import loops
 from .search import BLOCK, NativeSearch, Shelf, Worker
 
 #: The bit of a live property in what a run that ends breaks.
@@ -67,7 +68,7 @@ class ShortestRuns:
             shelf.make_room(len(remain), layout)
             shelf.rows[: len(remain)] = remain
             shelf.used = len(remain)
-            kernels.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
+            loops.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
             beyond = (layout, shelf)
             self._shelves.insert(0, beyond)
         if self.search.system.permutations.shape[0] > 1:
@@ -89,7 +90,7 @@ class ShortestRuns:
             some, todo = todo[:BLOCK], todo[BLOCK:]
             origins = np.zeros((1, worker.share), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            place = kernels.expand(
+            place = loops.expand(
                 rows,
                 np.zeros(len(rows), np.bool_),
                 some,
@@ -118,7 +119,7 @@ class ShortestRuns:
             count = int(worker.filled[0])
             if beyond is not None and count:
                 there = np.zeros(count, np.bool_)
-                kernels.which_are_there(
+                loops.which_are_there(
                     worker.out[0], worker.hashes[0], count, beyond[0], beyond[1].rows, beyond[1].table, there
                 )
                 chosen[origins[0, :count][there]] = True
@@ -159,8 +160,8 @@ class ShortestRuns:
         if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):
             return False
         row = np.zeros((1, layout.words), np.uint64)
-        kernels.pack(numbers, layout, row[0])
-        hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
+        loops.pack(numbers, layout, row[0])
+        hashes = np.array([loops.hash_of(row[0], layout)], np.uint64)
         answer = np.zeros(1, np.bool_)
-        kernels.which_are_there(row, hashes, 1, layout, shelf.rows, shelf.table, answer)
+        loops.which_are_there(row, hashes, 1, layout, shelf.rows, shelf.table, answer)
         return bool(answer[0])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.text import Text
@@ -81,6 +85,10 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     help="End the search after so many seconds (unknown); telling a violation found by then may take as long again.",
 )
 @click.option("--max-memory", metavar="SIZE", help="End the search at so much memory, such as 4G or 512M (unknown).")
+@click.option(
+    "--checkpoint", metavar="DIR", help="Save the search in this directory, a new or an empty one. See above."
+)
+@click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory. See above.")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawings and no progress.")
 def check(
@@ -101,6 +109,8 @@ def check(
     max_states: int | None,
     max_seconds: float | None,
     max_memory: str | None,
+    checkpoint: str | None,
+    resume: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -119,6 +129,12 @@ def check(
     workload, over an unordered or fifo channel, for protocols that take no delivery back and deliver nothing before it
     is sent, and for fifo and causal order, which one delivery breaks with what happened before it; not for the other
     orders, nor for clocks. Neither is valid with --crash. Counts are then of what is left.
+
+    --checkpoint saves the search of one protocol by the native engine, between two levels: every now and then, and
+    where Ctrl-C or a limit ends it early; so it can go on even after its process was killed. --resume DIR goes on with
+    it and saves it further: by the same command, or without PROTOCOL and options, which are saved too; limits and
+    --workers may differ, and are not saved. What is found is what one search finds. Once a check has come to its end
+    nothing is left to go on with: the saved files are removed, and so is the directory if it was made for them.
     """
     reductions = reductions_named(reductions, engine)
     limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
@@ -137,25 +153,34 @@ def check(
         )
     if len(crashes) > 1:
         raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", mend="name one")
+    if checkpoint is not None or resume is not None:
+        _one_directory(checkpoint, resume)
+        if len(protocols) > 1 or (resume is None and not protocols):
+            raise BadInput(
+                f"{'--checkpoint' if resume is None else '--resume'}: one check is saved, not several",
+                mend="name one protocol",
+            )
     script, program_name = load_program(program) if program is not None else (None, None)
-    checks = [
-        Check(
-            protocol=name,
-            processes=processes,
-            messages=messages,
-            program=script,
-            program_name=program_name,
-            channel=channel,
-            orders=orders,
-            sends=next((known for known in SENDS if known == sends), None),
-            self_sends=self_sends,
-            parameters=parse_settings(settings),
-            clocks=clocks,
-            crash=next(iter(crashes), None),
-        )
-        for name in protocols or PROTOCOLS
-    ]
-    if not protocols:
+    given: dict[str, Any] = {
+        "processes": processes,
+        "messages": messages,
+        "program": script,
+        "program_name": program_name,
+        "channel": channel,
+        "orders": orders,
+        "sends": sends,
+        "self_sends": self_sends,
+        "parameters": parse_settings(settings),
+        "clocks": clocks,
+        "crash": next(iter(crashes), None),
+    }
+    given = {name: value for name, value in given.items() if value not in (None, (), {}) and value is not False}
+    if resume is not None and not protocols:
+        saved, reductions = _saved(Path(resume), given, reductions)
+        checks = [saved]
+    else:
+        checks = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
+    if not protocols and resume is None:
         asks_nothing = all(one == Check(one.protocol) for one in checks)
         checks = suite() if asks_nothing else checks
         checks = _admitted(checks, engine, reductions)
@@ -169,12 +194,29 @@ def check(
                 if line is not None:
                     line.update(f"{name}: {how_far(found, level)}")
 
-            results.append(run_check(one, limits, progress, engine=engine, reductions=reductions, workers=workers))
+            try:
+                result = run_check(
+                    one,
+                    limits,
+                    progress,
+                    engine=engine,
+                    reductions=reductions,
+                    workers=workers,
+                    checkpoint=None if checkpoint is None else Path(checkpoint),
+                    resume=None if resume is None else Path(resume),
+                    tell=_say,
+                )
+            except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for
+                _say_saved(checkpoint or resume)
+                raise
+            results.append(result)
             if results[-1].interrupted:
                 break
     left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
         print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
+    if results and results[-1].saved is not None:
+        _say_saved(checkpoint or resume)
     if as_json:
         print_json([result.json() for result in results])
     elif len(checks) == 1:
@@ -189,8 +231,45 @@ def check(
     return EXITS[worst]
 
 
+def _say(line: str) -> None:
+    print(f"crownless: {line}", file=sys.stderr)
+
+
 def _say_compiling() -> None:
     print(COMPILES, file=sys.stderr)
+
+
+def _one_directory(checkpoint: str | None, resume: str | None) -> None:
+    if checkpoint is not None and resume is not None:
+        raise BadInput(
+            "--checkpoint and --resume: a search that goes on is saved further in the same directory",
+            mend="leave out --checkpoint",
+        )
+    if not (checkpoint or resume):
+        raise BadInput("--checkpoint, --resume: the name of the directory is empty", mend="name one")
+
+
+def _saved(directory: Path, given: dict[str, Any], reductions: tuple[str, ...]) -> tuple[Check, tuple[str, ...]]:
+    """The check that is saved there, and its reductions, but for what is given in their place."""
+    from crownless.model_check.native.checkpoints import saved_check  # it takes a while to import
+
+    saved, reduced = saved_check(directory)
+    if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
+        raise BadInput(
+            f"--resume {directory}: is of another check: of the program {saved.program_name}",
+            mend="leave out -n, -m, --sends and --self-sends",
+        )
+    parameters = {**saved.parameters, **given.get("parameters", {})}
+    return replace(saved, **{**given, "parameters": parameters}), reductions or reduced
+
+
+def _say_saved(directory: str | None) -> None:
+    """Where a search is saved, if it is."""
+    from crownless.model_check.native.checkpoints import MANIFEST
+
+    if directory is not None and (Path(directory) / MANIFEST).exists():
+        name = shlex.quote(directory)
+        _say(f"saved in {name}; go on with: crownless check --resume {name}")
 
 
 def how_far(found: Exploration, level: int) -> str:

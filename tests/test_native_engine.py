@@ -1,0 +1,387 @@
+"""The native engine finds what the plain explorer finds: every count, every verdict, every length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
+from broken_tables import BrokenProgram, Setup
+from in_order import bound
+from native_engine_setup import Question, question, told
+
+from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.unordered import Unordered
+from crownless.model_check.asking import load_program
+from crownless.model_check.explorer import Limits
+from crownless.model_check.native import search
+from crownless.spec import library, notation
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+Bounds = Mapping[str, Sequence[tuple[int, int]]]
+
+#: For each channel two bounds; the first is asked of every engine there is.
+BOUNDS: Bounds = {
+    "unordered": ((2, 3), (3, 3)),
+    "fifo": ((2, 3), (3, 3)),
+    "lossy": ((2, 3), (3, 2)),
+    "duplicating": ((2, 2), (3, 1)),
+}
+LARGE_BOUNDS: Bounds = {
+    "unordered": ((3, 4), (4, 2)),
+    "fifo": ((3, 4), (4, 2)),
+    "lossy": ((2, 4), (3, 3)),
+    "duplicating": ((2, 3), (3, 2)),
+}
+
+#: (workers, may processes share their tables?); True is taken for False where they may not.
+ENGINES = tuple(product((1, 2), (True, False)))
+FEW_ENGINES = ((1, True), (2, False))
+
+#: Some faults let buffers grow for ever.
+ENOUGH = Limits(states=20_000)
+FEW = Limits(states=500)
+
+#: What has more states than a test should search that is run always.
+HEAVY = {"mf-footnote-2", "mf-fig7", "mf-fig8", "mf-program-2", "mf-program-2-fig7", "mf-program-2-fig8"}
+
+
+def agree(asked: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits: Limits | None = None) -> bool:
+    """Asserts that the engines find the same; false if there is no end to it."""
+    plain = asked.plain(limits)
+    if plain.stopped:
+        return False
+    expected, shares = told(plain), asked.shares()
+    for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
+        with patch.object(search, "FEW", 0):  # the workers are threads, however few rows there are
+            assert told(asked.native(workers, shared=shared)) == expected, (workers, shared)
+    return True
+
+
+# -- every protocol over every channel ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_over_every_channel(protocol: str, channel: str) -> None:
+    for (n, m), engines in zip(BOUNDS[channel], (ENGINES, FEW_ENGINES), strict=True):
+        assert agree(question(protocol, *bound(protocol, n, m, channel), channel), engines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_over_every_channel_at_larger_bounds(protocol: str, channel: str) -> None:
+    for n, m in LARGE_BOUNDS[channel]:
+        assert agree(question(protocol, *bound(protocol, n, m, channel), channel))
+
+
+# -- other questions ---------------------------------------------------------------------------------------------------
+
+ORDERS = ("mailbox", "one-n", "n-n", "synchronous")
+
+#: What is asked beside the usual: the arguments of `question`.
+OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
+    *(
+        (protocol, *nm, {"orders": orders, "channel": channel})
+        for protocol in ("unordered", "fifo-sequence", "rst", "buffer-bounded", "murty-garg", "rendezvous")
+        for orders in (*((order,) for order in ORDERS), ORDERS, ("fifo", "n-n", "causal"), ("asynchronous",))
+        for nm, channel in (((2, 3), "fifo"), ((3, 2), "unordered"))
+    ),
+    ("unordered", 3, 3, {"orders": ORDERS}),
+    ("ses-rollback", 3, 2, {"orders": ("asynchronous",)}),
+    ("ses-multicast", 3, 2, {"orders": ORDERS}),
+    *(
+        (protocol, 3, 2, {"clocks": clocks, "channel": channel})
+        for protocol in ("unordered", "rst", "buffer", "isis")
+        for clocks in (("lamport-times",), ("vector-times",), ("lamport-times", "vector-times"))
+        for channel in ("unordered", "fifo")
+    ),
+    ("unordered", 2, 2, {"clocks": ("lamport-times", "vector-times"), "channel": "duplicating"}),
+    *(
+        (protocol, n, m, {"sends": sends})
+        for protocol in ("unordered", "isis", "ses-multicast", "optimal", "cbcast")
+        for sends in ("multicast", "broadcast")
+        for n, m in ((3, 2), (4, 1))
+    ),
+    *(
+        (protocol, n, m, {"self_sends": True, "channel": channel})
+        for protocol, kind in PROTOCOLS.items()
+        if kind.admits_self_sends
+        for n, m, channel in ((1, 3, "unordered"), (2, 2, "fifo"), (3, 1, "lossy"), (1, 2, "duplicating"))
+    ),
+    ("unordered", 2, 2, {"self_sends": True, "sends": "multicast"}),
+    ("unordered", 16, 1, {}),
+    ("unordered", 5, 2, {"sends": "broadcast"}),
+    *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, 3, (2, 3, 9))),
+    *(
+        ("buffer-bounded", 2, 4, {"parameters": {"output": output, "input": room}})
+        for output, room in ((1, 2), (2, 1))
+    ),
+    ("kearns", 3, 2, {"parameters": {"server": 2}}),
+    *(("isis-gc", 2, 2, {"parameters": {"rounds": rounds}}) for rounds in (0, 1, (1, 0))),
+)
+
+
+@pytest.mark.parametrize(("protocol", "n", "m", "facts"), OTHERS, ids=lambda value: str(value))
+def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int, facts: Mapping[str, Any]) -> None:
+    assert agree(question(protocol, n, m, **facts), FEW_ENGINES)
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, marks=[pytest.mark.slow] * (p in HEAVY)) for p in library.names()])
+def test_every_bundled_program_under_every_protocol_that_admits_it(program: str) -> None:
+    script, _ = load_program(program)
+    for protocol in PROTOCOLS:
+        if not protocol.startswith("isis-gc"):
+            try:
+                asked = question(protocol, program=script)
+            except BadInput:
+                continue
+            assert agree(asked, [(1, False)]), protocol
+
+
+@pytest.mark.parametrize(
+    ("protocol", "program"),
+    [
+        ("rst", "mf-program-1-selective"),
+        ("buffer", "mf-program-1-selective"),
+        ("buffer", "mf-program-3"),
+        ("rendezvous", "mf-fig1"),
+        ("buffer-bounded", "mf-footnote-2"),
+        ("isis-gc", "mf-fig1"),
+    ],
+)
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program: str, channel: str) -> None:
+    if channel == "duplicating" and protocol in ("buffer-bounded", "isis-gc"):
+        pytest.skip("it has more states than a test should search")
+    script, _ = load_program(program)
+    asked = question(protocol, program=script, channel=channel)
+    assert agree(asked, [(2, False)])
+    assert asked.native().blocked or protocol == "isis-gc"
+
+
+# -- broken protocols --------------------------------------------------------------------------------------------------
+
+#: Each question that the tables of broken protocols ask, once: machine, processes, messages, setup.
+FAULTS = {
+    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
+    for row in BROKEN
+    for catch in row.catches
+}
+VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
+
+#: Whose buffers grow for ever; and who has more states than a test should search.
+ENDLESS = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
+LARGE = {"LearnsOfItsOwnDeliveriesLate"}
+
+
+def of(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> Question:
+    return question(machine, n, m, setup.channel, sends=setup.sends, parameters=setup.parameters)
+
+
+def rows(questions: Mapping[tuple[type[ProtocolMachine], int, int, str], Setup]) -> list[Any]:
+    """Those without a crash; not always those that need more than three messages and processes."""
+    return [
+        pytest.param(
+            machine,
+            n,
+            m,
+            setup,
+            id=f"{machine.__module__}-{machine.__name__}-{n}-{m}",
+            marks=[pytest.mark.slow] * (n * m > 9),
+        )
+        for (machine, n, m, _), setup in questions.items()
+        if setup.crash is None
+    ]
+
+
+@pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(FAULTS))
+def test_every_broken_protocol_where_it_breaks(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> None:
+    endless = machine.__name__ in ENDLESS
+    assert agree(of(machine, n, m, setup), [(1, True)], FEW if endless else ENOUGH) != endless
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(FAULTS))
+def test_every_broken_protocol_with_every_engine(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> None:
+    assert agree(of(machine, n, m, setup), ENGINES[1:], ENOUGH) != (machine.__name__ in ENDLESS)
+
+
+SMALLER = {(machine, n, max(1, m - 1), facts): setup for (machine, n, m, facts), setup in VARIATIONS.items()}
+
+
+@pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(SMALLER))
+def test_every_harmless_variation(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> None:
+    assert agree(of(machine, n, m, setup), [(1, True)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(VARIATIONS))
+def test_every_harmless_variation_at_its_bound(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> None:
+    assert agree(of(machine, n, m, setup), [(1, True)], ENOUGH) != (machine.__name__ in LARGE)
+
+
+@pytest.mark.parametrize("row", BROKEN_PROGRAMS, ids=lambda row: row.machine.__name__)
+def test_every_protocol_that_only_a_program_shows_to_be_broken(row: BrokenProgram) -> None:
+    if row.setup.crash is not None:
+        pytest.skip("the native engine knows no crashes")
+    script = notation.parse(row.program)
+    assert agree(question(row.machine, channel=row.setup.channel, program=script, parameters=row.setup.parameters))
+
+
+# -- a user's own protocols --------------------------------------------------------------------------------------------
+
+
+class Whatever(Unordered):
+    """Its local states are any Python values, some equal without being alike; it ranks no process and says nothing."""
+
+    symmetric = False
+    follows: Mapping[Any, Any] = {None: 1, 1: "x", "x": frozenset({1, "a"}), frozenset({1, "a"}): (1.0, b"q", None)}
+
+    def initial(self, i: int) -> Any:
+        return None if i else True
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, (), packet)
+        return [step._replace(state=self.follows.get(state, 2**80))]
+
+
+class TurnsRound(Unordered):
+    """May go round in a circle for ever, so that there is no rank; the first process does not."""
+
+    symmetric = False
+    witnesses = {"is-at-two": lambda _machine, _process, state: state == 2}
+    invariants = {"is-never-at-three": lambda _machine, _process, state: state != 3}
+
+    def initial(self, i: int) -> Any:
+        return 0
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(state=state) for step in super().send(i, (), message)] if state != 1 else []
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return [("turn", Step((state + 1) % 3)), ("skip", Step((state + i) % 4))] if i else []
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=other) for step in super().arrive(i, (), packet) for other in {state, 0}]
+
+
+class GoesTheLongWay(Unordered):
+    """Packets go by way of the sender itself, under another's name; what a packet's kind is called means nothing."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [Step((), [Packet((i + 1) % self.n, i, "", message, frozenset({i}))], [Happened("send", message)])]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        if packet.kind:
+            return super().arrive(i, (), packet)
+        return [Step((), [Packet(i, packet.message.receiver, "message", packet.message)])]
+
+
+class Floods(Unordered):
+    """Sends sixty packets at once, of which it takes in the first two."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        packets = [Packet(i, message.receiver, "message", message, copy) for copy in range(60)]
+        return [Step((), packets, [Happened("send", message)])]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+        return bool(packet.stamp < 2)
+
+
+class Chooses(Unordered):
+    """Two hundred outcomes of one arrival, and three of one send."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(state=(k,)) for step in super().send(i, (), message) for k in range(3)]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=(k,)) for step in super().arrive(i, (), packet) for k in range(200)]
+
+
+class SaysTwiceThatItSent(Unordered):
+    """The send event of a message happens twice."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(events=[*step.events] * 2) for step in super().send(i, (), message)]
+
+
+class DeliversForOthers(Unordered):
+    """Everything is delivered to the first process, whoever it is for."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(packets=[Packet(i, 0, "message", message)]) for step in super().send(i, (), message)]
+
+
+class DeliversWhatNobodySent(Unordered):
+    """Another message is delivered than the one that was sent: none that there can be."""
+
+    symmetric = False
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        return [Step((), (), [Happened("deliver", packet.message._replace(name="never sent"))])]
+
+
+class TakesBack(Unordered):
+    """Takes a delivery back and makes it again, without saying beforehand that it may."""
+
+    symmetric = False
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        events = [Happened(kind, packet.message) for kind in ("deliver", "undeliver", "deliver")]  # type: ignore[arg-type]
+        return [Step((), (), events)]
+
+
+class CallsItsInvariantsLikeOrders(Unordered):
+    """Its own invariants have the names of other properties, and hold."""
+
+    symmetric = False
+    invariants = {"fifo": lambda *_: True, "delivers-once": lambda *_: True}
+
+
+OWN = (
+    (Whatever, 3, 3),
+    (Whatever, 2, 4),
+    (TurnsRound, 2, 2),
+    (TurnsRound, 3, 2),
+    (GoesTheLongWay, 3, 2),
+    (GoesTheLongWay, 2, 3),
+    (Floods, 2, 1),
+    (Chooses, 2, 1),
+    (SaysTwiceThatItSent, 2, 2),
+    (DeliversForOthers, 3, 2),
+    (DeliversWhatNobodySent, 2, 2),
+    (TakesBack, 2, 2),
+    (CallsItsInvariantsLikeOrders, 2, 2),
+)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize(("kind", "n", "m"), OWN)
+def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], n: int, m: int, channel: str) -> None:
+    if (kind is Floods and channel in ("lossy", "duplicating")) or (kind is Chooses and channel == "duplicating"):
+        pytest.skip("it has more states than a test should search")
+    assert agree(question(kind, n, m, channel), FEW_ENGINES)
