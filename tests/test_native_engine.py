@@ -120,10 +120,7 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     ("unordered", 16, 1, {}),
     ("unordered", 5, 2, {"sends": "broadcast"}),
     *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, 3, (2, 3, 9))),
-    *(
-        ("buffer-bounded", 2, 4, {"parameters": {"output": output, "input": room}})
-        for output, room in ((1, 2), (2, 1))
-    ),
+    *(("buffer-bounded", 2, 4, {"parameters": {"output": output, "input": room}}) for output, room in ((1, 2), (2, 1))),
     ("kearns", 3, 2, {"parameters": {"server": 2}}),
     *(("isis-gc", 2, 2, {"parameters": {"rounds": rounds}}) for rounds in (0, 1, (1, 0))),
 )
@@ -351,7 +348,7 @@ class TakesBack(Unordered):
 
     def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        events = [Happened(kind, packet.message) for kind in ("deliver", "undeliver", "deliver")]  # type: ignore[arg-type]
+        events = [Happened(kind, packet.message) for kind in ("deliver", "undeliver", "deliver")]
         return [Step((), (), events)]
 
 

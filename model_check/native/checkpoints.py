@@ -14,7 +14,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
@@ -56,6 +56,8 @@ class Checkpoint:
         self._made = made
         self._tell = tell
         self._failed = False
+        #: The files that the manifest names.
+        self._parts: set[str] = set()
         #: Which file is being written.
         self._writing = directory
         #: What a search that goes on starts from: facts, and arrays by name.
@@ -85,7 +87,7 @@ class Checkpoint:
                     + ", and what was saved before stays" * self.exists
                 )
             with suppress(OSError):
-                _drop_parts(self.directory, lambda name: not name.startswith(f"part-{self._serial}-"))
+                _drop_parts(self.directory, self._parts)
 
     def _write(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -115,8 +117,8 @@ class Checkpoint:
         self._writing = self.directory / MANIFEST
         partial.replace(self._writing)
         _make_lasting(self.directory)
-        kept = {entry["file"] for entry in files.values()}
-        _drop_parts(self.directory, kept.__contains__)
+        self._parts = {entry["file"] for entry in files.values()}
+        _drop_parts(self.directory, self._parts)
 
     def remove(self) -> None:
         """Once nothing is left to go on with: its files, and the directory if it was made for them."""
@@ -129,6 +131,7 @@ class Checkpoint:
     def _load(self) -> tuple[dict[str, Any], dict[str, Any]]:
         manifest = _manifest_in(self.directory)
         self._serial, self._made = manifest["serial"], manifest["made"]
+        self._parts = {entry["file"] for entry in manifest["files"].values()}
         differences = list(_differences(manifest["question"], self.question))
         if differences:
             raise BadInput(
@@ -149,10 +152,10 @@ class Checkpoint:
         return manifest["facts"], arrays
 
 
-def _drop_parts(directory: Path, but: Callable[[str], bool] = lambda name: False) -> None:
+def _drop_parts(directory: Path, but: Container[str] = ()) -> None:
     """Removes the files of a checkpoint, but for some, and never any others."""
     for path in list(directory.iterdir()):
-        if _PARTS.fullmatch(path.name) and not but(path.name):
+        if _PARTS.fullmatch(path.name) and path.name not in but:
             path.unlink()
 
 

@@ -7,6 +7,7 @@ has, and make their steps on bit masks, compiled; `PairedGhosts` has two of thes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -349,7 +350,7 @@ class PairedGhosts(Ghosts):
         after = []
         for part, members in zip(self._parts, self._members, strict=True):
             wanted = members.array[keys >> np.uint64(32)] << 32 | (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
-            after.append(_looked_up(part.renamed, wanted, lambda some, part=part: part.rename(some, renamings)))
+            after.append(_looked_up(part.renamed, wanted, partial(part.rename, renamings=renamings)))
         self.renamed.enter(keys, self._numbers((after[0] << 32 | after[1]).astype(np.uint64)))
 
     def _numbers(self, pairs: Any) -> Any:

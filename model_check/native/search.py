@@ -52,7 +52,7 @@ CHANNEL_NUMBERS = {
     "duplicating": kernels.DUPLICATING,
 }
 
-#: Rows that a worker expands in one round, and rows in a share.
+#: Rows that a worker expands in one round, and rows in all its shares.
 BLOCK = 1 << 15
 SHARE = 1 << 17
 #: Below so many rows in a round, threads cost more than they save.
@@ -106,7 +106,7 @@ class Worker:
 
     def __init__(self, owners: int) -> None:
         self.owners = owners
-        self.share = SHARE
+        self.share = max(SHARE // owners, 1)
         self.reached = 1 << 6
         self.out = np.zeros((owners, 0, 0), np.uint64)
         self.hashes = np.zeros((owners, 0), np.uint64)

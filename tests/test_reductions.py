@@ -1,0 +1,414 @@
+"""The reductions leave out what tells nothing new, and only that.
+
+Symmetry is held to the lengths of runs too, and to a count of orbits that uses nothing of the native engine; the order
+reduction to which properties break and what is reached: its levels count the steps that matter alone. A reduction taken
+where it is not valid is seen to say something else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import factorial
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from broken_protocols import BROKEN, HARMLESS
+from broken_tables import Setup
+from in_order import bound
+from native_engine_setup import Question, question, same_verdicts, told
+from test_machines_are_pure import all_renamings
+
+from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.renaming import Renaming
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free
+from crownless.model_check.explorer import Exploration
+from crownless.model_check.native import search
+from crownless.model_check.system import Ghost, State, System
+from crownless.spec.computation import Message
+
+SYMMETRIC = [name for name, kind in PROTOCOLS.items() if kind.symmetric]
+
+#: For each channel two bounds, and larger ones.
+BOUNDS = {
+    "unordered": ((2, 3), (3, 3)),
+    "fifo": ((2, 3), (3, 3)),
+    "lossy": ((2, 2), (3, 2)),
+    "duplicating": ((2, 1), (2, 2)),
+}
+LARGE_BOUNDS = {
+    "unordered": ((3, 4), (4, 2)),
+    "fifo": ((3, 4), (4, 2)),
+    "lossy": ((2, 4), (3, 3)),
+    "duplicating": ((2, 3), (3, 1)),
+}
+
+#: Questions beside the usual: the arguments of `question`.
+OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
+    *(
+        (protocol, n, m, {"sends": sends})
+        for protocol in ("unordered", "isis", "ses-multicast", "optimal", "cbcast")
+        for sends in ("multicast", "broadcast")
+        for n, m in ((3, 2), (4, 1))
+    ),
+    *(
+        (protocol, n, m, {"self_sends": True})
+        for protocol, kind in PROTOCOLS.items()
+        if kind.admits_self_sends
+        for n, m in ((2, 2), (3, 2))
+    ),
+    ("unordered", 3, 2, {"self_sends": True, "sends": "multicast"}),
+    *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, 3, 9, (4, 4, 4))),
+    *(("buffer-bounded", 2, 3, {"parameters": {"output": o, "input": i}}) for o, i in ((1, 1), (2, 1), (1, 2))),
+    ("kearns", 3, 3, {"parameters": {"server": 2}, "channel": "fifo"}),
+    *(("isis-gc", 2, 2, {"parameters": {"rounds": rounds}}) for rounds in (0, 1, 2)),
+    *(("rst", 3, 2, {"clocks": (clock,)}) for clock in ("lamport-times", "vector-times")),
+    *(
+        (protocol, 3, 2, {"orders": orders})
+        for protocol in ("unordered", "rst", "buffer", "rendezvous")
+        for orders in (
+            ("synchronous",),
+            ("mailbox", "one-n", "n-n"),
+            ("fifo", "causal"),
+            ("causal",),
+            ("asynchronous",),
+        )
+        if protocol != "rendezvous" or orders[0] == "synchronous"
+    ),
+)
+
+
+def agree_up_to_names(full: Exploration, reduced: Exploration, n: int) -> None:
+    """Asserts that this is what symmetry may leave of a search."""
+    assert same_verdicts(full, reduced, lengths=True)
+    assert (full.depth, full.graded) == (reduced.depth, reduced.graded)
+    assert reduced.states <= full.states <= reduced.states * factorial(n)
+    assert reduced.nodes <= full.nodes <= reduced.nodes * factorial(n)
+    assert reduced.transitions <= full.transitions
+
+
+def agree(asked: Question) -> set[tuple[str, ...]]:
+    """Asserts that every reduction admitted agrees with the full search; tells which are."""
+    full = asked.native()
+    taken = set()
+    for workers in (1, 2):
+        with patch.object(search, "FEW", 0):
+            for reductions in (("symmetry",), ("order",), ("symmetry", "order")):
+                if asked.admits(*reductions) and (workers == 1 or reductions == ("symmetry",)):
+                    taken.add(reductions)
+                    reduced = asked.native(workers, reductions)
+                    if reductions == ("symmetry",):
+                        agree_up_to_names(full, reduced, asked.asked.machine.n)
+                    else:
+                        assert same_verdicts(full, reduced, lengths=False), reductions
+                        assert reduced.states <= full.states
+    return taken
+
+
+def expected(kind: type[ProtocolMachine], channel: str) -> set[tuple[str, ...]]:
+    """The reductions that a protocol admits with nothing else said."""
+    in_order = (
+        channel in ("unordered", "fifo")
+        and kind.sends_before_delivery
+        and not kind.rolls_back
+        and kind.promises != "synchronous"
+    )
+    taken: set[tuple[str, ...]] = {("symmetry",)} if kind.symmetric else set()
+    if in_order:
+        taken = {*taken, ("order",), *((*reductions, "order") for reductions in taken)}
+    return taken
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_over_every_channel(protocol: str, channel: str) -> None:
+    for n, m in BOUNDS[channel]:
+        taken = agree(question(protocol, *bound(protocol, n, m, channel), channel))
+        assert taken == expected(PROTOCOLS[protocol], channel)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_over_every_channel_at_larger_bounds(protocol: str, channel: str) -> None:
+    for n, m in LARGE_BOUNDS[channel]:
+        agree(question(protocol, *bound(protocol, n, m, channel), channel))
+
+
+@pytest.mark.parametrize(("protocol", "n", "m", "facts"), OTHERS, ids=str)
+def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int, facts: Mapping[str, Any]) -> None:
+    assert agree(question(protocol, n, m, **facts))
+
+
+# -- broken protocols --------------------------------------------------------------------------------------------------
+
+#: Each question that the tables of broken protocols ask, once: machine, processes, messages, setup.
+FAULTS = {
+    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
+    for row in BROKEN
+    for catch in row.catches
+} | {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
+
+#: Whose buffers grow for ever.
+ENDLESS = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "n", "m", "setup"),
+    [
+        pytest.param(
+            machine,
+            n,
+            m,
+            setup,
+            id=f"{machine.__module__}-{machine.__name__}-{n}-{m}",
+            marks=[pytest.mark.slow] * (n * m > 9),
+        )
+        for (machine, n, m, _), setup in FAULTS.items()
+        if setup.crash is None and machine.__name__ not in ENDLESS
+    ],
+)
+def test_every_broken_protocol_and_every_variation(
+    machine: type[ProtocolMachine], n: int, m: int, setup: Setup
+) -> None:
+    taken = agree(question(machine, n, m, setup.channel, sends=setup.sends, parameters=setup.parameters))
+    alike = not any(isinstance(value, tuple) for value in setup.parameters.values())
+    admitted = expected(machine, setup.channel)
+    assert taken == (admitted if alike else {reductions for reductions in admitted if "symmetry" not in reductions})
+
+
+# -- orbits counted without the native engine --------------------------------------------------------------------------
+
+Meaning = tuple[Any, ...]
+
+
+class Orbits:
+    """The orbits of a full search under all renamings of the processes, found by renaming each of its states."""
+
+    def __init__(self, asked: Question) -> None:
+        self.asked = asked
+        self.system = asked.system()
+        self.machine = asked.asked.machine
+        workload = asked.asked.workload
+        assert isinstance(workload, Free)
+        self.workload = workload
+        nodes = self._nodes()
+        self.states = self._count({self._state(state): [state] for state, _ in nodes}, self._state)
+        by_meaning: dict[Meaning, list[tuple[State, Ghost]]] = {}
+        for node in nodes:
+            by_meaning.setdefault(self._node(node), []).append(node)
+        self.nodes = self._count(by_meaning, self._node)
+
+    def _nodes(self) -> list[tuple[State, Ghost]]:
+        nodes = [(self.system.initial(), self.system.initial_ghost())]
+        known = set(nodes)
+        for state, ghost in nodes:
+            for step, target in self.system.moves(state):
+                node = (target, self.system.judge(ghost, step)[0])
+                if node not in known:
+                    known.add(node)
+                    nodes.append(node)
+        return nodes
+
+    def _count(self, things: Mapping[Meaning, Sequence[Any]], meaning: Any) -> int:
+        """How many classes there are; each renamed thing must be one of the things."""
+        seen: set[Meaning] = set()
+        orbits = 0
+        for told_as, (thing, *_) in things.items():
+            if told_as not in seen:
+                orbits += 1
+                images = {meaning(thing, renaming) for renaming in all_renamings(self.system.n)}
+                assert images <= things.keys(), "the space is not what it would be with other names"
+                seen |= images
+        return orbits
+
+    def _node(self, node: tuple[State, Ghost], renaming: Renaming | None = None) -> Meaning:
+        state, ghost = node
+        renaming = renaming or Renaming(tuple(range(self.system.n)))
+        parts = zip(self.system.observers, ghost, strict=True)
+        return self._state(state, renaming), tuple(observer.renamed(part, renaming) for observer, part in parts)
+
+    def _state(self, state: State, renaming: Renaming | None = None) -> Meaning:
+        """What a state is made of, once the processes are renamed."""
+        renaming = renaming or Renaming(tuple(range(self.system.n)))
+        local = renaming.vector([self.machine.renamed(value, renaming) for value in self.system.local_states(state)])
+        position = self.workload.renamed(self.system.position(state), renaming)
+        return local, self._flight(self.system, state[self.system.n], renaming), position
+
+    def _flight(self, system: System, flight: Any, renaming: Renaming) -> Any:
+        def renamed(numbers: Sequence[int]) -> list[Packet]:
+            return [self.machine.renamed_packet(system._packets.values[number], renaming) for number in numbers]
+
+        match self.asked.asked.channel_name:
+            case "fifo":  # each link is a queue, and so is each link's part of the mail room
+                return tuple(frozenset(tuple(renamed(queue)) for queue in queues) for queues in flight)
+            case "duplicating":
+                return tuple(frozenset(Counter(renamed(numbers)).items()) for numbers in flight)
+            case _:
+                return frozenset(Counter(renamed(flight)).items())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "n", "m", "channel", "facts"),
+    [
+        ("rst", 3, 2, "unordered", {}),
+        ("rst", 2, 3, "fifo", {}),
+        ("rst", 2, 2, "duplicating", {}),
+        ("buffer", 3, 2, "fifo", {}),
+        ("buffer", 2, 3, "unordered", {}),
+        ("unordered", 4, 2, "unordered", {}),
+        ("unordered", 2, 3, "lossy", {}),
+        ("unordered", 3, 2, "fifo", {"orders": ("synchronous", "n-n")}),
+        ("unordered", 2, 2, "duplicating", {"clocks": ("vector-times",)}),
+        ("unordered", 3, 2, "unordered", {"sends": "multicast", "self_sends": True}),
+        ("ses-multicast", 3, 2, "fifo", {}),
+        ("isis", 2, 3, "unordered", {}),
+        ("isis-gc", 2, 2, "fifo", {}),
+        ("cbcast", 3, 2, "unordered", {}),
+        ("rendezvous", 3, 2, "unordered", {}),
+        ("extra-messages", 3, 2, "unordered", {"parameters": {"k": 2}}),
+        ("optimal", 2, 3, "unordered", {}),
+    ],
+    ids=str,
+)
+def test_what_symmetry_leaves_is_one_state_of_each_orbit(
+    protocol: str, n: int, m: int, channel: str, facts: Mapping[str, Any]
+) -> None:
+    asked = question(protocol, n, m, channel, **facts)
+    orbits, reduced = Orbits(asked), asked.native(reductions=("symmetry",))
+    assert (reduced.states, reduced.nodes) == (orbits.states, orbits.nodes)
+    assert orbits.states < asked.plain().states
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", SYMMETRIC)
+def test_what_symmetry_leaves_of_any_protocol_is_one_state_of_each_orbit(protocol: str) -> None:
+    for n, m in ((3, 2), (2, 3), (3, 3)):
+        asked = question(protocol, *bound(protocol, n, m))
+        orbits, reduced = Orbits(asked), asked.native(reductions=("symmetry",))
+        assert (reduced.states, reduced.nodes) == (orbits.states, orbits.nodes)
+
+
+# -- wrong reductions are caught ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("protocol", "n", "m"), [("murty-garg", 2, 2), ("murty-garg", 3, 2), ("kearns", 3, 3)])
+def test_symmetry_taken_where_processes_are_ranked_is_caught(protocol: str, n: int, m: int) -> None:
+    asked = question(protocol, n, m)
+    assert not asked.admits("symmetry")
+    with pytest.raises(AssertionError):
+        agree_up_to_names(asked.native(), asked.native(reductions=("symmetry",), shared=True, force=True), n)
+    with pytest.raises(AssertionError, match="not what it would be with other names"):
+        Orbits(asked)
+
+
+@pytest.mark.parametrize(("protocol", "n", "m"), [("murty-garg", 2, 2), ("kearns", 3, 3)])
+def test_tables_shared_where_processes_are_ranked_are_caught(protocol: str, n: int, m: int) -> None:
+    asked = question(protocol, n, m)
+    assert told(asked.native(shared=True)) != told(asked.plain())
+
+
+class TwoToTwo(Unordered):
+    """The first two processes send to the others, and nobody else sends: what they send cannot cross."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return super().send(i, (), message) if i < 2 <= message.receiver else []
+
+
+@pytest.mark.parametrize("order", ["mailbox", "one-n", "n-n", "synchronous"])
+def test_in_order_an_order_that_deliveries_at_several_processes_break_would_be_missed(order: str) -> None:
+    asked = question(TwoToTwo, 4, 4, "fifo", orders=(order,))
+    assert not asked.admits("order")
+    assert asked.native().broken == asked.plain().broken == {order: 6}
+    assert asked.native(reductions=("order",), force=True).broken == {}
+
+
+def test_in_order_a_delivery_that_comes_before_its_send_would_be_missed() -> None:
+    (kind,) = {row.machine for row in BROKEN if row.machine.__name__ == "AcceptsOnlyTheOther"}
+    asked = question(kind, 2, 2, orders=("n-n",))
+    assert not asked.admits("order")
+    assert "n-n" in asked.native().broken
+    assert "n-n" not in asked.native(reductions=("order",), force=True).broken
+
+
+# -- a user's own protocols --------------------------------------------------------------------------------------------
+
+
+class Nudges(ProtocolMachine):
+    """Each message comes with a packet that says nothing: a process that took one in must look up before it goes on."""
+
+    promises = "asynchronous"
+    symmetric = True
+    delivers = True
+
+    def initial(self, i: int) -> bool:
+        return False
+
+    def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
+        packets = [Packet(i, message.receiver, "message", message), Packet(i, message.receiver, "nudge")]
+        return [Step(state, packets, [Happened("send", message)])]
+
+    def accepts(self, i: int, state: bool, packet: Packet) -> bool:
+        return not state
+
+    def arrive(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
+        if packet.message is None:
+            return [Step(True)]
+        return [Step(state, (), [Happened("deliver", packet.message)] if self.delivers else [])]
+
+    def internal(self, i: int, state: bool) -> Sequence[tuple[str, Step]]:
+        return [("look up", Step(False))] if state else []
+
+    def renamed(self, state: bool, renaming: Renaming) -> bool:
+        return state
+
+
+class NudgesInVain(Nudges):
+    """Delivers nothing: then a packet taken in leaves everything else as it was."""
+
+    delivers = False
+
+
+class Wanders(Nudges):
+    """May look up and away as long as it likes."""
+
+    def accepts(self, i: int, state: bool, packet: Packet) -> bool:
+        return True
+
+    def internal(self, i: int, state: bool) -> Sequence[tuple[str, Step]]:
+        return [("look", Step(not state))]
+
+
+class CountsAndAnswers(Nudges):
+    """Every second packet that a process takes in is answered to all, itself included."""
+
+    def initial(self, i: int) -> Any:
+        return 0
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+        return True
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        events = [] if packet.message is None else [Happened("deliver", packet.message)]
+        if packet.kind == "answer":
+            return [Step(state, (), events)]
+        packets = [Packet(i, q, "answer") for q in range(self.n)] if state else []
+        return [Step(1 - state, packets, events)]
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return []
+
+
+@pytest.mark.parametrize("channel", ["unordered", "fifo"])
+@pytest.mark.parametrize("kind", [Nudges, NudgesInVain, Wanders, CountsAndAnswers])
+def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], channel: str) -> None:
+    for n, m in ((2, 1), (2, 2), (3, 1), (3, 2)):
+        asked = question(kind, n, m, channel)
+        assert told(asked.native()) == told(asked.plain())
+        assert agree(asked) == {("symmetry",), ("order",), ("symmetry", "order")}
