@@ -21,6 +21,7 @@ import pytest
 
 from crownless.command_line import main
 from crownless.command_line.check import COMPILES
+from crownless.model_check import checking
 from crownless.model_check.asking import Asked, Check
 from crownless.model_check.checking import run_check
 from crownless.model_check.engines import refusal
@@ -101,8 +102,8 @@ def saved(tmp_path: Path) -> Path:
         "kearns -m 3 --channel fifo",  # all rows are kept: its space is not graded
         "ses -n 4 -m 4 --reduce all",
         "unordered -n 3 -m 3 --clock vector-times --self-sends",  # breaks causal order
-        "buffer-bounded -m 3 --set bound=1 --channel lossy",
-        "murty-garg --program mf-fig1",
+        "buffer-bounded -m 2 --set output=2 --channel lossy",
+        "murty-garg --program mf-program-3",
     ],
 )
 def test_a_search_in_parts_finds_what_one_search_finds(asked: str, crownless: Run, tmp_path: Path) -> None:
@@ -172,6 +173,20 @@ def test_ctrl_c_leaves_a_checkpoint(crownless: Run, tmp_path: Path) -> None:
     assert facts(out) == facts(whole)
 
 
+def test_ctrl_c_while_a_run_to_show_is_looked_for_tells_what_is_saved(crownless: Run, tmp_path: Path) -> None:
+    asked = ["check", "unordered", "-m", "3"]
+    directory = tmp_path / "saved"
+    with patch.object(checking, "shortest_run", side_effect=KeyboardInterrupt):
+        expected = (130, "", "\ncrownless: interrupted\n")
+        assert crownless(*asked, "--checkpoint", directory) == expected
+        assert not directory.exists()
+        with patch.object(search, "SAVE_EVERY", -1e9):
+            code, out, err = crownless(*asked, "--checkpoint", directory)
+        assert (code, out, err) == (130, "", f"{go_on(directory)}\ncrownless: interrupted\n")
+    assert crownless("check", "--resume", directory)[0] == 1
+    assert not directory.exists()
+
+
 def test_seconds_are_of_all_parts(saved: Path) -> None:
     path = saved / MANIFEST
     manifest = json.loads(path.read_text("utf-8"))
@@ -186,12 +201,11 @@ def test_seconds_are_of_all_parts(saved: Path) -> None:
 
 def test_what_is_saved_names_the_whole_check(tmp_path: Path) -> None:
     others = [
-        Check("buffer-bounded", parameters={"bound": 2}, clocks=("vector-times", "lamport-times")),
+        Check("buffer-bounded", parameters={"output": 2}, clocks=("vector-times", "lamport-times")),
+        Check("isis-gc", 2, 3, parameters={"rounds": (1, 0)}),
         Check("unordered", 2, 3, channel="lossy", orders=("n-n", "fifo"), sends="broadcast", self_sends=True),
     ]
-    for k, check in enumerate([*suite(), *others]):
-        if refusal(check, engine="native") is not None:
-            continue
+    for k, check in enumerate([*others, *(one for one in suite() if refusal(one, engine="native") is None)]):
         directory = tmp_path / str(k)
         question = question_of(check, Asked.by(check), ["symmetry"])
         checkpoint = Checkpoint(directory, question, resume=False)
@@ -217,7 +231,10 @@ OTHER = "ask as it was asked then, or start anew with --checkpoint and another d
         ("--clock vector-times", "clocks none, not vector-times"),
         ("--reduce all", "reductions none, not symmetry,order"),
         ("rst --program mf-fig1", "processes 3, not 2; messages 3, not 2; program none, not mf-fig1; sends"),
-        ("--set k=3", "none"),
+        (
+            "buffer-bounded -m 3 --set output=2",
+            "protocol rst, not buffer-bounded; parameters none, not output=2,input=1",
+        ),
     ],
 )
 def test_another_check_is_refused(asked: str, told: str, saved: Path, crownless: Run) -> None:
@@ -318,15 +335,15 @@ def test_what_is_damaged_is_refused(damage: str, saved: Path, crownless: Run) ->
         ("rst ses --resume x", "--resume: one check is saved, not several; name one protocol"),
         (
             "rst --engine plain --checkpoint x",
-            "rst: --checkpoint: the plain explorer does not save itself; {leave out}",
+            "rst: --checkpoint: the plain explorer does not save itself; {leave}",
         ),
         (
             "rst --crash P1 --checkpoint x",
-            "rst: --checkpoint: the plain explorer does not save itself: the native engine knows no crashes; {leave out}",
+            "rst: --checkpoint: the plain explorer does not save itself: the native engine knows no crashes; {leave}",
         ),
         (
             "rst --checkpoint x --resume x",
-            "--checkpoint and --resume: a search that goes on is saved further in the same directory; {leave out}",
+            "--checkpoint and --resume: a search that goes on is saved further in the same directory; {leave}",
         ),
         ("rst --resume x", "--resume x: no checkpoint there; name the directory given to --checkpoint"),
         ("--resume x", "--resume x: no checkpoint there; name the directory given to --checkpoint"),
@@ -350,7 +367,7 @@ def test_what_cannot_be_saved_is_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.npy").touch()
-    told = told.replace("{leave out}", "leave out --checkpoint")
+    told = told.replace("{leave}", "leave out --checkpoint")
     assert crownless("check", *asked.split()) == (2, "", f"crownless: {told}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.npy"]
 

@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 
 from crownless.impl.workloads import Free
+from crownless.model_check.asking import Asked, Check, sends_of
 from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
-
-from ..asking import Asked, Check, sends_of
 
 MANIFEST = "manifest.json"
 FORMAT = "crownless checkpoint 1"

@@ -14,9 +14,9 @@ import numpy as np
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
+from crownless.model_check.observers import Crowns, FifoAndCausal, Ledger, Observation, Observer
 from crownless.spec.computation import Message
 
-from ..observers import Crowns, FifoAndCausal, Ledger, Observation, Observer
 from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
 from .compiled import HAVE_NUMBA

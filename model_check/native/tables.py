@@ -243,6 +243,23 @@ class Tables:
         self.ghosts.fill(keys[kinds == kernels.MISS_GHOST])
         self.ghosts.rename(keys[kinds == kernels.MISS_RENAMED_GHOST], self.renamings)
 
+    def knows(self, misses: Any) -> bool:
+        """Are these entries of cells, packets, ghosts and codes that there are?"""
+        kinds = misses >> np.uint64(62)
+        major = (misses & np.uint64((1 << 62) - 1)) >> np.uint64(32)
+        minor = misses & np.uint64(0xFFFFFFFF)
+        ghosts = len(self.ghosts)
+        bounds = {
+            kernels.MISS_OWN: (len(self.cells), 1),
+            kernels.MISS_ARRIVAL: (len(self.cells), len(self.packets)),
+            kernels.MISS_GHOST: (ghosts, len(self.code_at)),
+            kernels.MISS_RENAMED_GHOST: (ghosts, len(self.permutations)),
+        }
+        return all(
+            bool(np.all((major[kinds == kind] < first) & (minor[kinds == kind] < second)))
+            for kind, (first, second) in bounds.items()
+        )
+
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..cycles import GaveUp
-from ..explorer import Limits, Progress
-from ..properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
-from ..system import State, System
+from crownless.model_check.cycles import GaveUp
+from crownless.model_check.explorer import Limits, Progress
+from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
+from crownless.model_check.system import State, System
+
 from . import kernels
 from .columns import loops
 from .search import BLOCK, NativeSearch, Shelf, Worker
