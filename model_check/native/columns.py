@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,55 +14,38 @@ loops: Any = kernels if HAVE_NUMBA else vectorized
 
 
 class Column:
-    """A numpy array that grows at its end."""
+    """A numpy array that grows at its end; given `columns`, one of rows of so many numbers."""
 
-    def __init__(self, dtype: Any = np.int64) -> None:
-        self._room = np.zeros(1024, dtype)
+    def __init__(self, columns: int | None = None) -> None:
+        self._room = np.zeros(1024 if columns is None else (1024, columns), np.int64)
         self._used = 0
+        #: What was appended and is not in the array yet: all at once costs little more than one.
+        self._pending: list[Any] = []
+        self.append = self._pending.append
+        self.extend = self._pending.extend
 
     def __len__(self) -> int:
-        return self._used
+        return self._used + len(self._pending)
 
-    def append(self, value: int) -> None:
-        if self._used == len(self._room):
-            self._room = np.concatenate([self._room, np.zeros_like(self._room)])
-        self._room[self._used] = value
-        self._used += 1
+    def __setitem__(self, place: Any, value: int) -> None:
+        self.array[place] = value
 
-    def extend(self, values: Sequence[int]) -> None:
-        for value in values:
-            self.append(value)
-
-    def __setitem__(self, place: int, value: int) -> None:
-        self._room[place] = value
-
-    def __getitem__(self, place: int) -> int:
-        return int(self._room[place])
+    def __getitem__(self, place: Any) -> int:
+        return int(self.array[place])
 
     @property
     def array(self) -> Any:
-        """What is there, and some room behind it. Valid until the next `append`."""
+        """What is there, and some room behind it. Valid until more is appended."""
+        if self._pending:
+            used = len(self)
+            if used > len(self._room):
+                room = np.zeros((max(used, 2 * len(self._room)), *self._room.shape[1:]), np.int64)
+                room[: self._used] = self._room[: self._used]
+                self._room = room
+            self._room[self._used : used] = self._pending
+            self._used = used
+            self._pending.clear()
         return self._room
-
-
-class Records(Column):
-    """Rows of numbers, likewise."""
-
-    def __init__(self, columns: int) -> None:
-        super().__init__()
-        self._room = np.zeros((1024, columns), np.int64)
-
-    def append(self, value: Sequence[int]) -> None:  # type: ignore[override]
-        if self._used == len(self._room):
-            self._room = np.concatenate([self._room, np.zeros_like(self._room)])
-        self._room[self._used, : len(value)] = value
-        self._used += 1
-
-    def set(self, row: int, column: int, value: int) -> None:
-        self._room[row, column] = value
-
-    def get(self, row: int, column: int) -> int:
-        return int(self._room[row, column])
 
 
 class Map:

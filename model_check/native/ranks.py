@@ -2,19 +2,18 @@
 
 If so, a state has one distance from the start: the search meets it again within its own level only, and need not
 remember the levels before. The rank sought is a sum: over the processes, of a number for each cell; over the packets in
-flight, of a weight for each kind of packet (and for a packet in the mail room, or a copy, one of its own). The weights
-are unknown. Each local transition that is found says what the rank of its new cell is, as a linear expression in them,
-or, where the cell is known already, is an equation that they must meet. As long as the equations have a solution, the
-space seen so far is graded.
+flight, of a weight for each kind of packet. The weights are unknown. Each local transition that is found says what the
+rank of its new cell is, as a linear expression in them, or, where the cell is known already, is an equation that they
+must meet. As long as the equations have a solution, the space seen so far is graded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-#: A linear expression: unknown → coefficient; the constant stands at "".
-Expression = dict[str, int]
+#: A linear expression, sorted: (unknown, coefficient), none of them zero; the constant stands at "".
+Expression = tuple[tuple[str, int], ...]
 
 
 class Ranks:
@@ -23,43 +22,34 @@ class Ranks:
     def __init__(self) -> None:
         self.graded = True
         self._cells: dict[int, Expression] = {}
+        #: The rank of a cell and what a transition takes and puts → the rank afterwards: there are few of each.
+        self._after: dict[tuple[Expression, Sequence[str], Sequence[str], int], Expression] = {}
         #: Solved so far: unknown → what it is in terms of those that are not solved.
         self._solved: dict[str, dict[str, Fraction]] = {}
-        self._known: set[tuple[tuple[str, int], ...]] = set()
+        self._known: set[tuple[Expression, Expression]] = set()
 
     def start(self, cell: int) -> None:
         """A cell in which a process starts."""
-        self._cells.setdefault(cell, {})
+        self._cells.setdefault(cell, ())
 
     def step(
-        self, before: int, after: int, consumed: Iterable[str], emitted: Iterable[str], *, adds: bool = True
+        self, before: int, after: int, consumed: tuple[str, ...], emitted: tuple[str, ...], *, adds: bool = True
     ) -> None:
         """A local transition, with the kinds of the packets that it takes from the channel and puts on it.
 
         `adds`: does it add one to the rank, and not nothing?
         """
-        expression = dict(self._cells[before])
-        expression[""] = expression.get("", 0) + adds
-        for kind in consumed:
-            expression[kind] = expression.get(kind, 0) + 1
-        for kind in emitted:
-            expression[kind] = expression.get(kind, 0) - 1
-        known = self._cells.get(after)
-        if known is None:
-            self._cells[after] = expression
-            return
-        for kind, coefficient in known.items():
-            expression[kind] = expression.get(kind, 0) - coefficient
-        self._must_vanish(expression)
+        key = (self._cells[before], consumed, emitted, adds)
+        rank = self._after.get(key)
+        if rank is None:
+            rank = self._after[key] = _sum(key[0], consumed, emitted, adds)
+        known = self._cells.setdefault(after, rank)
+        if known is not rank and known != rank:
+            self._must_be_equal(rank, known)
 
-    def by_channel(self, consumed: Iterable[str], emitted: Iterable[str]) -> None:
+    def by_channel(self, consumed: tuple[str, ...], emitted: tuple[str, ...]) -> None:
         """An action of the channel alone."""
-        expression = {"": 1}
-        for kind in consumed:
-            expression[kind] = expression.get(kind, 0) + 1
-        for kind in emitted:
-            expression[kind] = expression.get(kind, 0) - 1
-        self._must_vanish(expression)
+        self._must_be_equal(_sum((), consumed, emitted, 1), ())
 
     def same(self, cells: Iterable[int]) -> None:
         """These cells differ by the names of the processes only, and have one rank; the first is known."""
@@ -67,15 +57,15 @@ class Ranks:
         for cell in others:
             self._cells.setdefault(cell, self._cells[first])
 
-    def _must_vanish(self, expression: Expression) -> None:
-        key = tuple(sorted((kind, value) for kind, value in expression.items() if value))
-        if not key or key in self._known:
+    def _must_be_equal(self, one: Expression, other: Expression) -> None:
+        if (one, other) in self._known:
             return
-        self._known.add(key)
+        self._known.add((one, other))
         left: dict[str, Fraction] = {}
-        for kind, coefficient in key:
-            for part, share in self._solved.get(kind, {kind: Fraction(1)}).items():
-                left[part] = left.get(part, Fraction(0)) + coefficient * share
+        for expression, sign in ((one, 1), (other, -1)):
+            for kind, coefficient in expression:
+                for part, share in self._solved.get(kind, {kind: Fraction(1)}).items():
+                    left[part] = left.get(part, Fraction(0)) + sign * coefficient * share
         unknown = next((kind for kind, value in left.items() if value and kind), None)
         if unknown is None:
             self.graded &= not left.get("", 0)
@@ -88,3 +78,11 @@ class Ranks:
                 share = parts.pop(unknown)
                 for part, value in solution.items():
                     parts[part] = parts.get(part, Fraction(0)) + share * value
+
+
+def _sum(rank: Expression, consumed: Sequence[str], emitted: Sequence[str], adds: int) -> Expression:
+    """What was consumed no longer weighs, so that the cell does; what was emitted weighs for itself."""
+    terms = dict(rank)
+    for kind, coefficient in (("", int(adds)), *((kind, 1) for kind in consumed), *((kind, -1) for kind in emitted)):
+        terms[kind] = terms.get(kind, 0) + coefficient
+    return tuple(sorted((kind, coefficient) for kind, coefficient in terms.items() if coefficient))

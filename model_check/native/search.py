@@ -416,7 +416,7 @@ class NativeSearch:
             except Exception:
                 return False  # other code was asked about states that are not its own
             place += count
-        return self.tables.digest() == facts["digest"]
+        return bool(self.tables.digest() == facts["digest"])
 
     # -- levels --------------------------------------------------------------------------------------------------------
 

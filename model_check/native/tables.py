@@ -11,7 +11,7 @@ With symmetry reduction the renamings that leave process 0 in place are tabulate
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
@@ -23,7 +23,7 @@ from crownless.impl.workloads import Free, Position, Workload
 from crownless.spec.computation import Message
 
 from . import kernels
-from .columns import Column, Map, Records
+from .columns import Column, Map
 from .ghosts import Ghosts
 from .ranks import Ranks
 
@@ -87,8 +87,9 @@ class Tables:
         self.actions: list[str] = list(CHANNEL_ACTIONS)
         self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
         self._codes: dict[tuple[Any, ...], int] = {}
-        self._cells = Records(kernels.CELL_COLUMNS)
-        self._outcomes = Records(kernels.OUTCOME_COLUMNS)
+        self._cells = Column(kernels.CELL_COLUMNS)
+        self._outcomes = Column(kernels.OUTCOME_COLUMNS)
+        self._seen: list[int] = []
         self.cell_renamed = Column()
         self.source, self.packet_renamed = Column(), Column()
         self.arrivals = Map()
@@ -135,6 +136,7 @@ class Tables:
         asks = self.workload.asks(position, process)
         made = sum(position) if self.workload.takes_anything else 0
         flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
+        self._seen.append(seen)
         self._cells.append([made, flags, seen, number, 0, -1])
         self.cell_renamed.extend([number] * len(self.frames))
         return number
@@ -150,7 +152,7 @@ class Tables:
             images.append(self._new_cell(key) if image is None else image)
         self._close(number, images, self.cell_renamed)
         for image in images:
-            self._cells.set(image, kernels.ORBIT, min(images))
+            self._cells[image, kernels.ORBIT] = min(images)
 
     def _close(self, number: int, images: list[int], renamed: Column) -> None:
         frames = len(self.frames)
@@ -234,7 +236,7 @@ class Tables:
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
         for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
-            if self._cells.get(cell, kernels.OWN_COUNT) < 0:
+            if self._cells[cell, kernels.OWN_COUNT] < 0:
                 self._fill_own(cell)
         asked = keys[kinds == kernels.MISS_ARRIVAL]
         if len(asked):
@@ -273,8 +275,8 @@ class Tables:
             if self.workload.asks(position, process):
                 for step in self.machine.receive(process, local, self.workload.wanted_sender(position, process)):
                     self._outcome(cell, process, "deliver", step, position)
-        self._cells.set(cell, kernels.OWN_START, start)
-        self._cells.set(cell, kernels.OWN_COUNT, len(self._outcomes) - start)
+        self._cells[cell, kernels.OWN_START] = start
+        self._cells[cell, kernels.OWN_COUNT] = len(self._outcomes) - start
         self.most_own = max(self.most_own, len(self._outcomes) - start)
 
     def _arrival(self, cell: int, number: int) -> int:
@@ -304,7 +306,7 @@ class Tables:
         step: Step,
         position: Position,
         *,
-        consumed: Iterable[str] = (),
+        consumed: tuple[str, ...] = (),
         hands: Message | None = None,
     ) -> None:
         """Tabulates an outcome, unless it delivers what the application does not want now."""
@@ -326,14 +328,17 @@ class Tables:
         observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
         observations += step.events
         adds = not self._in_order or bool(step.packets) or hands is not None
-        kinds = [packet.kind for packet in step.packets]
-        for ranks in {self.ranks, self._all_ranks}:
-            ranks.step(cell, after, consumed, kinds, adds=adds or ranks is not self.ranks)
-            if len(self.frames) > 1:
-                ranks.same(self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames)))
-        seen = self._cells.get(after, kernels.CELL_SEEN) | (kernels.DELIVERS if flags & kernels.DELIVERED else 0)
+        kinds = tuple([packet.kind for packet in step.packets])
+        self.ranks.step(cell, after, consumed, kinds, adds=adds)
+        if self._in_order:
+            self._all_ranks.step(cell, after, consumed, kinds)
+        if len(self.frames) > 1:
+            images = [self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames))]
+            self.ranks.same(images)
+            self._all_ranks.same(images)
+        seen = self._seen[after] | (kernels.DELIVERS if flags & kernels.DELIVERED else 0)
         code = self._code(process, observations)
-        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), seen])
+        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), seen, 0])
         self.emitted.extend(emitted)
         self.most_emitted = max(self.most_emitted, len(emitted))
 
@@ -370,4 +375,4 @@ class Tables:
 
     def seen(self, cell: int) -> int:
         """The properties that a cell breaks, and the witnesses that it is, as bits."""
-        return self._cells.get(cell, kernels.CELL_SEEN)
+        return self._seen[cell]
