@@ -33,7 +33,7 @@ from crownless.model_check.asking import load_program
 from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits
 from crownless.model_check.native import checkpoints, kernels, search
 from crownless.model_check.native.checkpoints import MANIFEST, Checkpoint
-from crownless.model_check.native.columns import Column, Map, Records
+from crownless.model_check.native.columns import Column, Map
 from crownless.model_check.native.ghosts import Ghosts, PlainGhosts, ghosts_for
 from crownless.model_check.native.layout import WORD, layout
 from crownless.model_check.native.ranks import Ranks
@@ -140,16 +140,20 @@ def test_a_map_grows() -> None:
         assert kernels.look_up(made.table, key >> 32, key & 0xFFFFFFFF) == value
 
 
-def test_columns_and_records_grow() -> None:
-    column, records = Column(), Records(3)
+def test_columns_grow() -> None:
+    column, rows = Column(), Column(3)
     for k in range(5000):
         column.append(k * k)
-        records.append([k, -k])
+        rows.extend([[k, -k, 1]])
+        assert len(column) == len(rows) == k + 1
+        if k % 700 == 0:
+            assert (column[k], rows[k, 1]) == (k * k, -k)
     column[4999] = 7
-    records.set(0, 2, 9)
+    rows[0, 2] = 9
     assert (len(column), column[3], column[4999]) == (5000, 9, 7)
-    assert (len(records), records.get(4998, 1), records.get(0, 2)) == (5000, -4998, 9)
-    assert column.array[:5000].tolist()[:4] == [0, 1, 4, 9]
+    assert (len(rows), rows[4998, 1], rows[0, 2], rows[1, 2]) == (5000, -4998, 9, 1)
+    assert column.array[:5000].tolist() == [k * k for k in range(4999)] + [7]
+    assert rows.array[:5000, 0].tolist() == list(range(5000))
 
 
 # -- ghosts ------------------------------------------------------------------------------------------------------------
@@ -309,7 +313,7 @@ def ranks(*steps: tuple[int, int, str, str]) -> bool:
     made = Ranks()
     made.start(0)
     for before, after, consumed, emitted in steps:
-        made.step(before, after, consumed, emitted)
+        made.step(before, after, tuple(consumed), tuple(emitted))
     return made.graded
 
 
@@ -336,20 +340,20 @@ def test_packets_carry_what_their_kind_is_worth() -> None:
 def test_the_channel_and_cells_of_other_names_say_their_part() -> None:
     made = Ranks()
     made.start(0)
-    made.by_channel("a", "")  # a is lost: it is worth minus one
-    made.step(0, 1, "a", "")
-    made.step(0, 2, "", "")
+    made.by_channel(("a",), ())  # a is lost: it is worth minus one
+    made.step(0, 1, ("a",), ())
+    made.step(0, 2, (), ())
     made.same([2, 3])
     assert made.graded
-    made.step(3, 1, "", "")
+    made.step(3, 1, (), ())
     assert not made.graded
     twice = Ranks()
     twice.start(0)
-    twice.by_channel("a", "aa")
-    twice.step(0, 1, "a", "")
-    twice.step(0, 2, "", "", adds=False)
+    twice.by_channel(("a",), ("a", "a"))
+    twice.step(0, 1, ("a",), ())
+    twice.step(0, 2, (), (), adds=False)
     assert twice.graded
-    twice.step(2, 1, "", "")
+    twice.step(2, 1, (), ())
     assert not twice.graded
 
 

@@ -29,6 +29,8 @@ from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
 
+from .compiled import HAVE_NUMBA
+
 MANIFEST = "manifest.json"
 FORMAT = "crownless checkpoint 1"
 #: What else belongs to a checkpoint: the files of its arrays, and what a process left that was killed while it wrote.
@@ -282,6 +284,8 @@ def question_of(check: Check, asked: Asked, reductions: Sequence[str]) -> dict[s
         "parameters": dict(asked.machine.settings),
         "clocks": tuple(dict.fromkeys(check.clocks)),
         "reductions": list(reductions),
+        # Without it ghosts have numbers of their own.
+        "numba": HAVE_NUMBA,
     }
 
 

@@ -408,7 +408,7 @@ class NativeSearch:
         """Fills the tables as they were filled then; returns whether that gave the same."""
         place = 0
         for count in facts["batches"]:
-            misses = log[place : place + count]
+            misses = np.array(log[place : place + count])  # the file that it is mapped to may go
             if not self.tables.knows(misses):
                 return False
             try:
