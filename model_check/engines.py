@@ -38,6 +38,8 @@ ALL = "all"
 #: Symmetry reduction tries every renaming of the processes, which of more are too many.
 MOST_RENAMED = 8
 MOST_WORKERS = 64
+#: The native engine has as many bits for them.
+MOST_OF_ITS_OWN = 40
 #: The kernel that takes long to compile; the others take a second at most.
 LONG_TO_COMPILE = "expand"
 #: The orders that one delivery breaks, by what happened before it.
@@ -138,6 +140,8 @@ def _not_native(asked: Asked) -> str | None:
     """Why the native engine cannot explore this; None if it can."""
     if asked.crash is not None:
         return "the native engine knows no crashes"
+    if len(asked.machine.invariants) + len(asked.machine.witnesses) > MOST_OF_ITS_OWN:
+        return f"the native engine takes at most {MOST_OF_ITS_OWN} invariants and witnesses of a protocol"
     return None
 
 

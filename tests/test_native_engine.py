@@ -29,7 +29,7 @@ Bounds = Mapping[str, Sequence[tuple[int, int]]]
 #: For each channel two bounds; the first is asked of every engine there is.
 BOUNDS: Bounds = {
     "unordered": ((2, 3), (3, 3)),
-    "fifo": ((2, 3), (3, 3)),
+    "fifo": ((2, 3), (3, 2)),
     "lossy": ((2, 3), (3, 2)),
     "duplicating": ((2, 2), (3, 1)),
 }

@@ -54,6 +54,7 @@ def observe(
     n, words = universe.n, universe.message_words
     content = pool.content
     size = words + 2
+    most = room.shape[0] // words - 2  # so many messages are unfinished at once, if each was handed over
     for k in range(keys.shape[0]):
         key = keys[k]
         if key == EMPTY:
@@ -61,6 +62,7 @@ def observe(
         ghost = np.int64(key >> np.uint64(32))
         code = np.int64(key & np.uint64(0xFFFFFFFF))
         broken = 0
+        unforeseen = False
         start, begin = pool.offset[known], pool.offset[ghost]
         end = start + pool.offset[ghost + 1] - begin
         for w in range(end - start):
@@ -81,6 +83,9 @@ def observe(
                 continue
             place = _entry_of(content, entries, end, size, m)
             if place == end or content[place] != np.uint64(m):
+                unforeseen |= (end - entries) // size == most
+                if unforeseen:
+                    break
                 for w in range(end - 1, place - 1, -1):
                     content[w + size] = content[w]
                 end += size
@@ -123,6 +128,9 @@ def observe(
                         content[last + q] = _0
             if _no_way_out(content, start, end, universe, room):
                 broken |= synchronous
+        if unforeseen:
+            values[k] = -1
+            continue
         after_all = number_of(start, end, pool, known)
         if after_all == known:
             known += 1

@@ -28,6 +28,14 @@ SOME = 1 << 14
 Told = Sequence[tuple[str, int, Message]]
 
 
+#: Observers report at most so many properties.
+WATCHED = 16
+
+
+class Unforeseen(Exception):
+    """A protocol says that something happened for which the compiled observers are not made."""
+
+
 class Ghosts:
     """Base: ghosts by number, 0 being that of the empty run; codes by number, 0 being nothing to observe."""
 
@@ -62,7 +70,7 @@ class Ghosts:
 class PlainGhosts(Ghosts):
     """Any observers."""
 
-    def __init__(self, observers: Sequence[Observer], bit: dict[str, int]) -> None:
+    def __init__(self, observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> None:
         super().__init__()
         self.observers = observers
         self._bit = bit
@@ -212,11 +220,15 @@ class _Pooled(Ghosts):
             mask_kernels.rehash(self._pool(), self._used)
 
     def code(self, told: Told) -> int:
+        if any(kind not in self.KINDS for kind, _, _ in told):
+            raise Unforeseen
         key = tuple(event for event in told if event[0] in self.heeds)
         number = self._code_numbers.get(key)
         if number is None:
             number = self._code_numbers[key] = len(self._starts) - 1
             for kind, process, message in key:
+                if message not in self.messages:
+                    raise Unforeseen
                 self._kinds.append(self.KINDS[kind])
                 self._whose.append(process)
                 self._what.append(self.messages[message])
@@ -230,6 +242,8 @@ class _Pooled(Ghosts):
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
             self._used = self._observe(some, values, *told)
+            if (values < 0).any():
+                raise Unforeseen
             self.steps.enter(some, values)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
@@ -290,7 +304,7 @@ class CrownGhosts(_Pooled):
         self._universe = self.universe(None, orders=False, sends_first=False)
         head = self.message_words * (1 + self.n) + self.n
         most = workload.messages + 1
-        self._room = np.zeros((most + 1) * self.message_words, np.uint64)
+        self._room = np.zeros((most + 2) * self.message_words, np.uint64)
         self._begin(head, head + (self.message_words + 2) * most)
 
     def _observe(self, keys: Any, values: Any, *told: Any) -> int:
@@ -395,12 +409,12 @@ def _longer(array: Any, size: int) -> Any:
 def ghosts_for(observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> Ghosts:
     """The fastest that these observers admit."""
     if not HAVE_NUMBA:
-        return PlainGhosts(observers, bit)
+        return PlainGhosts(observers, workload, bit)
     ledger, *others = observers
     assert isinstance(ledger, Ledger)
     orders = [observer for observer in others if isinstance(observer, FifoAndCausal)]
     crowns = [observer for observer in others if isinstance(observer, Crowns)]
     if len(orders) + len(crowns) < len(others):
-        return PlainGhosts(observers, bit)
+        return PlainGhosts(observers, workload, bit)
     ghosts = MaskGhosts(workload, ledger, orders[0] if orders else None, bit)
     return PairedGhosts(ghosts, CrownGhosts(workload, bit)) if crowns else ghosts

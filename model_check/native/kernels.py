@@ -96,7 +96,7 @@ class Tables(NamedTuple):
     cell_renamed: Any  #: [cell · frames + frame]
     source: Any  #: of each packet: how far before its destination its source is
     packet_renamed: Any
-    arrivals: Any  #: (cell, packet) → start of the outcomes · 512 + how many · 2 + is it accepted
+    arrivals: Any  #: (cell, packet) → start of the outcomes · 2²¹ + how many · 2 + is it accepted
     outcomes: Any  #: see above; what the observers are told is numbered as seen from process 0 of the tables
     emitted: Any  #: packet · 16 + how far its destination is
     code_at: Any  #: [code · n + process]: the same, told of that process
@@ -138,6 +138,8 @@ class Scratch(NamedTuple):
     moves: Any
     steps: Any
     acts: Any  #: of each action: how often, in this row
+    places: Any  #: hash table of the rows in `reached`: stamp · 2³² + row; what has another stamp is empty
+    stamp: Any  #: the last stamp that was used
 
 
 @inlined
@@ -428,7 +430,7 @@ def _list_moves(
                         overtakes = True
                         break
             if not overtakes:
-                for o in range(entry >> 9, (entry >> 9) + ((entry >> 1) & 255)):
+                for o in range(entry >> 21, (entry >> 21) + ((entry >> 1) & 0xFFFFF)):
                     taken_in = True
                     what |= 2
                     moves[count, 0] = ARRIVAL
@@ -562,7 +564,9 @@ def expand(
     owners = filled.shape[0]
     reached, after, best, trial = scratch.reached, scratch.after, scratch.best, scratch.trial
     base, row, started, limit = scratch.base, scratch.row, scratch.started, scratch.limit
-    moves, steps, acts = scratch.moves, scratch.steps, scratch.acts
+    moves, steps, acts, places = scratch.moves, scratch.steps, scratch.acts, scratch.places
+    stamp = scratch.stamp[0]
+    scratch.stamp[0] += n * todo.shape[0]
     for f in range(fields):
         limit[f] = np.int64(layout_after.mask[f])
     renames = system.permutations.shape[0] > 1
@@ -592,6 +596,9 @@ def expand(
             for a in range(acts.shape[0]):
                 acts[a] = 0
         may_end = True
+        most = 0  # slots, used by the row: no step that does not matter takes more
+        while numbers[first + most]:
+            most += 1
         idle = True  # at every process there is an end at which its application cannot hand over anything
         verdict = 0
         if whole:
@@ -604,6 +611,12 @@ def expand(
             # The rows reached by steps of this process alone: `known` of them.
             known = 1
             done = 0
+            if in_order:
+                stamp += 1  # of the places taken for this process
+                h = np.uint64(numbers[0])
+                for f in range(1, first + most):
+                    h = h * _MIX + np.uint64(numbers[f])
+                places[np.int64(spread(h) & np.uint64(places.shape[0] - 1))] = stamp << 32
             ends = False
             ends_idle = False
             while done < known and not (missed or full or narrow or crowded):
@@ -718,16 +731,21 @@ def expand(
                         target[0] = steps[m] >> 16
                         target[first + left] = 0
                         if not matters:
+                            h = np.uint64(target[0])
+                            for f in range(1, first + most):
+                                h = h * _MIX + np.uint64(target[f])
+                            place = np.int64(spread(h) & np.uint64(places.shape[0] - 1))
                             same = False
-                            for k in range(known):
+                            while places[place] >> 32 == stamp and not same:
                                 same = True
-                                for f in range(first + used):
-                                    if reached[k, f] != target[f]:
+                                for f in range(first + most):
+                                    if reached[places[place] & 0xFFFFFFFF, f] != target[f]:
                                         same = False
+                                        place = (place + 1) & (places.shape[0] - 1)
                                         break
-                                if same:
-                                    break
-                            known += not same
+                            if not same:
+                                places[place] = (stamp << 32) | known
+                                known += 1
                             continue
                         if left > slots_after:
                             narrow = True

@@ -131,8 +131,8 @@ def rehash(pool: Pool, known: int) -> None:
 def observe(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
 ) -> int:
-    """For each key (ghost · 2³² + code) the value ghost afterwards · 2¹⁶ + properties broken; returns how many ghosts
-    are known then. There must be room for one more each.
+    """For each key (ghost · 2³² + code) the value ghost afterwards · 2¹⁶ + properties broken, or -1 if that is not
+    foreseen here; returns how many ghosts are known then. There must be room for one more each.
 
     A code is a stretch of (kind, process, message): ``starts[code]`` to ``starts[code + 1]``.
     """
@@ -147,6 +147,7 @@ def observe(
         ghost = np.int64(key >> np.uint64(32))
         code = np.int64(key & np.uint64(0xFFFFFFFF))
         broken = 0
+        unforeseen = False
         start = pool.offset[known]
         end = start + pool.offset[ghost + 1] - pool.offset[ghost]
         begin = pool.offset[ghost]
@@ -164,6 +165,9 @@ def observe(
                 put(unsent, m)
                 continue
             if kind == SEND:
+                unforeseen |= not has(unsent, m)  # it happens twice, or was never wanted
+                if unforeseen:
+                    break
                 clear(unsent, m)
                 if not universe.orders:
                     continue
@@ -222,6 +226,9 @@ def observe(
                     content[pasts + q * words + w] &= undelivered[w]
                 for at in range(start + head, end, size):
                     content[at + 1 + w] &= undelivered[w]
+        if unforeseen:
+            values[k] = -1
+            continue
         after = number_of(start, end, pool, known)
         if after == known:
             note_owed(start, pool, known, universe)

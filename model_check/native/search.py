@@ -41,9 +41,9 @@ from crownless.spec.errors import BadInput
 from . import kernels
 from .checkpoints import Checkpoint
 from .columns import loops
-from .ghosts import ghosts_for
+from .ghosts import WATCHED, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
-from .tables import ACTIONS, Tables
+from .tables import Tables
 
 CHANNEL_NUMBERS = {
     "unordered": kernels.UNORDERED,
@@ -57,6 +57,8 @@ BLOCK = 1 << 15
 SHARE = 1 << 17
 #: Below so many rows in a round, threads cost more than they save.
 FEW = 1 << 10
+#: Before stamps no longer fit into 32 bits, they start again.
+LAST_STAMP = 1 << 30
 #: Seconds between checkpoints.
 SAVE_EVERY = 20.0
 
@@ -104,6 +106,8 @@ class Shelf:
 class Worker:
     """What one worker writes to, and computes in."""
 
+    scratch: kernels.Scratch
+
     def __init__(self, owners: int) -> None:
         self.owners = owners
         self.share = max(SHARE // owners, 1)
@@ -116,7 +120,7 @@ class Worker:
         self.found = kernels.Found(
             counts=np.zeros(2, np.int64),
             seen=np.zeros(2, np.int64),
-            actions=np.zeros(ACTIONS, np.int64),
+            actions=np.zeros(0, np.int64),
             blocked=np.zeros(BLOCK, np.int64),
             misses=np.zeros(1 << 15, np.uint64),
             again=np.zeros(BLOCK, np.int64),
@@ -126,12 +130,16 @@ class Worker:
         )
         self._room: tuple[int, ...] = ()
 
-    def make_room(self, fields: int, words: int, moves: int) -> None:
-        """Room for rows of so many fields and words, and for so many moves of one row."""
-        room = (fields, words, moves, self.share, self.reached)
+    def make_room(self, fields: int, words: int, moves: int, actions: int) -> None:
+        """Room for rows of so many fields and words, for so many moves of one row, and for the names of actions."""
+        room = (fields, words, moves, actions, self.share, self.reached)
         if room == self._room:
+            if self.scratch.stamp[0] > LAST_STAMP:
+                self.scratch.stamp[0] = 0
+                self.scratch.places[:] = 0
             return
         self._room = room
+        self.found = self.found._replace(actions=np.zeros(actions, np.int64))
         self.out = np.zeros((self.owners, self.share, words), np.uint64)
         self.hashes = np.zeros((self.owners, self.share), np.uint64)
         self.scratch = kernels.Scratch(
@@ -145,7 +153,9 @@ class Worker:
             limit=np.zeros(fields, np.int64),
             moves=np.zeros((moves, 4), np.int64),
             steps=np.zeros(moves, np.int64),
-            acts=np.zeros(ACTIONS, np.int64),
+            acts=np.zeros(actions, np.int64),
+            places=np.zeros(4 * self.reached, np.int64),
+            stamp=np.zeros(1, np.int64),
         )
 
 
@@ -163,7 +173,6 @@ class NativeSearch:
     layout: kernels.Layout
     layout_after: kernels.Layout
     crew: list[Worker]
-    actions: Any
 
     def __init__(
         self,
@@ -178,24 +187,35 @@ class NativeSearch:
         workers: int = 1,
     ) -> None:
         watched = [name for observer in observers for name in observer.watches]
-        names = [*watched, *[""] * (16 - len(watched)), *machine.invariants, *machine.witnesses]
-        assert len(watched) <= 16
-        assert len(names) < 62
-        self.names = names
+        own = [*machine.invariants, *machine.witnesses]
+        #: The properties by their bits: those of the observers first, then those of local states.
+        self.names = [*watched, *[""] * (WATCHED - len(watched)), *own]
         self.invariants = set(machine.invariants)
+        self._bits = (
+            {name: 1 << k for k, name in enumerate(watched)},
+            {name: 1 << k + WATCHED for k, name in enumerate(own)},
+        )
+        self._given = (observers, channel, shared, tuple(reductions))
         self.machine = machine
         self.workload = workload
         self.properties = {known.name for known in properties}
         self.workers = workers
         self.n = machine.n
         self.in_order = "order" in reductions
-        bit = {name: 1 << k for k, name in enumerate(names)}
-        self.ghosts = ghosts_for(observers, workload, bit)
+        self.result = Exploration()
+        self._prepare(plain_ghosts=False)
+
+    def _prepare(self, *, plain_ghosts: bool) -> None:
+        """Empty tables. The observers in their plain form take all that a protocol can say to have happened."""
+        observers, channel, shared, reductions = self._given
+        workload = self.workload
+        self.plain_ghosts = plain_ghosts
+        self.ghosts = (PlainGhosts if plain_ghosts else ghosts_for)(observers, workload, self._bits[0])
         self.tables = Tables(
-            machine,
+            self.machine,
             workload,
             self.ghosts,
-            names,
+            self._bits[1],
             channel=CHANNEL_NUMBERS[channel],
             shared=shared,
             symmetric="symmetry" in reductions,
@@ -211,7 +231,10 @@ class NativeSearch:
             np.array(self.tables.frame, np.int64),
             len(self.tables.frames),
         )
-        self.result = Exploration()
+
+    def bits_of(self, name: str) -> int:
+        """The bits of a property that is broken by a step; an invariant may be called like an order."""
+        return self._bits[0].get(name, 0) | self._bits[1].get(name, 0)
 
     def explore(
         self,
@@ -235,14 +258,16 @@ class NativeSearch:
         gc.disable()
         try:
             with self._interruptible(), ThreadPoolExecutor(self.workers) as self.pool:
-                if not self._search(keep=False):
-                    self._search(keep=True)
+                try:
+                    self._search_all()
+                except Unforeseen:
+                    self._prepare(plain_ghosts=True)
+                    self._search_all()
                 if self.result.stopped:
                     self._save()
         finally:
             self.result.seconds = self.seconds_before + time.monotonic() - self.started
-            counts = zip(self.tables.actions, self.actions.tolist(), strict=False)
-            self.result.actions = {name: count for name, count in counts if count}
+            self.result.actions = {name: count for name, count in self.result.actions.items() if count}
             if collecting:
                 gc.enable()
         result = self.result
@@ -269,6 +294,10 @@ class NativeSearch:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+    def _search_all(self) -> None:
+        if not self._search(keep=False):
+            self._search(keep=True)
 
     # -- one search ----------------------------------------------------------------------------------------------------
 
@@ -318,7 +347,6 @@ class NativeSearch:
         self.crew = [Worker(self.workers) for _ in range(self.workers)]
         self.begins = [0] * self.workers
         self.ends = [0] * self.workers
-        self.actions = np.zeros(ACTIONS, np.int64)
         for cell in self.tables.initial:
             self._see(self.tables.seen(cell), 0)
         numbers = np.zeros(len(self.layout.word), np.int64)
@@ -350,7 +378,6 @@ class NativeSearch:
         facts = asdict(self.result)
         facts["reached"] = sorted(self.result.reached)
         facts["blocked"] = sorted(map(list, self.result.blocked))
-        facts["actions"] = self.actions.tolist()
         self.marked = facts
         if self.checkpoint is not None and time.monotonic() - self.saved_at > SAVE_EVERY:
             self._save()
@@ -372,6 +399,7 @@ class NativeSearch:
             "level": self.level,
             "keep": self.keep,
             "batches": [len(batch) for batch in self.tables.log],
+            "plain_ghosts": self.plain_ghosts,
             "digest": self.tables.digest(),
             "layout": {key: getattr(self.layout, key) for key in ("slots", "ghosts", "cells", "packets")},
         }
@@ -382,6 +410,8 @@ class NativeSearch:
     def _restore(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Goes on from a checkpoint."""
         assert self.checkpoint is not None
+        if facts["plain_ghosts"]:
+            self._prepare(plain_ghosts=True)
         if not self._work_out_again(facts, arrays["log"]):
             raise BadInput(
                 f"--resume {self.checkpoint.directory}: the protocol's code is not what it was then",
@@ -389,7 +419,6 @@ class NativeSearch:
             )
         self.keep = facts["keep"]
         known = dict(facts["result"])
-        self.actions = np.array(known.pop("actions"), np.int64)
         known["reached"] = set(known["reached"])
         known["blocked"] = {tuple(waits) for waits in known["blocked"]}
         self.result = Exploration(**known)
@@ -483,7 +512,7 @@ class NativeSearch:
         known, slots = self.tables, max(self.layout.slots, self.layout_after.slots)
         fields = 2 + self.n + slots + known.most_emitted + 2
         moves = self.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
-        worker.make_room(fields, self.layout_after.words, moves)
+        worker.make_room(fields, self.layout_after.words, moves, len(known.actions))
 
     def _all(self, work: Callable[[int], int], rows: int) -> list[int]:
         """Has every worker do its part."""
@@ -543,7 +572,9 @@ class NativeSearch:
             result.terminal_states += int(found.counts[1])
             self._see(int(found.seen[0]), self.level + 1)
             self._judge(int(found.seen[1]), self.level)
-            self.actions += found.actions
+            for number, count in enumerate(found.actions.tolist()):
+                name = self.tables.actions[number]
+                self.result.actions[name] = self.result.actions.get(name, 0) + count
             for r in found.blocked[: found.used[2]].tolist():
                 result.blocked.add(self._waits(self.now[w].rows[r]))
             misses.append(found.misses[: found.used[0]].copy())
@@ -557,7 +588,7 @@ class NativeSearch:
             self.result.reached.add(DELIVERS_SOMETHING.name)
         for k, name in enumerate(self.names):
             if seen >> k & 1 and name:
-                if k < 16 or name in self.invariants:
+                if k < WATCHED or name in self.invariants:
                     self.result.broken.setdefault(name, depth)
                 else:
                     self.result.reached.add(name)

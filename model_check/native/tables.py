@@ -30,19 +30,16 @@ from .ranks import Ranks
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
 
-#: How many different names of actions there can be.
-ACTIONS = 64
-
 
 class Tables:
-    """All that is known of the local machines. `names` are the properties by their bit."""
+    """All that is known of the local machines. `bit` are those of their invariants and witnesses."""
 
     def __init__(
         self,
         machine: ProtocolMachine,
         workload: Workload,
         ghosts: Ghosts,
-        names: Sequence[str],
+        bit: dict[str, int],
         *,
         channel: int,
         shared: bool,
@@ -63,7 +60,7 @@ class Tables:
         self._waits = False
         #: Has any packet been refused?
         self.refuses = False
-        self.bit = {name: 1 << k for k, name in enumerate(names)}
+        self.bit = bit
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
@@ -206,7 +203,6 @@ class Tables:
         if number is None:
             number = self._action_numbers[name] = len(self.actions)
             self.actions.append(name)
-            assert number < ACTIONS, "more kinds of actions than there is room for"
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
@@ -294,9 +290,8 @@ class Tables:
         if self._channel == kernels.FIFO and start == len(self._outcomes):
             self._waits = True
         count = len(self._outcomes) - start
-        assert count < 256, "more outcomes of one arrival than an entry has room for"
         self.most_of_arrival = max(self.most_of_arrival, count)
-        return start << 9 | count << 1 | bool(accepted)
+        return start << 21 | count << 1 | bool(accepted)
 
     def _outcome(
         self,

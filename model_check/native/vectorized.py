@@ -396,10 +396,10 @@ class _Expansion:
         if lacks.any():
             self._miss(kernels.MISS_ARRIVAL, row[lacks], cell[lacks], packet[lacks])
             slot, row, process, entry = slot[~lacks], row[~lacks], process[~lacks], entry[~lacks]
-        counts = np.where(entry & 1 != 0, (entry >> 1) & 255, 0)
+        counts = np.where(entry & 1 != 0, (entry >> 1) & 0xFFFFF, 0)
         if channel == FIFO:
             counts[self._overtakes(slot, row, entry & 1 != 0, marked, group >> 1)] = 0
-        places, outcome = _each(entry >> 9, counts)
+        places, outcome = _each(entry >> 21, counts)
         arrivals = np.stack([row[places], process[places], outcome, slot[places]])
         self.obliged[arrivals[0]] = True
         others = np.stack([row, process, np.full_like(row, -1), slot])

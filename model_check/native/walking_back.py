@@ -55,7 +55,7 @@ class ShortestRuns:
         if found.stopped:
             raise GaveUp(found.stopped)
         self.length = found.broken[broken.name]
-        bit = LIVE_BITS[broken.name] if broken.kind == "live" else self.search.tables.bit[broken.name]
+        bit = LIVE_BITS[broken.name] if broken.kind == "live" else self.search.bits_of(broken.name)
         column = int(broken.kind == "live")
         self._worker = Worker(1)
         last = self.length if broken.kind == "live" else self.length - 1
