@@ -70,7 +70,7 @@ class Ghosts:
 class PlainGhosts(Ghosts):
     """Any observers."""
 
-    def __init__(self, observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> None:
+    def __init__(self, observers: Sequence[Observer], bit: dict[str, int]) -> None:
         super().__init__()
         self.observers = observers
         self._bit = bit
@@ -409,12 +409,12 @@ def _longer(array: Any, size: int) -> Any:
 def ghosts_for(observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> Ghosts:
     """The fastest that these observers admit."""
     if not HAVE_NUMBA:
-        return PlainGhosts(observers, workload, bit)
+        return PlainGhosts(observers, bit)
     ledger, *others = observers
     assert isinstance(ledger, Ledger)
     orders = [observer for observer in others if isinstance(observer, FifoAndCausal)]
     crowns = [observer for observer in others if isinstance(observer, Crowns)]
     if len(orders) + len(crowns) < len(others):
-        return PlainGhosts(observers, workload, bit)
+        return PlainGhosts(observers, bit)
     ghosts = MaskGhosts(workload, ledger, orders[0] if orders else None, bit)
     return PairedGhosts(ghosts, CrownGhosts(workload, bit)) if crowns else ghosts

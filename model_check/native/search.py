@@ -210,7 +210,8 @@ class NativeSearch:
         observers, channel, shared, reductions = self._given
         workload = self.workload
         self.plain_ghosts = plain_ghosts
-        self.ghosts = (PlainGhosts if plain_ghosts else ghosts_for)(observers, workload, self._bits[0])
+        bit = self._bits[0]
+        self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
         self.tables = Tables(
             self.machine,
             workload,
