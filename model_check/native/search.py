@@ -103,6 +103,12 @@ class Shelf:
         loops.rehash(self.rows, 0, self.used, after, self.table)
 
 
+def _apart(count: int, dtype: Any = np.int64) -> Any:
+    """Zeroes in cache lines of their own, for what a worker writes all the time and others must not wait for."""
+    line = 16
+    return np.zeros(count + 2 * line, dtype)[line : line + count]
+
+
 class Worker:
     """What one worker writes to, and computes in."""
 
@@ -114,19 +120,19 @@ class Worker:
         self.reached = 1 << 6
         self.out = np.zeros((owners, 0, 0), np.uint64)
         self.hashes = np.zeros((owners, 0), np.uint64)
-        self.filled = np.zeros(owners, np.int64)
+        self.filled = _apart(owners)
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
-        self.tallies = np.zeros(2, np.int64)
+        self.tallies = _apart(2)
         self.found = kernels.Found(
-            counts=np.zeros(2, np.int64),
-            seen=np.zeros(2, np.int64),
+            counts=_apart(2),
+            seen=_apart(2),
             actions=np.zeros(0, np.int64),
             blocked=np.zeros(BLOCK, np.int64),
             misses=np.zeros(1 << 15, np.uint64),
             again=np.zeros(BLOCK, np.int64),
             origins=np.zeros((0, 0), np.int64),
             marks=np.zeros((0, 2), np.int64),
-            used=np.zeros(4, np.int64),
+            used=_apart(4),
         )
         self._room: tuple[int, ...] = ()
 
@@ -139,23 +145,23 @@ class Worker:
                 self.scratch.places[:] = 0
             return
         self._room = room
-        self.found = self.found._replace(actions=np.zeros(actions, np.int64))
+        self.found = self.found._replace(actions=_apart(actions))
         self.out = np.zeros((self.owners, self.share, words), np.uint64)
         self.hashes = np.zeros((self.owners, self.share), np.uint64)
         self.scratch = kernels.Scratch(
             reached=np.zeros((self.reached, fields), np.int64),
-            after=np.zeros(fields, np.int64),
-            best=np.zeros(fields, np.int64),
-            trial=np.zeros(fields, np.int64),
-            base=np.zeros(words, np.uint64),
-            row=np.zeros(words, np.uint64),
-            started=np.zeros(self.owners, np.int64),
-            limit=np.zeros(fields, np.int64),
+            after=_apart(fields),
+            best=_apart(fields),
+            trial=_apart(fields),
+            base=_apart(words, np.uint64),
+            row=_apart(words, np.uint64),
+            started=_apart(self.owners),
+            limit=_apart(fields),
             moves=np.zeros((moves, 4), np.int64),
-            steps=np.zeros(moves, np.int64),
-            acts=np.zeros(actions, np.int64),
+            steps=_apart(moves),
+            acts=_apart(actions),
             places=np.zeros(4 * self.reached, np.int64),
-            stamp=np.zeros(1, np.int64),
+            stamp=_apart(1),
         )
 
 
