@@ -222,8 +222,8 @@ def owner_of(numbers: Any, n: int, owners: int) -> int:
     """Whose row it is: told by the cells, so that it does not depend on the layout."""
     h = _0
     for p in range(n):
-        h = spread((h ^ np.uint64(numbers[1 + p])) + _GOLDEN)
-    return np.int64((h >> _32) % np.uint64(owners))
+        h = h * _MIX + np.uint64(numbers[1 + p])
+    return np.int64(((spread(h) >> _32) * np.uint64(owners)) >> _32)  # evenly, and no division
 
 
 @inlined

@@ -1,6 +1,6 @@
 """The search itself: level by level, split by owner over the workers, with limits.
 
-A level's rows lie on one *shelf* a worker: a row belongs to the worker that its hash names. A round expands a block of
+A level's rows lie on one *shelf* a worker: a row belongs to the worker that its cells name. A round expands a block of
 rows of every shelf, each worker writing what it finds into one share for each owner; then Python works out the table
 entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed, and
 what is counted does not depend on how many workers there are.
