@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from crownless.spec.computation import Message
 
+from .workloads import free_message
+
 #: Several messages or processes: in their order, or as a set.
 Messages = TypeVar("Messages", tuple[Message, ...], frozenset[Message])
 Processes = TypeVar("Processes", tuple[int, ...], frozenset[int])
@@ -45,9 +47,8 @@ class Renaming:
         renamed = self._messages.get(message)
         if renamed is None:
             sender, receivers = self.image[message.sender], tuple(sorted([self.image[q] for q in message.receivers]))
-            number = message.name.split("#")[1]
-            name = f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}"
-            renamed = self._messages[message] = Message(name, sender, receivers)
+            number = int(message.name.split("#")[1])
+            renamed = self._messages[message] = free_message(sender, receivers, number)
         return renamed
 
     def messages(self, messages: Messages) -> Messages:

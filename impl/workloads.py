@@ -7,15 +7,16 @@ and is always ready; a program says, process by process, what is sent and receiv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crownless.spec.computation import Message, process_names
 from crownless.spec.enumeration import Sends, receiver_sets
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
-from .renaming import Renaming
+if TYPE_CHECKING:
+    from .renaming import Renaming
 
 #: How far the applications have got; hashable.
 Position = Any
@@ -66,8 +67,8 @@ class Workload:
         """Has the application at this process come to the end of what it does?"""
         return False
 
-    def universe(self) -> list[Message]:
-        """Every message that can be sent."""
+    def universe(self) -> Iterator[Message]:
+        """Every message that can be sent; there may be very many."""
         raise NotImplementedError
 
     def alone(self, position: Position, process: int) -> Position:
@@ -77,6 +78,11 @@ class Workload:
     def describe(self, position: Position, crashed: int | None = None) -> list[str]:
         """What each application that has not finished waits for, that of a crashed process excepted."""
         raise NotImplementedError
+
+
+def free_message(sender: int, receivers: tuple[int, ...], number: int) -> Message:
+    """The message of that number which the free workload sends on a channel."""
+    return Message(f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}", sender, receivers)
 
 
 class Free(Workload):
@@ -119,13 +125,13 @@ class Free(Workload):
         """The message of that number on a channel."""
         message = self._messages.get((channel, number))
         if message is None:
-            sender, receivers = self.channels[channel]
-            name = f"{sender + 1}→{''.join(str(q + 1) for q in receivers)}#{number}"
-            message = self._messages[channel, number] = Message(name, sender, receivers)
+            message = self._messages[channel, number] = free_message(*self.channels[channel], number)
         return message
 
-    def universe(self) -> list[Message]:
-        return [self.message(c, number) for c in range(len(self.channels)) for number in range(1, self.messages + 1)]
+    def universe(self) -> Iterator[Message]:
+        for channel in self.channels:
+            for number in range(1, self.messages + 1):
+                yield free_message(*channel, number)
 
     def alone(self, position: Position, process: int) -> Position:
         return tuple(
@@ -192,8 +198,8 @@ class Program(Workload):
     def at_end(self, position: Position, process: int) -> bool:
         return self._next(position, process) is None
 
-    def universe(self) -> list[Message]:
-        return self.sends
+    def universe(self) -> Iterator[Message]:
+        return iter(self.sends)
 
     def alone(self, position: Position, process: int) -> Position:
         return tuple(done if p == process else 0 for p, done in enumerate(position))

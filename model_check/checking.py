@@ -30,7 +30,7 @@ from .system import Ghost, LocalStep, State, System
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
 
-#: So many states are looked at again in plain Python, to find the run to show, as soon as told apart beforehand.
+#: Up to so many states it takes no longer to look at all of them again for the run to show than to leave most out.
 FEW_STATES = 20_000
 
 Outcome = Literal["holds", "violated", "unknown"]
@@ -178,15 +178,16 @@ def run_check(
     program = check.program is not None
     properties = properties_of(machine, asked.orders, program=program, crash=crash is not None, clocks=asked.clocks)
     with _saving(check, asked, chosen, checkpoint, resume, tell) as saving:
-        started = time.monotonic()
+        clock = _clock_for(chosen)
+        started = clock()
         found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving)
-        endless = _endless(chosen, system, found, properties, limits, progress, started)
+        endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
 
         def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
             return _shortest_run(chosen, asked, system, properties, known, found, limits, progress)
 
         results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
-        seconds = seconds_before + time.monotonic() - started
+        seconds = seconds_before + clock() - started
         saved = None
         if saving is not None:
             to_do = (
@@ -199,6 +200,15 @@ def run_check(
     scope = _scope(check, machine, workload, found, chosen)
     verdict = _verdict(found, results)
     return CheckResult(check, machine, workload, found, results, verdict, scope, seconds, chosen, saved)
+
+
+def _clock_for(engine: Engine) -> Callable[[], float]:
+    """Tells seconds; those in which the engine is compiled, once for this machine, are none of the check."""
+    if engine.name == "plain":
+        return time.monotonic
+    from .native.search import searching_time  # it takes a while to import, and most verbs need none of it
+
+    return searching_time
 
 
 @contextmanager
@@ -245,7 +255,7 @@ def _explore(
     """What is found, and how many seconds it took before the search was gone on with."""
     if engine.name == "plain":
         return explore(system, properties, limits, progress), 0.0
-    from .native.search import NativeSearch  # it takes a while to import, and most verbs need none of it
+    from .native.search import NativeSearch
 
     search = NativeSearch(
         asked.machine,
@@ -300,7 +310,7 @@ def _endless(
     properties: Sequence[Property],
     limits: Limits | None,
     progress: Progress | None,
-    started: float,
+    seconds: Callable[[], float],
 ) -> EndlessRuns | str | None:
     """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
     undecided = [known for known in properties if known.kind == "live" and known.name not in found.broken]
@@ -311,7 +321,7 @@ def _endless(
     def tick(nodes: int) -> None:
         if progress is not None:
             progress(found, -nodes)
-        if limits is not None and limits.seconds is not None and time.monotonic() - started > limits.seconds:
+        if limits is not None and limits.seconds is not None and seconds() > limits.seconds:
             raise GaveUp(f"{limits.seconds:g} seconds are over")
         full = limits.memory_is_used() if limits is not None else None
         if full is not None:

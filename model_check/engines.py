@@ -7,11 +7,11 @@ nothing new; the counts are then of what is left, and each is valid for some che
   from another but by its name: the machine is `symmetric`, the workload is the free one, every parameter has one value
   for all, none may crash, and orders are judged at all alike. Then for every property, since each says the same of
   every process.
-- `order`: a delivery is explored only just before it matters: before a further one there, or before its process sends.
-  Valid for what one delivery breaks, with what happened before it: FIFO and causal order; not for the orders that are
-  broken by deliveries at several processes together, nor for clocks, which compare with what happened before at that
-  process. And only for the free workload, over a channel that neither loses nor duplicates, without crashes, and where
-  no delivery is taken back or comes before the send: that alone breaks no order.
+- `order`: a step that puts no packet on a channel and takes no message from an application, such as most deliveries, is
+  explored only just before its process takes one that does, or at the end. Valid for what one delivery breaks, with
+  what happened before it: FIFO and causal order; not for the orders that are broken by deliveries at several processes
+  together. For clocks it has not been shown. And only for the free workload, over a channel that neither loses nor
+  duplicates, without crashes, and where no delivery is taken back or comes before the send: that alone breaks no order.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _not_in_order(asked: Asked) -> str | None:
         if order not in BROKEN_BY_ONE_DELIVERY:
             return f"{order} order is broken by deliveries at several processes together"
     if asked.clocks:
-        return "a clock compares a message with what happened before at its receiver"
+        return "for clocks it has not been shown to be valid"
     return None
 
 

@@ -145,7 +145,7 @@ REFUSED = [
     (
         Check("rst", clocks=("vector-times",)),
         "order",
-        "a clock compares a message with what happened before at its receiver",
+        "for clocks it has not been shown to be valid",
     ),
 ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 try:
     from numba import njit
+    from numba.core import event
 except ImportError:
     HAVE_NUMBA = False
 else:
@@ -19,10 +21,41 @@ Decorator = Callable[[Any], Any]
 def _by_numba(**options: Any) -> Decorator:
     if not HAVE_NUMBA:
         return lambda function: function
-    decorator: Decorator = njit(cache=True, nogil=True, **options)
-    return decorator
+
+    def compile_and_keep(function: Any) -> Any:
+        try:
+            return njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # there is nowhere to keep it: it is compiled in every process
+            return njit(nogil=True, **options)(function)
+
+    return compile_and_keep
 
 
 #: Without Numba's reference counts, which would be most of the work: nothing here allocates an array.
 compiled = _by_numba(_nrt=False)
 inlined = _by_numba(inline="always")
+
+_compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
+
+
+def seconds_compiling() -> float:
+    """How long this process has been compiling by now: that is none of a search's time."""
+    return _compiling["seconds"]
+
+
+if HAVE_NUMBA:
+
+    class _Clock(event.Listener):
+        """Adds up what is compiled, not what is loaded; one part may be compiled within another."""
+
+        def on_start(self, event: event.Event) -> None:
+            if not _compiling["depth"]:
+                _compiling["since"] = time.monotonic()
+            _compiling["depth"] += 1
+
+        def on_end(self, event: event.Event) -> None:
+            _compiling["depth"] -= 1
+            if not _compiling["depth"]:
+                _compiling["seconds"] += time.monotonic() - _compiling["since"]
+
+    event.register("numba:compile", _Clock())  # type: ignore[no-untyped-call]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,11 @@ from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
 from .compiled import HAVE_NUMBA
 
-#: Steps that are worked out at a time.
+#: Steps that are worked out at a time, and words of memory that these may take meanwhile.
 SOME = 1 << 14
+ROOM = 1 << 22
+#: Beyond so many copies of messages that there can be, masks of them all are longer than sets of those that occur.
+MOST_COPIES = 1 << 10
 
 #: What happened for the application: kind, process, message.
 Told = Sequence[tuple[str, int, Message]]
@@ -153,7 +157,7 @@ class _Pooled(Ghosts):
     def __init__(self, workload: Workload, bit: dict[str, int]) -> None:
         super().__init__()
         self.n = len(workload.processes)
-        messages = workload.universe()
+        messages = list(workload.universe())
         self.messages = {message: m for m, message in enumerate(messages)}
         self.copies = [(message, q) for message in messages for q in message.receivers]
         self.words = (len(self.copies) + 63) >> 6
@@ -172,6 +176,7 @@ class _Pooled(Ghosts):
     def _begin(self, first_words: int, most_words: int) -> None:
         """The ghost of the empty run is so many zeroes, and none is longer than this."""
         self._most_words = most_words
+        self._some = max(1, min(SOME, ROOM // most_words))
         self._make_room(1)
         mask_kernels.number_of(0, first_words, self._pool(), 0)
         self._used = 1
@@ -237,8 +242,8 @@ class _Pooled(Ghosts):
 
     def fill(self, keys: Any) -> None:
         told = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
-        for start in range(0, len(keys), SOME):
-            some = keys[start : start + SOME]
+        for start in range(0, len(keys), self._some):
+            some = keys[start : start + self._some]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
             self._used = self._observe(some, values, *told)
@@ -255,8 +260,8 @@ class _Pooled(Ghosts):
             messages = [[self.messages[r.message(message)] for message in self.messages] for r in renamings]
             copies = [[number[r.message(m), r.image[q]] for m, q in self.copies] for r in renamings]
             self._permuted = images, np.array(copies, np.int64), np.array(messages, np.int64)
-        for start in range(0, len(keys), SOME):
-            some = keys[start : start + SOME]
+        for start in range(0, len(keys), self._some):
+            some = keys[start : start + self._some]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
             self._used = self._rename(some, values, *self._permuted)
@@ -414,7 +419,8 @@ def ghosts_for(observers: Sequence[Observer], workload: Workload, bit: dict[str,
     assert isinstance(ledger, Ledger)
     orders = [observer for observer in others if isinstance(observer, FifoAndCausal)]
     crowns = [observer for observer in others if isinstance(observer, Crowns)]
-    if len(orders) + len(crowns) < len(others):
+    copies = accumulate(len(message.receivers) for message in workload.universe())
+    if len(orders) + len(crowns) < len(others) or any(count > MOST_COPIES for count in copies):
         return PlainGhosts(observers, bit)
     ghosts = MaskGhosts(workload, ledger, orders[0] if orders else None, bit)
     return PairedGhosts(ghosts, CrownGhosts(workload, bit)) if crowns else ghosts

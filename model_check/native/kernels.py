@@ -47,7 +47,7 @@ PROCESS = (1 << PROCESS_BITS) - 1
 DELIVERS = 1 << 62
 
 #: Flags of an outcome.
-HANDS, DELIVERED, BY_CHANNEL = 1, 2, 4
+HANDS, DELIVERED = 1, 2
 
 #: Flags of a cell.
 ASKS, FINISHED = 1, 2
@@ -74,7 +74,7 @@ class System(NamedTuple):
     channel: int
     bound: int  #: sends in all
     takes_anything: bool
-    in_order: bool  #: explore deliveries only just before they matter
+    in_order: bool  #: explore steps that do not matter only just before one that does; see `expand`
     permutations: Any  #: those of the processes, if rows are brought into canonical form; else the identity alone
     frame: Any  #: [permutation, process]: which renaming of its own frame that is
     frames: int  #: how many of those there are

@@ -21,7 +21,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import psutil
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
@@ -41,6 +40,7 @@ from crownless.spec.errors import BadInput
 from . import kernels
 from .checkpoints import Checkpoint
 from .columns import loops
+from .compiled import seconds_compiling
 from .ghosts import WATCHED, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
 from .tables import Tables
@@ -61,6 +61,11 @@ FEW = 1 << 10
 LAST_STAMP = 1 << 30
 #: Seconds between checkpoints.
 SAVE_EVERY = 20.0
+
+
+def searching_time() -> float:
+    """Seconds, of which those do not count in which Numba compiles."""
+    return time.monotonic() - seconds_compiling()
 
 
 class Shelf:
@@ -258,7 +263,8 @@ class NativeSearch:
         self.limits = limits or Limits()
         self.progress = progress
         self.checkpoint = checkpoint
-        self.started = self.saved_at = time.monotonic()
+        self.saved_at = time.monotonic()
+        self.started = searching_time()
         self.seconds_before = 0.0
         self.interrupted = False
         collecting = gc.isenabled()
@@ -273,7 +279,7 @@ class NativeSearch:
                 if self.result.stopped:
                     self._save()
         finally:
-            self.result.seconds = self.seconds_before + time.monotonic() - self.started
+            self.result.seconds = self.seconds_before + searching_time() - self.started
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
             if collecting:
                 gc.enable()
@@ -628,7 +634,7 @@ class NativeSearch:
     def _over(self) -> bool:
         """Tells how far the search is; is a limit reached?"""
         result, limits = self.result, self.limits
-        seconds = time.monotonic() - self.started
+        seconds = searching_time() - self.started
         result.seconds = self.seconds_before + seconds
         if self.progress is not None:
             self.progress(result, self.level)
@@ -638,6 +644,6 @@ class NativeSearch:
             result.stopped = f"{limits.seconds:g} seconds are over"
         elif limits.states is not None and result.states > limits.states:
             result.stopped = f"{limits.states} states are reached"
-        elif limits.memory is not None and psutil.Process().memory_info().rss > limits.memory:
-            result.stopped = f"{limits.memory >> 20} MiB of memory are used"
+        else:
+            result.stopped = limits.memory_is_used()
         return result.stopped is not None

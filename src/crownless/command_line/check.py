@@ -42,7 +42,7 @@ from .output import (
     table,
 )
 
-#: Told once where it is so; it is kept on disk, beside the program or in the user's cache.
+#: Told where it is so: once, as it is kept on disk, beside the program or in the user's cache, if that can be written.
 COMPILES = "crownless: compiling the engine for this machine, once: about half a minute"
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
@@ -124,11 +124,12 @@ def check(
     left out.
 
     --reduce symmetry looks at states once that differ by the names of the processes alone. It is valid for every
-    property, in the free workload, where a protocol treats all processes alike. --reduce order explores a delivery
-    only just before it matters: before a further one there, or before its process sends. It is valid in the free
-    workload, over an unordered or fifo channel, for protocols that take no delivery back and deliver nothing before it
-    is sent, and for fifo and causal order, which one delivery breaks with what happened before it; not for the other
-    orders, nor for clocks. Neither is valid with --crash. Counts are then of what is left.
+    property, in the free workload, where a protocol treats all processes alike. --reduce order explores a step that
+    puts no packet on a channel and takes no message from an application, such as most deliveries, only just before its
+    process takes one that does, or at the end. It is valid in the free workload, over an unordered or fifo channel, for
+    protocols that take no delivery back and deliver nothing before it is sent, and for fifo and causal order, which one
+    delivery breaks with what happened before it; not for the other orders, and for clocks that is not shown. Neither is
+    valid with --crash. Counts are then of what is left.
 
     --checkpoint saves the search of one protocol by the native engine, between two levels: every now and then, and
     where Ctrl-C or a limit ends it early; so it can go on even after its process was killed. --resume DIR goes on with
