@@ -38,7 +38,7 @@ class Cbcast(ProtocolMachine):
         return [Step(after, packets, [Happened("send", message)])]
 
     def after_sending(self, i: Value, state: Value) -> Value:
-        return self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i))
+        return self.ops.incremented(state, i)
 
     def accepts(self, i: int, state: Value, packet: Packet) -> Value:
         """VT(m)[j] = VT(p_i)[j] + 1 for the sender j, and VT(m)[k] ≤ VT(p_i)[k] for all others k."""
@@ -52,7 +52,7 @@ class Cbcast(ProtocolMachine):
         return [Step(self.after_delivering(state, packet.stamp), (), [Happened("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
-        return self.ops.vector(lambda k: self.ops.maximum(state[k], stamp[k]))
+        return self.ops.maximum(state, stamp)
 
     def renamed(self, state: Value, renaming: Renaming) -> Value:
         return renaming.vector(state)

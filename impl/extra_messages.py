@@ -135,7 +135,7 @@ class ExtraMessages(ProtocolMachine):
 
     def after_extra(self, state: State, j: Value) -> State:
         """The delivery of an extra message leaves the matrix as it is; DELIV_i[j] counts it."""
-        return state._replace(deliv=self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j)))
+        return state._replace(deliv=self.ops.incremented(state.deliv, j))
 
     # -- renaming ------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class FifoSequence(ProtocolMachine):
         return [Step(after, [packet], [Happened("send", message)])]
 
     def after_sending(self, state: State, j: Value) -> State:
-        return state._replace(sent=self.ops.vector(lambda k: state.sent[k] + self.ops.one_if(k == j)))
+        return state._replace(sent=self.ops.incremented(state.sent, j))
 
     def accepts(self, i: int, state: State, packet: Packet) -> Value:
         """All messages with lower numbers on this channel are delivered."""
@@ -50,7 +50,7 @@ class FifoSequence(ProtocolMachine):
         return [Step(self.after_delivering(state, packet.source), (), [Happened("deliver", packet.message)])]
 
     def after_delivering(self, state: State, j: Value) -> State:
-        return state._replace(delivered=self.ops.vector(lambda k: state.delivered[k] + self.ops.one_if(k == j)))
+        return state._replace(delivered=self.ops.incremented(state.delivered, j))
 
     def renamed(self, state: State, renaming: Renaming) -> State:
         return State(renaming.vector(state.sent), renaming.vector(state.delivered))

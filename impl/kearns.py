@@ -67,7 +67,7 @@ class Kearns(ProtocolMachine):
         return [Step(self.after_delivering(state, packet.stamp), (), [Happened("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
-        return self.ops.vector(lambda k: self.ops.maximum(state[k], stamp[k]))
+        return self.ops.maximum(state, stamp)
 
     def renamed(self, state: Value, renaming: Renaming) -> Value:
         """Told although the server is not like its clients, so that it can be seen that it is not."""

@@ -1,7 +1,8 @@
 """The arithmetic of transition functions, named so that one source both runs and proves.
 
 A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
-them by subscript (``sent[k][l]``), and asks about them with `every`, `all_of`, `maximum` and `one_if`. With `Integers`
+them by subscript (``sent[k][l]``), changes them with `incremented` and `maximum`, and asks about them with `every`,
+`all_of` and `one_if`. With `Integers`
 these are tuples of ints. With z3 terms (`proofs`) the same source becomes a formula over any number of processes,
 which is why a transition must not branch (`if`, `and`, `max`) on a value: z3 cannot see a Python branch.
 """
@@ -32,7 +33,10 @@ class Ops(Protocol):
         """All the conditions hold."""
 
     def maximum(self, a: Value, b: Value) -> Value:
-        """The greater of two numbers."""
+        """The greater of two numbers; of two vectors or two matrices, entry by entry."""
+
+    def incremented(self, array: Value, *place: Value) -> Value:
+        """The vector with its entry at `place`, or the matrix with that at row and column, greater by one."""
 
     def one_if(self, *conditions: Value) -> Value:
         """1 if all the conditions hold, otherwise 0."""
@@ -57,8 +61,16 @@ class Integers:
     def all_of(self, *conditions: bool) -> bool:
         return all(conditions)
 
-    def maximum(self, a: int, b: int) -> int:
-        return max(a, b)
+    def maximum(self, a: Any, b: Any) -> Any:
+        if isinstance(a, int):
+            return max(a, b)
+        if isinstance(a[0], int):
+            return tuple(map(max, a, b))
+        return tuple([tuple(map(max, row, other)) for row, other in zip(a, b, strict=True)])
+
+    def incremented(self, array: Any, *place: int) -> Any:
+        k, *within = place
+        return (*array[:k], self.incremented(array[k], *within) if within else array[k] + 1, *array[k + 1 :])
 
     def one_if(self, *conditions: bool) -> int:
         return int(all(conditions))

@@ -56,8 +56,7 @@ class Rst(ProtocolMachine):
         return state.sent
 
     def after_sending(self, i: Value, state: State, j: Value) -> State:
-        sent = self.ops.matrix(lambda k, l: state.sent[k][l] + self.ops.one_if(k == i, l == j))
-        return State(sent, state.deliv)
+        return State(self.ops.incremented(state.sent, i, j), state.deliv)
 
     def accepts(self, i: int, state: State, packet: Packet) -> Value:
         """For all k: DELIV_i[k] ≥ SENT_m[k, i] ([Kup], Delivering messages (or not))."""
@@ -71,13 +70,11 @@ class Rst(ProtocolMachine):
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
         """Increment DELIV_i[j]; increment SENT_i[j, i]; take the maximum of SENT_i and SENT_m, entry by entry."""
-        incremented = self.ops.matrix(lambda k, l: state.sent[k][l] + self.ops.one_if(k == j, l == i))
-        return State(
-            self.ops.matrix(lambda k, l: self.ops.maximum(incremented[k][l], stamp[k][l])), self.deliv_after(state, j)
-        )
+        sent = self.ops.maximum(self.ops.incremented(state.sent, j, i), stamp)
+        return State(sent, self.deliv_after(state, j))
 
     def deliv_after(self, state: State, j: Value) -> Value:
-        return self.ops.vector(lambda k: state.deliv[k] + self.ops.one_if(k == j))
+        return self.ops.incremented(state.deliv, j)
 
     def renamed(self, state: State, renaming: Renaming) -> State:
         return State(renaming.matrix(state.sent), renaming.vector(state.deliv))

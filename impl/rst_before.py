@@ -42,7 +42,7 @@ class RstBefore(ProtocolMachine):
         return after
 
     def after_sending(self, i: Value, state: Value, j: Value) -> Value:
-        return self.ops.matrix(lambda k, l: state[k][l] + self.ops.one_if(k == i, l == j))
+        return self.ops.incremented(state, i, j)
 
     def accepts(self, j: int, state: Value, packet: Packet) -> Value:
         """∀k ≠ i: M[k, j] ≤ M_j[k, j], and M[i, j] = M_j[i, j] + 1."""
@@ -58,7 +58,7 @@ class RstBefore(ProtocolMachine):
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         """The componentwise maximum of M and M_j."""
-        return self.ops.matrix(lambda k, l: self.ops.maximum(state[k][l], stamp[k][l]))
+        return self.ops.maximum(state, stamp)
 
     def renamed(self, state: Value, renaming: Renaming) -> Value:
         return renaming.matrix(state)

@@ -57,7 +57,7 @@ class Ses(ProtocolMachine):
 
     def after_event(self, i: Value, time: Value) -> Value:
         """A local event: VT(S_i)[i] := VT(S_i)[i] + 1 (§4.1)."""
-        return self.ops.vector(lambda k: time[k] + self.ops.one_if(k == i))
+        return self.ops.incremented(time, i)
 
     def with_pair(self, buffer: Value, j: Value, time: Value) -> Value:
         """(S_j, VT) inserted; an older pair for S_j is discarded (§4.2.1)."""

@@ -43,8 +43,8 @@ class Workload:
         """Nothing has been sent or received."""
         raise NotImplementedError
 
-    def wishes(self, position: Position) -> Sequence[Wish]:
-        """What the applications may hand to the protocol now."""
+    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
+        """What the applications may hand to the protocol now; given `at`, that at this process."""
         raise NotImplementedError
 
     def asks(self, position: Position, process: int) -> bool:
@@ -111,11 +111,13 @@ class Free(Workload):
     def start(self) -> Position:
         return (0,) * len(self.channels)
 
-    def wishes(self, position: Position) -> Sequence[Wish]:
+    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
         if sum(position) >= self.messages:
             return []
         wishes = []
         for channel, (sender, _) in enumerate(self.channels):
+            if at is not None and sender != at:
+                continue
             number = position[channel] + 1
             after = (*position[:channel], number, *position[channel + 1 :])
             wishes.append(Wish(sender, self.message(channel, number), after))
@@ -204,9 +206,9 @@ class Program(Workload):
     def alone(self, position: Position, process: int) -> Position:
         return tuple(done if p == process else 0 for p, done in enumerate(position))
 
-    def wishes(self, position: Position) -> Sequence[Wish]:
+    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
         wishes = []
-        for p in range(len(self.processes)):
+        for p in range(len(self.processes)) if at is None else [at]:
             statement = self._next(position, p)
             if isinstance(statement, Message):
                 wishes.append(Wish(p, statement, self._advance(position, p)))

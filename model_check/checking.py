@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine, Setting
@@ -29,11 +30,18 @@ from .system import Ghost, LocalStep, State, System
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
+    from .native.search import NativeSearch
+    from .native.walking_back import Levels
+
+NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
 #: Up to so many states it takes no longer to look at all of them again for the run to show than to leave most out.
 FEW_STATES = 20_000
 
 Outcome = Literal["holds", "violated", "unknown"]
+
+#: Finds a shortest run that breaks a property, with the state and the ghost at its end.
+RunTo = Callable[[Property], tuple[list[LocalStep], State, Ghost]]
 
 #: The actions that are no internal steps of a protocol, beside `receive …`.
 NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
@@ -182,10 +190,7 @@ def run_check(
         started = clock()
         found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving)
         endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
-
-        def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
-            return _shortest_run(chosen, asked, system, properties, known, found, limits, progress)
-
+        run_to = _shortest_runs(chosen, asked, system, properties, found, limits, progress)
         results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
         seconds = seconds_before + clock() - started
         saved = None
@@ -257,50 +262,66 @@ def _explore(
         return explore(system, properties, limits, progress), 0.0
     from .native.search import NativeSearch
 
-    search = NativeSearch(
+    search = _native(NativeSearch, engine, asked, system, properties, engine.reductions)
+    return search.explore(limits, progress, saving), search.seconds_before
+
+
+def _native(
+    kind: type[NativeKind],
+    engine: Engine,
+    asked: Asked,
+    system: System,
+    properties: Sequence[Property],
+    reductions: Sequence[str],
+) -> NativeKind:
+    return kind(
         asked.machine,
         asked.workload,
         asked.channel_name,
         system.observers,
         properties,
         shared=engine.shared,
-        reductions=engine.reductions,
+        reductions=reductions,
         workers=engine.workers,
     )
-    return search.explore(limits, progress, saving), search.seconds_before
 
 
-def _shortest_run(
+def _shortest_runs(
     engine: Engine,
     asked: Asked,
     system: System,
     properties: list[Property],
-    broken: Property,
     found: Exploration,
     limits: Limits | None,
     progress: Progress | None,
-) -> tuple[list[LocalStep], State, Ghost]:
-    """The run to show. Where many states are as near as the violation, those not on the way to it are told first."""
-    length = found.broken[broken.name]
+) -> RunTo:
+    """Finds the run to show. Where many states are as near as the violation, those not on the way to it are told first:
+    by a second search, one for all properties.
+    """
     in_order = "order" in engine.reductions
-    if engine.name == "plain" or (not in_order and sum(found.levels[: length + 1]) < FEW_STATES):
-        return shortest_run(system, broken, length)
-    from .native.walking_back import ShortestRuns
+    far = {
+        name
+        for name, length in found.broken.items()
+        if engine.name == "native" and (in_order or sum(found.levels[: length + 1]) >= FEW_STATES)
+    }
 
-    runs = ShortestRuns(
-        broken,
-        limits,
-        progress,
-        asked.machine,
-        asked.workload,
-        asked.channel_name,
-        system.observers,
-        properties,
-        shared=engine.shared,
-        reductions=[name for name in engine.reductions if name != "order"],
-        workers=engine.workers,
-    )
-    return shortest_run(system, broken, runs.length, lambda depth, state: runs.holds(depth, system, state))
+    @cache
+    def levels() -> Levels:
+        from .native.walking_back import Levels
+
+        search = _native(
+            Levels, engine, asked, system, properties, [name for name in engine.reductions if name != "order"]
+        )
+        search.explore(limits, progress, until=far)
+        return search
+
+    def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
+        if known.name not in far:
+            return shortest_run(system, known, found.broken[known.name])
+        runs = levels().shortest(known)
+        return shortest_run(system, known, runs.length, lambda depth, state: runs.holds(depth, system, state))
+
+    return run_to
 
 
 def _endless(
@@ -340,7 +361,7 @@ def _result(
     found: Exploration,
     endless: EndlessRuns | str | None,
     known: Property,
-    run_to: Callable[[Property], tuple[list[LocalStep], State, Ghost]],
+    run_to: RunTo,
     *,
     program: bool,
 ) -> PropertyResult:

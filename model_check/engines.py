@@ -40,8 +40,8 @@ MOST_RENAMED = 8
 MOST_WORKERS = 64
 #: The native engine has as many bits for them.
 MOST_OF_ITS_OWN = 40
-#: The kernel that takes long to compile; the others take a second at most.
-LONG_TO_COMPILE = "expand"
+#: The kernels that take long to compile; the others take a second at most.
+LONG_TO_COMPILE = ("expand", "expand_reduced")
 #: The orders that one delivery breaks, by what happened before it.
 BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
 
@@ -205,7 +205,7 @@ def compiling(tell: Callable[[], None]) -> Iterator[None]:
 
     class Listener(event.Listener):
         def on_start(self, event: event.Event) -> None:
-            if event.data["dispatcher"].__name__ == LONG_TO_COMPILE:
+            if event.data["dispatcher"].__name__ in LONG_TO_COMPILE:
                 tell()
 
         def on_end(self, event: event.Event) -> None:

@@ -90,8 +90,13 @@ class Copies:
         return sum(self.of(message).values())
 
     def members(self, bits: int) -> list[tuple[Message, int]]:
-        """The copies in a set."""
-        return [copy for k, copy in enumerate(self.copies) if bits >> k & 1]
+        """The copies in a set, which may be few of very many."""
+        members = []
+        while bits:
+            least = bits & -bits
+            members.append(self.copies[least.bit_length() - 1])
+            bits ^= least
+        return members
 
     def renamed(self, bits: int, renaming: Renaming) -> int:
         """The set of the same copies once the processes are renamed."""

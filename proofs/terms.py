@@ -60,7 +60,14 @@ class Terms:
 
     def maximum(self, a: Value, b: Value) -> Term:
         a, b = _term(a), _term(b)
+        if z3.is_array(a):
+            k = self._fresh("k")
+            return z3.Lambda([k], self.maximum(a[k], b[k]))
         return z3.If(a >= b, a, b)
+
+    def incremented(self, array: Value, *place: Value) -> Term:
+        k, *within = place
+        return z3.Store(array, k, self.incremented(array[k], *within) if within else array[k] + 1)
 
     def one_if(self, *conditions: Value) -> Term:
         return z3.If(z3.And(*map(_term, conditions)), z3.IntVal(1), z3.IntVal(0))
@@ -152,6 +159,9 @@ class _Unasked:
         return _ANY
 
     def one_if(self, *conditions: Value) -> Value:
+        return _ANY
+
+    def incremented(self, array: Value, *place: Value) -> Value:
         return _ANY
 
 

@@ -218,8 +218,16 @@ class OpaqueOps:
     def all_of(self, *conditions: Any) -> Opaque:
         return Opaque(" ∧ ".join(map(term, conditions)))
 
-    def maximum(self, a: Any, b: Any) -> Opaque:
+    def maximum(self, a: Any, b: Any) -> Any:
+        if isinstance(a, Row):
+            return Row(lambda k: self.maximum(a[k], b[k]))
         return Opaque(f"max({term(a)}, {term(b)})")
+
+    def incremented(self, array: Any, *place: Any) -> Row:
+        i, *within = place
+        if not within:
+            return Row(lambda k: array[k] + self.one_if(k == i))
+        return Row(lambda k: Row(lambda l: array[k][l] + self.one_if(k == i, l == within[0])))
 
     def one_if(self, *conditions: Any) -> Opaque:
         return Opaque(f"[{' ∧ '.join(map(term, conditions))}]")
@@ -283,6 +291,11 @@ def test_the_integers_do_what_their_names_say() -> None:
     assert ops.matrix(lambda k, l: 10 * k + l) == ((0, 1, 2), (10, 11, 12), (20, 21, 22))
     assert ops.every(lambda k: k < 3)
     assert not ops.every(lambda k: k < 2)
+    assert ops.maximum(2, 1) == ops.maximum(1, 2) == 2
+    assert ops.maximum((1, 5, 0), (2, 4, 0)) == (2, 5, 0)
+    assert ops.maximum(((1, 5), (0, 3)), ((2, 4), (0, 4))) == ((2, 5), (0, 4))
+    assert ops.incremented((1, 5, 0), 1) == (1, 6, 0)
+    assert ops.incremented(((1, 5, 0), (0, 3, 2), (7, 8, 9)), 2, 0) == ((1, 5, 0), (0, 3, 2), (8, 8, 9))
     assert ops.maximum(2, 5) == ops.maximum(5, 2) == 5
     assert [ops.one_if(True), ops.one_if(True, False), ops.one_if(), ops.one_if(True, True)] == [1, 0, 1, 1]
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,10 @@ from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free
 from crownless.model_check.asking import load_program
 from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits
-from crownless.model_check.native import checkpoints, kernels, search
+from crownless.model_check.native import checkpoints, kernels, search, shelf_kernels
 from crownless.model_check.native.checkpoints import MANIFEST, Checkpoint
 from crownless.model_check.native.columns import Column, Map
-from crownless.model_check.native.ghosts import Ghosts, PlainGhosts, ghosts_for
+from crownless.model_check.native.ghosts import Ghosts, PlainGhosts, Unforeseen, ghosts_for
 from crownless.model_check.native.layout import WORD, layout
 from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.search import NativeSearch, Worker
@@ -96,7 +96,7 @@ def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
         kernels.pack(numbers[k], before, rows[k])
         kernels.unpack(rows[k], before, read)
         assert read.tolist() == numbers[k].tolist()
-    kernels.repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
+    shelf_kernels.repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
     longer = np.zeros(len(after.word), np.int64)
     for k in range(count):
         kernels.unpack(repacked[k], after, longer)
@@ -207,9 +207,11 @@ class Both:
 
 
 def happenings(
-    chance: random.Random, workload: Free, length: int, *, wild: bool
+    chance: random.Random, workload: Free, length: int, *, wild: bool, early: bool = False
 ) -> Iterator[list[tuple[str, int, Message]]]:
-    """What may happen in the free workload, step by step; `wild`: and what only faulty protocols let happen."""
+    """What may happen in the free workload, step by step; `wild`: and what only faulty protocols let happen; `early`:
+    and deliveries before the send.
+    """
     position = workload.start()
     handed: list[Message] = []
     owed: list[tuple[Message, int]] = []
@@ -237,10 +239,10 @@ def happenings(
             if more and chance.random() < 0.2:  # several in one step
                 copies += more
                 owed = [copy for copy in owed if copy not in more]
-            if not wild:  # what is delivered has been sent
-                early = [copy for copy in copies if copy[0] in handed]
-                owed += early
-                copies = [copy for copy in copies if copy not in early]
+            if not early:
+                unsent = [copy for copy in copies if copy[0] in handed]
+                owed += unsent
+                copies = [copy for copy in copies if copy not in unsent]
             past += copies
             if copies:
                 yield [("deliver", q, message) for message, q in copies]
@@ -281,7 +283,7 @@ def test_ghosts_on_bit_masks_are_those_of_the_observers(
         chance = random.Random(f"{n} {m} {sends} {self_sends} {orders} {wild}")
         for _ in range(8 if n == 4 else 25):
             ghosts = [(0, 0)]
-            for step in happenings(chance, workload, 4 * m, wild=wild):
+            for step in happenings(chance, workload, 4 * m, wild=wild, early=wild and not first):
                 ghosts.append(both.observe(ghosts[-1], step))
                 assert both.observe(ghosts[-2], step) == ghosts[-1]
             for _ in range(6 if n > 1 else 0):
@@ -290,6 +292,16 @@ def test_ghosts_on_bit_masks_are_those_of_the_observers(
                 inverse = both.renamings.index(Renaming(both.renamings[by].inverse))
                 assert both.rename(image, inverse) == ghost
     assert len(both.same[0]) == len(both.same[1]) > 2 * m
+
+
+def test_a_delivery_before_the_send_is_left_to_the_observers_where_none_is_expected() -> None:
+    workload = Free(2, 1)
+    (_, message, _), *_ = workload.wishes(workload.start())
+    for first in (True, False):
+        ghosts = ghosts_for(observers_for(2, ("causal",), sends_before_delivery=first), workload, BIT)
+        code = ghosts.code([("hand", 0, message), ("deliver", 1, message), ("send", 0, message)])
+        with pytest.raises(Unforeseen) if first else nullcontext():
+            ghosts.fill(np.array([code], np.uint64))
 
 
 @pytest.mark.parametrize("server", [0, 1])
@@ -462,8 +474,8 @@ class Cramped(Worker):
 
     made: list[Cramped] = []
 
-    def __init__(self, owners: int) -> None:
-        super().__init__(owners)
+    def __init__(self, owners: int, *, sleeps: bool) -> None:
+        super().__init__(owners, sleeps=sleeps)
         self.reached = 1
         self.made.append(self)
 
@@ -478,6 +490,57 @@ def test_little_room_for_what_one_process_makes_of_a_row_changes_nothing(protoco
         with patch.object(search, "Worker", Cramped):
             assert told(asked.native(2, reductions)) == told(expected)
         assert max(worker.reached for worker in Cramped.made) > 1
+
+
+class Counts(NativeSearch):
+    """Counts the successors that it makes, and the rounds in which Python had something to work out meanwhile."""
+
+    made = overlapping = 0
+
+    def _take_stock(self) -> Any:
+        self.made += sum(int(worker.filled.sum()) for worker in self.crew)
+        return super()._take_stock()
+
+    def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
+        self.overlapping += len(misses) > 0
+        return super()._round(todo, misses)
+
+
+@pytest.mark.parametrize("protocol", ["rst", "buffer", "rendezvous", "murty-garg", "unordered"])
+def test_moves_that_sleep_are_counted_and_not_made(protocol: str) -> None:
+    asked = question(protocol, 3, 3)
+    expected = told(asked.plain())
+    made = []
+    for sleeps in (True, False):
+        with patch("native_engine_setup.NativeSearch", Counts), patch.object(Counts, "_commutes", sleeps):
+            searched = asked.search()
+            assert isinstance(searched, Counts)
+            assert told(searched.explore()) == expected
+            made.append(searched.made)
+    assert made[0] < 0.9 * made[1]
+
+
+class PutsAllToSleep(Counts):
+    """Takes what sleeps in any way that a row is reached for what sleeps in all."""
+
+    def _take_in(self, w: int) -> None:
+        super()._take_in(w)
+        self.next[w].asleep[:] |= 0b111
+
+
+def test_what_sleeps_matters() -> None:
+    asked = question("rst", 3, 3)
+    with patch("native_engine_setup.NativeSearch", PutsAllToSleep):
+        assert told(asked.native()) != told(asked.plain())
+
+
+def test_python_works_out_what_is_missing_while_the_workers_go_on() -> None:
+    asked = question("rst", 3, 4)
+    with patch("native_engine_setup.NativeSearch", Counts), small_rounds(64, 1 << 10):
+        searched = asked.search(2)
+        assert isinstance(searched, Counts)
+        assert told(searched.explore()) == told(asked.plain())
+        assert searched.overlapping > 10
 
 
 # -- checkpoints -------------------------------------------------------------------------------------------------------
@@ -588,7 +651,7 @@ def test_a_damaged_manifest_is_refused(stopped: tuple[Question, Path]) -> None:
     file = directory / MANIFEST
     whole = file.read_text("utf-8")
     facts = json.loads(whole)
-    states = facts["facts"]["result"]["states"]
+    states, keep = facts["facts"]["result"]["states"], facts["facts"]["keep"]
     for damaged in (
         "",
         whole[:-2],
@@ -601,7 +664,7 @@ def test_a_damaged_manifest_is_refused(stopped: tuple[Question, Path]) -> None:
         "[" * 100_000,
         whole.replace(f'"states": {states}', f'"states": {states + 1}'),
         whole.replace('"level": ', '"level": 1'),
-        whole.replace('"keep": false', '"keep": true').replace('"keep": true', '"keep": false'),
+        whole.replace(f'"keep": {json.dumps(keep)}', f'"keep": {json.dumps(not keep)}'),
         json.dumps({**facts, "files": {}}),
         json.dumps({name: value for name, value in facts.items() if name != "facts"}),
     ):

@@ -193,12 +193,12 @@ def test_rows_with_one_state_are_found_whatever_their_ghost(words: int) -> None:
     hashes &= np.uint64(0xFFFFFFFF00000007)
     shelf, is_new = np.zeros((1000, laid.words), np.uint64), np.zeros(1000, np.bool_)
     table, tallies = np.zeros(2048, np.uint64), np.zeros(2, np.int64)
-    used = 0
+    used, none = 0, np.zeros(0, np.uint32)
     for start in range(0, len(rows), 150):
         some = slice(start, start + 150)
         count = len(rows[some])
         used = vectorized.insert(
-            rows[some], hashes[some], count, laid, shelf, is_new, table, min(start, 1), used, tallies
+            rows[some], hashes[some], none, count, laid, shelf, is_new, none, table, min(start, 1), used, tallies
         )
     nodes = {tuple(numbers) for numbers in states.tolist()}
     assert {tuple(row) for row in shelf[:used].tolist()} == {tuple(row) for row in rows.tolist()}

@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels, vectorized
-from .compiled import HAVE_NUMBA
-
-#: The inner loops: compiled, or else on whole arrays.
-loops: Any = kernels if HAVE_NUMBA else vectorized
+from . import kernels, loops
 
 
 class Column:
     """A numpy array that grows at its end; given `columns`, one of rows of so many numbers."""
 
-    def __init__(self, columns: int | None = None) -> None:
-        self._room = np.zeros(1024 if columns is None else (1024, columns), np.int64)
+    def __init__(self, columns: int | None = None, dtype: Any = np.int64) -> None:
+        self._room = np.zeros(1024 if columns is None else (1024, columns), dtype)
         self._used = 0
         #: What was appended and is not in the array yet: all at once costs little more than one.
         self._pending: list[Any] = []
@@ -39,7 +35,7 @@ class Column:
         if self._pending:
             used = len(self)
             if used > len(self._room):
-                room = np.zeros((max(used, 2 * len(self._room)), *self._room.shape[1:]), np.int64)
+                room = np.zeros((max(used, 2 * len(self._room)), *self._room.shape[1:]), self._room.dtype)
                 room[: self._used] = self._room[: self._used]
                 self._room = room
             self._room[self._used : used] = self._pending
@@ -52,11 +48,14 @@ class Map:
     """A hash table from keys, two numbers each (major · 2³² + minor), to numbers below 2⁶³."""
 
     def __init__(self) -> None:
-        self.table = self._empty(1 << 12)
-        self.used = 0
+        self._table = self._empty(1 << 12)
+        self._used = 0
+        #: What was entered and is not in the table yet, which others may be reading.
+        self._pending: list[tuple[Any, Any]] = []
 
     def __len__(self) -> int:
-        return self.used
+        self._settle()
+        return self._used
 
     @staticmethod
     def _empty(size: int) -> Any:
@@ -64,10 +63,22 @@ class Map:
 
     def enter(self, keys: Any, values: Any) -> None:
         """Enters (arrays of) keys with their values."""
-        size = len(self.table)
-        while (self.used + len(keys)) * 2 > size:
+        self._pending.append((keys, values.astype(np.uint64)))
+
+    @property
+    def table(self) -> Any:
+        """The table as the kernels read it. Does not change until it is asked for again."""
+        self._settle()
+        return self._table
+
+    def _settle(self) -> None:
+        needed = self._used + sum(len(keys) for keys, _ in self._pending)
+        size = len(self._table)
+        while needed * 2 > size:
             size *= 2
-        if size > len(self.table):
-            known, self.table = self.table, self._empty(size)
-            loops.enter(self.table, known[:, 0], known[:, 1])
-        self.used += loops.enter(self.table, keys, values.astype(np.uint64))
+        if size > len(self._table):
+            known, self._table = self._table, self._empty(size)
+            loops.enter(self._table, known[:, 0], known[:, 1])
+        for keys, values in self._pending:
+            self._used += loops.enter(self._table, keys, values)
+        self._pending.clear()

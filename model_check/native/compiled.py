@@ -1,5 +1,8 @@
 """Numba, where it is installed. Where not, what it would compile stays plain Python, and `vectorized` runs instead."""
 
+# Numba's own parts are not typed.
+# mypy: disable-error-code="import-untyped, no-untyped-call"
+
 from __future__ import annotations
 
 import time
@@ -7,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 try:
+    from llvmlite import ir
     from numba import njit
-    from numba.core import event
+    from numba.core import cgutils, event, types
+    from numba.extending import intrinsic
 except ImportError:
     HAVE_NUMBA = False
 else:
@@ -35,6 +40,25 @@ def _by_numba(**options: Any) -> Decorator:
 compiled = _by_numba(_nrt=False)
 inlined = _by_numba(inline="always")
 
+
+def _fetch(typingctx: Any, array: Any, place: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        (step, *_) = cgutils.unpack_tuple(builder, view.strides)
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        where = builder.bitcast(cgutils.pointer_add(builder, view.data, builder.mul(arguments[1], step)), byte)
+        takes = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = cgutils.get_or_insert_function(builder.module, takes, "llvm.prefetch.p0i8")
+        # To be read, and kept as long as can be; it is data.
+        builder.call(prefetch, [where, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), code
+
+
+#: ``fetch(array, place)`` has the cache fetch what stands there in an array, to be read a little later.
+fetch: Any = intrinsic(_fetch) if HAVE_NUMBA else None
+
 _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 
 
@@ -58,4 +82,4 @@ if HAVE_NUMBA:
             if not _compiling["depth"]:
                 _compiling["seconds"] += time.monotonic() - _compiling["since"]
 
-    event.register("numba:compile", _Clock())  # type: ignore[no-untyped-call]
+    event.register("numba:compile", _Clock())

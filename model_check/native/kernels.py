@@ -3,8 +3,8 @@
 A *row* is a node of the search: `Layout` says in which bits of its 64-bit words each of its numbers stands. They are,
 in this order: the ghost; the cell of each process (its local state and how far its application has got); the packets in
 flight, one a slot, empty slots last. A slot is ``((packet · 16 + destination) · 2 + mark) + 1``: the mark says that it
-waits in the mail room (FIFO) or is a copy (duplicating). Slots are sorted by `_group`; within a group the order is that
-of the queue.
+waits in the mail room (FIFO) or is a copy (duplicating). Slots are sorted by `queue_of`, and those of one queue are in
+its order.
 
 Everything here reads tables that `tables` and `ghosts` fill, in Python, where an entry is missed: a row that misses an
 entry is put aside whole, and expanded again once the entry is there.
@@ -31,7 +31,7 @@ MISS_OWN, MISS_ARRIVAL, MISS_GHOST, MISS_RENAMED_GHOST = range(4)
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
+MIX = np.uint64(0xBF58476D1CE4E5B9)
 _32 = np.uint64(32)
 _29 = np.uint64(29)
 _0 = np.uint64(0)
@@ -74,7 +74,8 @@ class System(NamedTuple):
     channel: int
     bound: int  #: sends in all
     takes_anything: bool
-    in_order: bool  #: explore steps that do not matter only just before one that does; see `expand`
+    sleeps: bool  #: leave out moves that are explored in another order; see `full_kernels`
+    in_order: bool  #: explore steps that do not matter only just before one that does; see `reduced_kernels`
     permutations: Any  #: those of the processes, if rows are brought into canonical form; else the identity alone
     frame: Any  #: [permutation, process]: which renaming of its own frame that is
     frames: int  #: how many of those there are
@@ -85,8 +86,8 @@ MADE, CELL_FLAGS, CELL_SEEN, ORBIT, OWN_START, OWN_COUNT = range(6)
 CELL_COLUMNS = 6
 
 #: … and of the outcomes of local transitions.
-TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, OUTCOME_SEEN = range(7)
-OUTCOME_COLUMNS = 8
+TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT = range(6)
+OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
 
 
 class Tables(NamedTuple):
@@ -127,7 +128,8 @@ class Found(NamedTuple):
 class Scratch(NamedTuple):
     """Room that a worker computes in."""
 
-    reached: Any  #: [row, field]: the row itself, and what one process makes of it
+    numbers: Any  #: [row, field]: rows that are looked at together
+    reached: Any  #: [row, field]: with reductions, a row and what one process makes of it
     after: Any
     best: Any
     trial: Any
@@ -135,8 +137,10 @@ class Scratch(NamedTuple):
     row: Any
     started: Any
     limit: Any
-    moves: Any
-    steps: Any
+    moves: Any  #: [row, move, 4]
+    steps: Any  #: [row, move]
+    listed: Any  #: of each row: slots in use, sends made, moves, what may happen, was an entry missed
+    theirs: Any  #: of each process: the bits of its moves
     acts: Any  #: of each action: how often, in this row
     places: Any  #: hash table of the rows in `reached`: stamp · 2³² + row; what has another stamp is empty
     stamp: Any  #: the last stamp that was used
@@ -146,14 +150,20 @@ class Scratch(NamedTuple):
 def spread(key: np.uint64) -> np.uint64:
     h = key * _GOLDEN
     h ^= h >> _29
-    h *= _MIX
+    h *= MIX
     return h ^ (h >> _32)
 
 
 @inlined
-def _home(key: np.uint64, mask: np.uint64) -> np.uint64:
+def home(key: np.uint64, mask: np.uint64) -> np.uint64:
     """Where a key (major · 2³² + minor) is first looked for: those of one major lie in one cache line or two."""
     return (spread(key >> _3) + (key & _7)) & mask
+
+
+@inlined
+def home_of(table: Any, major: int, minor: int) -> int:
+    """Where in a table `look_up` begins."""
+    return np.int64(home((np.uint64(major) << _32) | np.uint64(minor), np.uint64(table.shape[0] - 1)))
 
 
 @inlined
@@ -161,7 +171,7 @@ def look_up(table: Any, major: int, minor: int) -> int:
     """The value of a key in an open hash table of [key, value], or -1."""
     key = (np.uint64(major) << _32) | np.uint64(minor)
     mask = np.uint64(table.shape[0] - 1)
-    place = _home(key, mask)
+    place = home(key, mask)
     while table[place, 0] != key and table[place, 0] != EMPTY:
         place = (place + _1) & mask
     # What is empty has the value -1.
@@ -184,7 +194,7 @@ def enter(table: Any, keys: Any, values: Any) -> int:
         key = keys[k]
         if key == EMPTY:
             continue
-        place = _home(key, mask)
+        place = home(key, mask)
         while table[place, 0] != EMPTY and table[place, 0] != key:
             place = (place + _1) & mask
         if table[place, 0] == EMPTY:
@@ -222,12 +232,12 @@ def owner_of(numbers: Any, n: int, owners: int) -> int:
     """Whose row it is: told by the cells, so that it does not depend on the layout."""
     h = _0
     for p in range(n):
-        h = h * _MIX + np.uint64(numbers[1 + p])
+        h = h * MIX + np.uint64(numbers[1 + p])
     return np.int64(((spread(h) >> _32) * np.uint64(owners)) >> _32)  # evenly, and no division
 
 
 @inlined
-def _group(slot: int, channel: int, n: int, source: Any) -> int:
+def queue_of(slot: int, channel: int, n: int, source: Any) -> int:
     """Slots are sorted by this, and those that are equal in it are a queue."""
     if channel != FIFO:
         return slot
@@ -238,17 +248,17 @@ def _group(slot: int, channel: int, n: int, source: Any) -> int:
 
 
 @inlined
-def _take(numbers: Any, first: int, used: int, place: int) -> None:
+def take(numbers: Any, first: int, used: int, place: int) -> None:
     for s in range(first + place, first + used - 1):
         numbers[s] = numbers[s + 1]
     numbers[first + used - 1] = 0
 
 
 @inlined
-def _put(numbers: Any, first: int, used: int, slot: int, channel: int, n: int, source: Any) -> None:
-    group = _group(slot, channel, n, source)
+def put(numbers: Any, first: int, used: int, slot: int, channel: int, n: int, source: Any) -> None:
+    group = queue_of(slot, channel, n, source)
     s = first + used
-    while s > first and _group(numbers[s - 1], channel, n, source) > group:
+    while s > first and queue_of(numbers[s - 1], channel, n, source) > group:
         numbers[s] = numbers[s - 1]
         s -= 1
     numbers[s] = slot
@@ -260,7 +270,7 @@ def sort_slots(numbers: Any, first: int, used: int, channel: int, n: int, source
     for s in range(1, used):
         slot = numbers[first + s]
         numbers[first + s] = 0
-        _put(numbers, first, s, slot, channel, n, source)
+        put(numbers, first, s, slot, channel, n, source)
 
 
 @compiled
@@ -306,7 +316,7 @@ def canonical(
             p = rest & PROCESS
             packet = tables.packet_renamed[(rest >> PROCESS_BITS) * system.frames + system.frame[q, p]]
             renamed = ((((packet << PROCESS_BITS) | permutations[q, p]) << 1) | mark) + 1
-            _put(trial, first, s, renamed, system.channel, n, tables.source)
+            put(trial, first, s, renamed, system.channel, n, tables.source)
         for s in range(first, size):
             if verdict:
                 break
@@ -331,7 +341,7 @@ def canonical(
 
 
 @compiled
-def _note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int) -> None:
+def note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int) -> None:
     """Notes a miss, unless it was noted lately."""
     miss = (np.uint64(kind) << np.uint64(62)) | (np.uint64(major) << _32) | np.uint64(minor)
     place = spread(miss) & np.uint64(recent.shape[0] - 1)
@@ -342,7 +352,7 @@ def _note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int
 
 
 @inlined
-def _list_moves(
+def list_moves(
     numbers: Any,
     used: int,
     only: int,
@@ -373,7 +383,7 @@ def _list_moves(
         cell = numbers[1 + p]
         own = cells[cell, OWN_COUNT]
         if own < 0:
-            _note(misses, noted, recent, MISS_OWN, cell, 0)
+            note(misses, noted, recent, MISS_OWN, cell, 0)
             missed = True
             continue
         start = cells[cell, OWN_START]
@@ -398,15 +408,15 @@ def _list_moves(
             continue
         group = 0
         if channel == FIFO:
-            group = _group(slot + 1, channel, n, source)
-            if not mark and s and _group(numbers[first + s - 1], channel, n, source) == group:
+            group = queue_of(slot + 1, channel, n, source)
+            if not mark and s and queue_of(numbers[first + s - 1], channel, n, source) == group:
                 continue  # not the first on its link
         elif s and numbers[first + s - 1] == slot + 1:
             continue  # the same once more
         cell = numbers[1 + p]
         entry = look_up(arrivals, cell, packet)
         if entry < 0:
-            _note(misses, noted, recent, MISS_ARRIVAL, cell, packet)
+            note(misses, noted, recent, MISS_ARRIVAL, cell, packet)
             missed = True
             continue
         taken_in = False
@@ -419,12 +429,12 @@ def _list_moves(
                         if mark:
                             break
                         continue
-                    if _group(numbers[first + b], channel, n, source) != group | 1:
+                    if queue_of(numbers[first + b], channel, n, source) != group | 1:
                         continue
                     packet_behind = (numbers[first + b] - 1) >> (1 + PROCESS_BITS)
                     behind = look_up(arrivals, cell, packet_behind)
                     if behind < 0:
-                        _note(misses, noted, recent, MISS_ARRIVAL, cell, packet_behind)
+                        note(misses, noted, recent, MISS_ARRIVAL, cell, packet_behind)
                         missed = True
                     elif behind & 1:
                         overtakes = True
@@ -461,33 +471,25 @@ def _list_moves(
 
 
 @inlined
-def _step_of(
-    ghost: int,
-    kind: int,
-    o: int,
-    p: int,
-    n: int,
-    outcomes: Any,
-    code_at: Any,
-    steps: Any,
-    misses: Any,
-    noted: Any,
-    recent: Any,
-) -> int:
-    """What the observers make of a move: ghost afterwards · 2¹⁶ + properties broken, or -1 if that was missed."""
-    value = ghost << 16
-    if kind <= ARRIVAL:
-        code = outcomes[o, CODE]
-        if code:
-            at = code_at[code * n + p]
-            value = look_up(steps, ghost, at)
-            if value < 0:
-                _note(misses, noted, recent, MISS_GHOST, ghost, at)
+def step_of(ghost: int, told: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
+    """What the observers make of what they are told: ghost afterwards · 2¹⁶ + properties broken, or -1 if that was
+    missed.
+    """
+    value = look_up(steps, ghost, told)
+    if value < 0:
+        note(misses, noted, recent, MISS_GHOST, ghost, told)
     return value
 
 
 @inlined
-def _make(
+def seen_of(outcome: Any, cells: Any) -> int:
+    """The properties that a local step breaks or reaches by itself."""
+    seen = cells[outcome[TO_CELL], CELL_SEEN]
+    return seen | DELIVERS if outcome[FLAGS] & DELIVERED else seen
+
+
+@inlined
+def make(
     after: Any,
     used: int,
     kind: int,
@@ -505,13 +507,13 @@ def _make(
     left = used
     if kind != OWN_STEP:
         slot = after[first + s]
-        _take(after, first, left, s)
+        take(after, first, left, s)
         left -= 1
         if kind in (WAIT, DUPLICATE):
-            _put(after, first, left, slot + 1, channel, n, source)
+            put(after, first, left, slot + 1, channel, n, source)
             left += 1
             if kind == DUPLICATE:
-                _put(after, first, left, slot + 1, channel, n, source)
+                put(after, first, left, slot + 1, channel, n, source)
                 left += 1
     if kind <= ARRIVAL:
         after[1 + p] = outcomes[o, TO_CELL]
@@ -521,304 +523,13 @@ def _make(
             if destination >= n:
                 destination -= n
             slot = (((emitted[e] & ~PROCESS) | destination) << 1) + 1
-            _put(after, first, left, slot, channel, n, source)
+            put(after, first, left, slot, channel, n, source)
             left += 1
     return left
 
 
 @compiled
-def expand(
-    rows: Any,
-    is_new: Any,
-    todo: Any,
-    layout: Layout,
-    layout_after: Layout,
-    system: System,
-    tables: Tables,
-    ghosts: Ghosts,
-    out: Any,
-    out_hashes: Any,
-    filled: Any,
-    found: Found,
-    recent: Any,
-    scratch: Scratch,
-) -> int:
-    """Writes the successors of ``rows[todo]`` to ``out[owner]``; returns how far it got, -1 - that if the layout
-    afterwards is too narrow.
-
-    An owner's share ends where ``filled[owner]`` says. It stops early where a share or the list of misses is full.
-
-    In order (`System.in_order`) the successors are what a row becomes by steps of one process alone, the last of which,
-    and no other, puts a packet on the channel or takes a message from the application. What is left out is the same up
-    to the order of steps that cannot tell.
-    """
-    n, channel, in_order = system.n, system.channel, system.in_order
-    cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
-    emitted, code_at, known_steps = tables.emitted, tables.code_at, ghosts.steps
-    misses, noted = found.misses, found.used
-    shift, word, bits = layout_after.shift, layout_after.word, layout_after.ghost_bits
-    words = layout_after.words
-    first = 1 + n
-    slots, slots_after = layout.slots, layout_after.slots
-    fields = first + slots_after
-    owners = filled.shape[0]
-    reached, after, best, trial = scratch.reached, scratch.after, scratch.best, scratch.trial
-    base, row, started, limit = scratch.base, scratch.row, scratch.started, scratch.limit
-    moves, steps, acts, places = scratch.moves, scratch.steps, scratch.acts, scratch.places
-    stamp = scratch.stamp[0]
-    scratch.stamp[0] += n * todo.shape[0]
-    for f in range(fields):
-        limit[f] = np.int64(layout_after.mask[f])
-    renames = system.permutations.shape[0] > 1
-    whole = not renames and not in_order  # rows change in few places
-    numbers = reached[0]
-    for t in range(todo.shape[0]):
-        if noted[0] + 256 > misses.shape[0]:
-            return t
-        r = todo[t]
-        for f in range(layout.word.shape[0]):
-            numbers[f] = np.int64((rows[r, layout.word[f]] >> layout.shift[f]) & layout.mask[f])
-        for f in range(first + slots, fields):
-            numbers[f] = 0
-        total = 0
-        for p in range(n):
-            total += cells[numbers[1 + p], MADE]
-        handing = total < system.bound
-        for owner in range(owners):
-            started[owner] = filled[owner]
-        missed = False
-        full = False
-        crowded = False
-        narrow = False
-        seen = np.int64(0)
-        transitions = 0
-        if in_order:
-            for a in range(acts.shape[0]):
-                acts[a] = 0
-        may_end = True
-        most = 0  # slots, used by the row: no step that does not matter takes more
-        while numbers[first + most]:
-            most += 1
-        idle = True  # at every process there is an end at which its application cannot hand over anything
-        verdict = 0
-        if whole:
-            for f in range(first + slots):
-                narrow |= f >= fields and numbers[f] > 0
-                narrow |= f < fields and numbers[f] > limit[f]
-            if not narrow:
-                pack(numbers, layout_after, base)
-        for only in range(n if in_order else 1):
-            # The rows reached by steps of this process alone: `known` of them.
-            known = 1
-            done = 0
-            if in_order:
-                stamp += 1  # of the places taken for this process
-                h = np.uint64(numbers[0])
-                for f in range(1, first + most):
-                    h = h * _MIX + np.uint64(numbers[f])
-                places[np.int64(spread(h) & np.uint64(places.shape[0] - 1))] = stamp << 32
-            ends = False
-            ends_idle = False
-            while done < known and not (missed or full or narrow or crowded):
-                here = reached[done]
-                done += 1
-                used = 0
-                while here[first + used]:
-                    used += 1
-                count, what, missed = _list_moves(
-                    here,
-                    used,
-                    only if in_order else -1,
-                    handing,
-                    n,
-                    channel,
-                    system.takes_anything,
-                    cells,
-                    outcomes,
-                    arrivals,
-                    source,
-                    misses,
-                    noted,
-                    recent,
-                    moves,
-                )
-                # All at once: so that the memory that one waits for is fetched while the others go on.
-                for m in range(count):
-                    steps[m] = _step_of(
-                        here[0],
-                        moves[m, 0],
-                        moves[m, 1],
-                        moves[m, 3],
-                        n,
-                        outcomes,
-                        code_at,
-                        known_steps,
-                        misses,
-                        noted,
-                        recent,
-                    )
-                    missed |= steps[m] < 0
-                if missed:
-                    break
-                if not what & 2:
-                    ends = True
-                    ends_idle |= not what & 1
-                    if in_order:
-                        owed = ghosts.owed[here[0]]
-                        if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & ASKS:
-                            verdict |= 2
-                        if owed >> (32 + only) & 1:
-                            verdict |= 1
-                for m in range(count):
-                    kind, o = moves[m, 0], moves[m, 1]
-                    seen |= steps[m] & 0xFFFF
-                    emits = 0
-                    if kind <= ARRIVAL:
-                        emits = outcomes[o, EMITS_COUNT]
-                        seen |= outcomes[o, OUTCOME_SEEN]
-                    if whole and kind + emits <= 1 and (not emits or channel != FIFO):
-                        # Nearly all moves: only a cell and the ghost change, and the slots from one place on. So what
-                        # changes is changed in the packed row.
-                        p, ghost = moves[m, 3], steps[m] >> 16
-                        cell = numbers[1 + p]
-                        cell_after = outcomes[o, TO_CELL]
-                        narrow |= cell_after > limit[1 + p] or ghost > limit[0] or used + emits > slots_after
-                        if narrow:
-                            break
-                        for w in range(words):
-                            row[w] = base[w]
-                        row[word[0]] ^= np.uint64(numbers[0] ^ ghost) << shift[0]
-                        row[word[1 + p]] ^= np.uint64(cell ^ cell_after) << shift[1 + p]
-                        if kind == ARRIVAL:
-                            for f in range(first + moves[m, 2], first + used):
-                                row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f + 1]) << shift[f]
-                        elif emits:
-                            sent = emitted[outcomes[o, EMITS_START]]
-                            destination = p + (sent & PROCESS)
-                            if destination >= n:
-                                destination -= n
-                            slot = (((sent & ~PROCESS) | destination) << 1) + 1
-                            f = first + used
-                            narrow |= slot > limit[f]
-                            while f > first and numbers[f - 1] > slot:
-                                row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f - 1]) << shift[f]
-                                f -= 1
-                            row[word[f]] ^= np.uint64(numbers[f] ^ slot) << shift[f]
-                            if narrow:
-                                break
-                        owner = 0
-                        if owners > 1:
-                            numbers[1 + p] = cell_after
-                            owner = owner_of(numbers, n, owners)
-                            numbers[1 + p] = cell
-                    else:
-                        matters = not in_order or emits > 0
-                        if kind <= ARRIVAL:
-                            matters |= outcomes[o, FLAGS] & HANDS != 0
-                        if in_order:
-                            acts[outcomes[o, ACTION] if kind <= ARRIVAL else kind - WAIT] += 1
-                        if not matters and known == reached.shape[0]:
-                            crowded = True
-                            break
-                        target = after if matters else reached[known]
-                        for f in range(first + used):
-                            target[f] = here[f]
-                        for f in range(first + used, fields):
-                            target[f] = 0
-                        left = _make(
-                            target, used, kind, o, moves[m, 2], moves[m, 3], n, channel, outcomes, emitted, source
-                        )
-                        target[0] = steps[m] >> 16
-                        target[first + left] = 0
-                        if not matters:
-                            h = np.uint64(target[0])
-                            for f in range(1, first + most):
-                                h = h * _MIX + np.uint64(target[f])
-                            place = np.int64(spread(h) & np.uint64(places.shape[0] - 1))
-                            same = False
-                            while places[place] >> 32 == stamp and not same:
-                                same = True
-                                for f in range(first + most):
-                                    if reached[places[place] & 0xFFFFFFFF, f] != target[f]:
-                                        same = False
-                                        place = (place + 1) & (places.shape[0] - 1)
-                                        break
-                            if not same:
-                                places[place] = (stamp << 32) | known
-                                known += 1
-                            continue
-                        if left > slots_after:
-                            narrow = True
-                            break
-                        if renames:
-                            q = canonical(after, fields, best, trial, system, tables, ghosts, first)
-                            if q >= 0:
-                                _note(misses, noted, recent, MISS_RENAMED_GHOST, after[0], q)
-                                missed = True
-                                break
-                        for f in range(first + left):
-                            narrow |= after[f] > limit[f]
-                        if narrow:
-                            break
-                        pack(after, layout_after, row)
-                        owner = 0 if owners == 1 else owner_of(after, n, owners)
-                    h = _0
-                    for w in range(words):
-                        h = spread((h ^ (row[w] & ~bits[w])) + _GOLDEN)
-                    place = filled[owner]
-                    if place == out.shape[1]:
-                        full = True
-                        break
-                    for w in range(words):
-                        out[owner, place, w] = row[w]
-                    out_hashes[owner, place] = h
-                    if found.origins.shape[0]:
-                        found.origins[owner, place] = r
-                    filled[owner] = place + 1
-                    transitions += 1
-            may_end &= ends
-            idle &= ends_idle
-        if missed or full or narrow or crowded:
-            for owner in range(owners):
-                filled[owner] = started[owner]
-            if crowded:
-                noted[3] |= 1
-                return t
-            if narrow:
-                return -1 - t
-            if full:
-                if not t:
-                    noted[3] |= 2
-                return t
-            found.again[noted[1]] = r
-            noted[1] += 1
-            continue
-        found.seen[0] |= seen
-        if in_order:
-            if may_end:
-                if handing and idle:
-                    verdict |= 1
-                found.seen[1] |= verdict if verdict & 1 else verdict | 4
-        elif may_end:
-            verdict = _judge_end(numbers, total, not idle, system, tables, ghosts, found, r)
-        if found.marks.shape[0]:
-            found.marks[r, 0] = seen
-            found.marks[r, 1] = verdict
-        if is_new[r]:
-            found.counts[0] += transitions
-            found.counts[1] += transitions == 0
-            if in_order:
-                for a in range(acts.shape[0]):
-                    found.actions[a] += acts[a]
-            else:
-                for m in range(transitions):
-                    o = moves[m, 1]
-                    found.actions[outcomes[o, ACTION] if moves[m, 0] <= ARRIVAL else moves[m, 0] - WAIT] += 1
-    return todo.shape[0]
-
-
-@compiled
-def _judge_end(
+def judge_end(
     numbers: Any, total: int, handing: bool, system: System, tables: Tables, ghosts: Ghosts, found: Found, r: int
 ) -> int:
     """Judges a run that ends here: bit 0, it blocks; bit 1, something is never delivered; bit 2, it completes."""
@@ -841,113 +552,3 @@ def _judge_end(
             verdict |= 2
     found.seen[1] |= verdict
     return verdict
-
-
-@compiled
-def insert(
-    incoming: Any,
-    hashes: Any,
-    count: int,
-    layout: Layout,
-    rows: Any,
-    is_new: Any,
-    table: Any,
-    level_start: int,
-    used: int,
-    tallies: Any,
-) -> int:
-    """Adds the rows that are not there yet to ``rows[used:]``; returns how many there are then. There must be room.
-
-    `tallies` counts: new states, states met again that belong to an earlier level. An entry of the table is the upper
-    half of the hash and, plus one, where the row is.
-    """
-    mask = np.uint64(table.shape[0] - 1)
-    words = layout.words
-    low = np.uint64(0xFFFFFFFF)
-    for k in range(count):
-        h = hashes[k]
-        tag = h & ~low
-        place = h & mask
-        known_state = False
-        duplicate = False
-        while table[place]:
-            entry = table[place]
-            if entry & ~low == tag:
-                at = np.int64(entry & low) - 1
-                same_state = True
-                same = True
-                for w in range(words):
-                    difference = rows[at, w] ^ incoming[k, w]
-                    if difference:
-                        same = False
-                        if difference & ~layout.ghost_bits[w]:
-                            same_state = False
-                            break
-                if same_state:
-                    known_state = True
-                    if at < level_start:
-                        tallies[1] += 1
-                    if same:
-                        duplicate = True
-                        break
-            place = (place + _1) & mask
-        if duplicate:
-            continue
-        table[place] = tag | np.uint64(used + 1)
-        for w in range(words):
-            rows[used, w] = incoming[k, w]
-        is_new[used] = not known_state
-        tallies[0] += not known_state
-        used += 1
-    return used
-
-
-@compiled
-def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
-    """Of each of some rows: is its state, with whatever ghost, among `rows`?"""
-    mask = np.uint64(table.shape[0] - 1)
-    low = np.uint64(0xFFFFFFFF)
-    for k in range(count):
-        h = hashes[k]
-        place = h & mask
-        answers[k] = False
-        while table[place] and not answers[k]:
-            entry = table[place]
-            if entry & ~low == h & ~low:
-                at = np.int64(entry & low) - 1
-                same = True
-                for w in range(layout.words):
-                    if (rows[at, w] ^ some[k, w]) & ~layout.ghost_bits[w]:
-                        same = False
-                        break
-                answers[k] = same
-            place = (place + _1) & mask
-
-
-@compiled
-def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out: Any) -> None:
-    """Whose each row is; `numbers` is room for the numbers of a row."""
-    for k in range(rows.shape[0]):
-        unpack(rows[k], layout, numbers)
-        out[k] = owner_of(numbers, n, owners)
-
-
-@compiled
-def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
-    """Enters rows, all different, into an empty table."""
-    mask = np.uint64(table.shape[0] - 1)
-    low = np.uint64(0xFFFFFFFF)
-    for k in range(start, end):
-        h = hash_of(rows[k], layout)
-        place = h & mask
-        while table[place]:
-            place = (place + _1) & mask
-        table[place] = (h & ~low) | np.uint64(k + 1)
-
-
-@compiled
-def repack(rows: Any, count: int, before: Layout, after: Layout, out: Any, numbers: Any) -> None:
-    """The same rows in another layout, of as many slots or more; `numbers` are zeroes, one a field."""
-    for k in range(count):
-        unpack(rows[k], before, numbers)
-        pack(numbers, after, out[k])

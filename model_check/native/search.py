@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -37,10 +38,10 @@ from crownless.model_check.properties import (
 )
 from crownless.spec.errors import BadInput
 
-from . import kernels
+from . import kernels, loops
 from .checkpoints import Checkpoint
-from .columns import loops
-from .compiled import seconds_compiling
+from .compiled import HAVE_NUMBA, seconds_compiling
+from .full_kernels import TOGETHER
 from .ghosts import WATCHED, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
 from .tables import Tables
@@ -55,10 +56,14 @@ CHANNEL_NUMBERS = {
 #: Rows that a worker expands in one round, and rows in all its shares.
 BLOCK = 1 << 15
 SHARE = 1 << 17
+#: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
+ROUNDS = 4
 #: Below so many rows in a round, threads cost more than they save.
 FEW = 1 << 10
 #: Before stamps no longer fit into 32 bits, they start again.
 LAST_STAMP = 1 << 30
+#: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
+SWITCH_EVERY = 5e-5
 #: Seconds between checkpoints.
 SAVE_EVERY = 20.0
 
@@ -71,9 +76,11 @@ def searching_time() -> float:
 class Shelf:
     """The rows of one owner, and a hash table of them."""
 
-    def __init__(self, words: int) -> None:
+    def __init__(self, words: int, *, sleeps: bool = False) -> None:
         self.rows = np.zeros((1 << 10, words), np.uint64)
         self.is_new = np.zeros(1 << 10, np.bool_)
+        #: Which moves of each row sleep, if any do; see `kernels.expand`.
+        self.asleep = np.zeros(1 << 10 if sleeps else 0, np.uint32)
         self.table = np.zeros(1 << 11, np.uint64)
         self.used = 0
 
@@ -82,6 +89,8 @@ class Shelf:
         if self.rows.shape[1] != words:
             self.rows = np.zeros((len(self.rows) * self.rows.shape[1] // words + 1, words), np.uint64)
             self.is_new = np.zeros(len(self.rows), np.bool_)
+            if len(self.asleep):
+                self.asleep = np.zeros(len(self.rows), np.uint32)
         self.table[:] = 0
         self.used = 0
 
@@ -93,6 +102,8 @@ class Shelf:
             # In place: the system moves pages, and copies nothing.
             self.rows.resize((size, self.rows.shape[1]), refcheck=False)
             self.is_new.resize(size, refcheck=False)
+            if len(self.asleep):
+                self.asleep.resize(size, refcheck=False)
         if needed * 3 > len(self.table) * 2:
             size = len(self.table)
             while needed * 3 > size * 2:
@@ -119,12 +130,16 @@ class Worker:
 
     scratch: kernels.Scratch
 
-    def __init__(self, owners: int) -> None:
+    def __init__(self, owners: int, *, sleeps: bool = False) -> None:
         self.owners = owners
+        self.sleeps = sleeps
         self.share = max(SHARE // owners, 1)
         self.reached = 1 << 6
+        #: How far the last expansion got.
+        self.place = 0
         self.out = np.zeros((owners, 0, 0), np.uint64)
         self.hashes = np.zeros((owners, 0), np.uint64)
+        self.asleep = np.zeros((owners, 0), np.uint32)
         self.filled = _apart(owners)
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
         self.tallies = _apart(2)
@@ -153,7 +168,9 @@ class Worker:
         self.found = self.found._replace(actions=_apart(actions))
         self.out = np.zeros((self.owners, self.share, words), np.uint64)
         self.hashes = np.zeros((self.owners, self.share), np.uint64)
+        self.asleep = np.zeros((self.owners, self.share if self.sleeps else 0), np.uint32)
         self.scratch = kernels.Scratch(
+            numbers=np.zeros((TOGETHER, fields), np.int64),
             reached=np.zeros((self.reached, fields), np.int64),
             after=_apart(fields),
             best=_apart(fields),
@@ -162,8 +179,10 @@ class Worker:
             row=_apart(words, np.uint64),
             started=_apart(self.owners),
             limit=_apart(fields),
-            moves=np.zeros((moves, 4), np.int64),
-            steps=_apart(moves),
+            moves=np.zeros((TOGETHER, moves, 4), np.int64),
+            steps=np.zeros((TOGETHER, moves), np.int64),
+            listed=np.zeros((TOGETHER, 5), np.int64),
+            theirs=_apart(fields),
             acts=_apart(actions),
             places=np.zeros(4 * self.reached, np.int64),
             stamp=_apart(1),
@@ -238,11 +257,17 @@ class NativeSearch:
             CHANNEL_NUMBERS[channel],
             workload.messages if workload.takes_anything else 1 << 40,
             workload.takes_anything,
+            False,
             self.in_order,
             np.array(self.tables.permutations, np.int64),
             np.array(self.tables.frame, np.int64),
             len(self.tables.frames),
         )
+
+    @property
+    def _commutes(self) -> bool:
+        """Do moves of different processes commute, for the observers too? The compiled ones foresee no others."""
+        return HAVE_NUMBA and not isinstance(self.ghosts, PlainGhosts)
 
     def bits_of(self, name: str) -> int:
         """The bits of a property that is broken by a step; an invariant may be called like an order."""
@@ -269,6 +294,8 @@ class NativeSearch:
         self.interrupted = False
         collecting = gc.isenabled()
         gc.disable()
+        switching = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_EVERY)
         try:
             with self._interruptible(), ThreadPoolExecutor(self.workers) as self.pool:
                 try:
@@ -281,6 +308,7 @@ class NativeSearch:
         finally:
             self.result.seconds = self.seconds_before + searching_time() - self.started
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
+            sys.setswitchinterval(switching)
             if collecting:
                 gc.enable()
         result = self.result
@@ -317,6 +345,7 @@ class NativeSearch:
     def _search(self, *, keep: bool) -> bool:
         """Returns false if the space turned out not to be graded, and not all rows were kept."""
         self.keep = keep
+        self.system = self.system._replace(sleeps=not keep and self._commutes)
         self._start()
         if self.checkpoint is not None and self.checkpoint.saved is not None:
             self._restore(*self.checkpoint.saved)
@@ -355,9 +384,8 @@ class NativeSearch:
         self.result = result = Exploration()
         self.level = 0
         self.layout = self.layout_after = self._layout(1)
-        self.next = [Shelf(self.layout.words) for _ in range(self.workers)]
-        self.now = self.next if self.keep else [Shelf(self.layout.words) for _ in range(self.workers)]
-        self.crew = [Worker(self.workers) for _ in range(self.workers)]
+        self._new_shelves()
+        self.crew = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
         self.begins = [0] * self.workers
         self.ends = [0] * self.workers
         for cell in self.tables.initial:
@@ -369,6 +397,13 @@ class NativeSearch:
         self._shelve(row, np.ones(1, np.bool_))
         result.states = result.nodes = 1
         result.levels = [1]
+
+    def _new_shelves(self) -> None:
+        def shelves() -> list[Shelf]:
+            return [Shelf(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
+
+        self.next = shelves()
+        self.now = self.next if self.keep else shelves()
 
     def _shelve(self, rows: Any, is_new: Any) -> None:
         """Puts rows, all different, on their owners' shelves."""
@@ -438,8 +473,7 @@ class NativeSearch:
         self.seconds_before = self.result.seconds
         self.level = facts["level"]
         self.layout = self.layout_after = layout_of(self.n, **facts["layout"])
-        self.next = [Shelf(self.layout.words) for _ in range(self.workers)]
-        self.now = self.next if self.keep else [Shelf(self.layout.words) for _ in range(self.workers)]
+        self._new_shelves()
         for part in sorted(name for name in arrays if name.startswith("earlier-")):
             self._shelve(arrays[part], np.zeros(len(arrays[part]), np.bool_))
         self.begins = [shelf.used for shelf in self.next] if self.keep else [0] * self.workers
@@ -474,52 +508,68 @@ class NativeSearch:
         )
 
     def _level(self) -> None:
-        """Expands the rows from `begins` to `ends` of each shelf."""
+        """Expands the rows from `begins` to `ends` of each shelf.
+
+        While threads expand some, Python works out what was missed before: rows that missed it wait for that.
+        """
         places = list(self.begins)
-        again: list[Any] = [np.zeros(0, np.int64)] * self.workers
-        while any(place < end for place, end in zip(places, self.ends, strict=True)) or any(map(len, again)):
-            if self._over():
+        none = np.zeros(0, np.int64)
+        rows_in_all = sum(self.ends) - sum(places)
+        block = BLOCK if self.workers == 1 else min(BLOCK, max(FEW, 1, rows_in_all // (ROUNDS * self.workers)))
+        ready, waiting = [none] * self.workers, [none] * self.workers
+        misses: Any = none
+        while True:
+            left = sum(self.ends) - sum(places) + sum(map(len, ready))
+            if self.workers == 1 or not left or left < FEW or not len(misses):
+                # There is nothing, or too little, to be done meanwhile.
+                if len(misses):
+                    self.tables.fill(misses)
+                ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
+                misses, waiting = none, [none] * self.workers
+            if not left and not any(map(len, ready)):
+                break
+            if not (self.keep or self.tables.graded) or self._over():
                 break
             todo = []
-            for w in range(self.workers):
-                fresh = min(BLOCK - len(again[w]), self.ends[w] - places[w])
-                todo.append(np.concatenate([again[w], np.arange(places[w], places[w] + fresh)]))
+            for w, rows in enumerate(ready):
+                fresh = max(0, min(block - len(rows), self.ends[w] - places[w]))
+                todo.append(np.concatenate([rows[:block], np.arange(places[w], places[w] + fresh)]))
                 places[w] += fresh
-            again = self._round(todo)
-            if not (self.keep or self.tables.graded):
-                break
+            beyond = [rows[block:] for rows in ready]
+            again, missed = self._round(todo, misses)
+            ready = [np.concatenate(rows) for rows in zip(beyond, waiting, strict=True)]
+            waiting, misses = again, missed
 
-    def _round(self, todo: list[Any]) -> list[Any]:
-        """Expands these rows of each shelf; returns those that must be expanded again."""
+    def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
+        """Expands these rows of each shelf and works out these misses; returns the rows that must be expanded again,
+        and what they missed.
+        """
         tables, ghosts = self.tables.arrays(), self.ghosts.arrays()
         for worker in self.crew:
             self._make_room(worker)
-        rows = sum(map(len, todo))
-        reached = self._all(lambda w: self._expand(w, todo[w], tables, ghosts), rows)
-        narrow = any(place < 0 for place in reached)
-        for worker in self.crew:
+        before = sum(shelf.used for shelf in self.next)
+        self._all(
+            [lambda w: self._expand(w, todo[w], tables, ghosts), lambda w: self._take_in(w)],
+            sum(map(len, todo)),
+            lambda: self.tables.fill(misses) if len(misses) else None,
+        )
+        again = []
+        for w, worker in enumerate(self.crew):
             worker.reached *= 1 + (worker.found.used[3] & 1)
             worker.share *= 1 + (worker.found.used[3] >> 1)
-        again = []
-        for w, place in enumerate(reached):
-            found = self.crew[w].found
-            rest = todo[w][place if place >= 0 else -1 - place :]
-            again.append(np.concatenate([found.again[: found.used[1]], rest]))
-        misses = self._take_stock()
+            place = worker.place if worker.place >= 0 else -1 - worker.place
+            again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][place:]]))
+        missed = self._take_stock()
         result = self.result
-        before = sum(shelf.used for shelf in self.next)
-        self._all(lambda w: self._take_in(w, self.ends[w] if self.keep else 0), rows)
         result.nodes += sum(shelf.used for shelf in self.next) - before
         for worker in self.crew:
             result.states += int(worker.tallies[0])
             result.graded &= not worker.tallies[1]
             worker.tallies[:] = 0
             worker.filled[:] = 0
-        if len(misses):
-            self.tables.fill(misses)
-        if narrow:
+        if any(worker.place < 0 for worker in self.crew):
             self._widen()
-        return again
+        return again, missed[~np.isin(missed, misses, assume_unique=True)]
 
     def _make_room(self, worker: Worker) -> None:
         known, slots = self.tables, max(self.layout.slots, self.layout_after.slots)
@@ -527,18 +577,43 @@ class NativeSearch:
         moves = self.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
         worker.make_room(fields, self.layout_after.words, moves, len(known.actions))
 
-    def _all(self, work: Callable[[int], int], rows: int) -> list[int]:
-        """Has every worker do its part."""
+    def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
+        """Has every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
+        this thread does.
+        """
         if self.workers == 1 or rows < FEW:
-            return [work(w) for w in range(self.workers)]
-        return list(self.pool.map(work, range(self.workers)))
+            for step in steps:
+                for w in range(self.workers):
+                    step(w)
+            meanwhile()
+            return
+        barrier = threading.Barrier(self.workers)
 
-    def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> int:
+        def work(w: int) -> None:
+            try:
+                for step in steps:
+                    step(w)
+                    barrier.wait()
+            except BaseException:
+                barrier.abort()
+                raise
+
+        parts = [self.pool.submit(work, w) for w in range(self.workers)]
+        try:
+            meanwhile()
+        finally:
+            wait(parts)
+        for part in parts:
+            part.result()
+
+    def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> None:
         worker, shelf = self.crew[w], self.now[w]
-        return int(
-            loops.expand(
+        expand = loops.expand_reduced if self._given[3] else loops.expand
+        worker.place = int(
+            expand(
                 shelf.rows,
                 shelf.is_new,
+                shelf.asleep,
                 todo,
                 self.layout,
                 self.layout_after,
@@ -547,6 +622,7 @@ class NativeSearch:
                 ghosts,
                 worker.out,
                 worker.hashes,
+                worker.asleep,
                 worker.filled,
                 worker.found,
                 worker.recent,
@@ -554,8 +630,9 @@ class NativeSearch:
             )
         )
 
-    def _take_in(self, w: int, level_start: int) -> int:
+    def _take_in(self, w: int) -> None:
         """Puts what all workers found for this owner on its shelf."""
+        level_start = self.ends[w] if self.keep else 0
         shelf, tallies = self.next[w], self.crew[w].tallies
         for worker in self.crew:
             count = int(worker.filled[w])
@@ -564,16 +641,17 @@ class NativeSearch:
                 shelf.used = loops.insert(
                     worker.out[w],
                     worker.hashes[w],
+                    worker.asleep[w],
                     count,
                     self.layout_after,
                     shelf.rows,
                     shelf.is_new,
+                    shelf.asleep,
                     shelf.table,
                     level_start,
                     shelf.used,
                     tallies,
                 )
-        return 0
 
     def _take_stock(self) -> Any:
         """Adds up what the workers found in a round; returns what they missed."""

@@ -85,8 +85,10 @@ class Tables:
         self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
         self._codes: dict[tuple[Any, ...], int] = {}
         self._cells = Column(kernels.CELL_COLUMNS)
-        self._outcomes = Column(kernels.OUTCOME_COLUMNS)
+        self._outcomes = Column(kernels.OUTCOME_COLUMNS, np.int32)
         self._seen: list[int] = []
+        #: Of what cells the own outcomes are known since `arrays`: where they start, how many they are.
+        self._own: list[tuple[int, int, int]] = []
         self.cell_renamed = Column()
         self.source, self.packet_renamed = Column(), Column()
         self.arrivals = Map()
@@ -232,8 +234,7 @@ class Tables:
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
         for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
-            if self._cells[cell, kernels.OWN_COUNT] < 0:
-                self._fill_own(cell)
+            self._fill_own(cell)
         asked = keys[kinds == kernels.MISS_ARRIVAL]
         if len(asked):
             values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in asked.tolist()]
@@ -261,18 +262,16 @@ class Tables:
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
-        for wish in self.workload.wishes(position):
-            if wish.process == process:
-                for step in self.machine.send(process, local, wish.message):
-                    self._outcome(cell, process, "send", step, wish.after, hands=wish.message)
+        for wish in self.workload.wishes(position, process):
+            for step in self.machine.send(process, local, wish.message):
+                self._outcome(cell, process, "send", step, wish.after, hands=wish.message)
         if self._takes_own_steps:
             for name, step in self.machine.internal(process, local):
                 self._outcome(cell, process, name, step, position)
             if self.workload.asks(position, process):
                 for step in self.machine.receive(process, local, self.workload.wanted_sender(position, process)):
                     self._outcome(cell, process, "deliver", step, position)
-        self._cells[cell, kernels.OWN_START] = start
-        self._cells[cell, kernels.OWN_COUNT] = len(self._outcomes) - start
+        self._own.append((cell, start, len(self._outcomes) - start))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
 
     def _arrival(self, cell: int, number: int) -> int:
@@ -331,16 +330,21 @@ class Tables:
             images = [self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames))]
             self.ranks.same(images)
             self._all_ranks.same(images)
-        seen = self._seen[after] | (kernels.DELIVERS if flags & kernels.DELIVERED else 0)
         code = self._code(process, observations)
-        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), seen, 0])
+        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), 0, 0])
         self.emitted.extend(emitted)
         self.most_emitted = max(self.most_emitted, len(emitted))
 
     def arrays(self) -> kernels.Tables:
-        """The tables as the kernels read them; valid until the next `fill`."""
+        """The tables as the kernels read them; what is filled in later does not change these."""
+        cells = self._cells.array
+        if self._own:
+            filled = np.array(self._own)
+            cells[filled[:, 0], kernels.OWN_START] = filled[:, 1]
+            cells[filled[:, 0], kernels.OWN_COUNT] = filled[:, 2]
+            self._own.clear()
         return kernels.Tables(
-            self._cells.array,
+            cells,
             self.cell_renamed.array,
             self.source.array,
             self.packet_renamed.array,
@@ -363,6 +367,7 @@ class Tables:
     def digest(self) -> str:
         """Tells whether tables worked out elsewhere are the same."""
         # Each kind of ghosts has numbers of its own.
+        self.arrays()
         digest = hashlib.sha256(type(self.ghosts).__name__.encode())
         for column in (self._cells, self._outcomes, self.emitted, self.code_at, self.source):
             digest.update(column.array[: len(column)].tobytes())

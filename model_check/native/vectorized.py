@@ -133,10 +133,12 @@ def enter(table: Any, keys: Any, values: Any) -> int:
 def insert(
     incoming: Any,
     hashes: Any,
+    incoming_asleep: Any,
     count: int,
     layout: Layout,
     rows: Any,
     is_new: Any,
+    asleep: Any,
     table: Any,
     level_start: int,
     used: int,
@@ -242,6 +244,7 @@ def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
 def expand(
     rows: Any,
     is_new: Any,
+    asleep: Any,
     todo: Any,
     layout: Layout,
     layout_after: Layout,
@@ -250,12 +253,14 @@ def expand(
     ghosts: kernels.Ghosts,
     out: Any,
     out_hashes: Any,
+    out_asleep: Any,
     filled: Any,
     found: kernels.Found,
     recent: Any,
     scratch: Any,
 ) -> int:
     assert not system.in_order
+    assert not system.sleeps
     assert len(system.permutations) == len(filled) == 1
     for start in range(0, len(todo), SOME):
         some = todo[start : start + SOME]
@@ -479,7 +484,7 @@ class _Expansion:
         return np.concatenate([self._ghosts_after[None, :], cells, slots])
 
     def _grouped(self, slots: Any) -> Any:
-        """Slots with their group above them; see `kernels._group`."""
+        """Slots with their group above them; see `kernels.queue_of`."""
         if self.system.channel != FIFO:
             return slots
         n, content = self.system.n, (slots - 1) >> 1
@@ -506,7 +511,9 @@ class _Expansion:
         """Of each move: the properties that it breaks or reaches."""
         seen = np.zeros(self.successors, np.int64)
         local = self._local
-        seen[:local] = self._broken | self.tables.outcomes[self._outcome[:local], kernels.OUTCOME_SEEN]
+        outcomes = self.tables.outcomes[self._outcome[:local]]
+        delivers = np.where(outcomes[:, kernels.FLAGS] & kernels.DELIVERED, kernels.DELIVERS, 0)
+        seen[:local] = self._broken | self.tables.cells[outcomes[:, kernels.TO_CELL], kernels.CELL_SEEN] | delivers
         return seen
 
     def action(self) -> Any:

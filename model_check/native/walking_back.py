@@ -1,8 +1,8 @@
 """Which states lie on a shortest run to a violation: found by walking back through the levels.
 
-The levels up to the violation are searched once more and kept. Of the last one those rows remain from which the
-property breaks, of each before it those that lead to what remains of the next. `shortest.shortest_run` then need look
-at no other. Ghosts are left aside: a state remains if it does with any ghost.
+The levels are searched once more and kept, as far as the last property breaks. For each property, of the last level
+those rows remain from which it breaks, of each before it those that lead to what remains of the next.
+`shortest.shortest_run` then need look at no other. Ghosts are left aside: a state remains if it does with any ghost.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from crownless.model_check.cycles import GaveUp
-from crownless.model_check.explorer import Limits, Progress
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
 from crownless.model_check.system import State, System
 
-from . import kernels
-from .columns import loops
-from .search import BLOCK, NativeSearch, Shelf, Worker
+from . import kernels, loops
+from .search import NativeSearch, Shelf, Worker
 
 #: The bit of a live property in what a run that ends breaks.
 LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
@@ -27,8 +25,8 @@ LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
 Level = tuple[kernels.Layout, Any]
 
 
-class _Recording(NativeSearch):
-    """A search that keeps its levels."""
+class Levels(NativeSearch):
+    """A search that keeps its levels; see `shortest`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -42,28 +40,30 @@ class _Recording(NativeSearch):
         rows = [shelf.rows[begin:end] for shelf, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
         self.levels.append((self.layout, np.concatenate(rows)))
 
+    def shortest(self, broken: Property) -> ShortestRuns:
+        """Those that break this property; raises `GaveUp` if the search ended before it met one."""
+        if broken.name not in self.result.broken:
+            raise GaveUp(self.result.stopped or "none was met")
+        return ShortestRuns(self, broken)
+
 
 class ShortestRuns:
     """The states on the shortest runs that break a property, level by level; `length` is how long these runs are."""
 
-    def __init__(
-        self, broken: Property, limits: Limits | None, progress: Progress | None, *arguments: Any, **options: Any
-    ) -> None:
-        """Takes what `NativeSearch` takes; raises `GaveUp` if a limit is reached first."""
-        self.search = _Recording(*arguments, **options)
-        found = self.search.explore(limits, progress, until=[broken.name])
-        if found.stopped:
-            raise GaveUp(found.stopped)
-        self.length = found.broken[broken.name]
-        bit = LIVE_BITS[broken.name] if broken.kind == "live" else self.search.bits_of(broken.name)
-        column = int(broken.kind == "live")
+    def __init__(self, search: Levels, broken: Property) -> None:
+        self.search = search
+        # All that a row leads to is asked for.
+        search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
+        search.crew = [self._worker]
+        self.length = search.result.broken[broken.name]
+        bit = LIVE_BITS[broken.name] if broken.kind == "live" else search.bits_of(broken.name)
+        column = int(broken.kind == "live")
         last = self.length if broken.kind == "live" else self.length - 1
-        levels = self.search.levels[: last + 1]
         #: Of each level the states that remain.
         self._shelves: list[tuple[kernels.Layout, Shelf]] = []
         beyond: tuple[kernels.Layout, Shelf] | None = None
-        for layout, rows in reversed(levels):
+        for layout, rows in reversed(search.levels[: last + 1]):
             remain = self._leading(layout, rows, beyond, column, bit)
             shelf = Shelf(layout.words)
             shelf.make_room(len(remain), layout)
@@ -72,10 +72,10 @@ class ShortestRuns:
             loops.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
             beyond = (layout, shelf)
             self._shelves.insert(0, beyond)
-        if self.search.system.permutations.shape[0] > 1:
+        if search.system.permutations.shape[0] > 1:
             # That of the empty run is the same under every name.
-            keys = np.arange(len(self.search.tables.renamings), dtype=np.uint64)
-            self.search.ghosts.renamed.enter(keys, np.zeros(len(keys), np.int64))
+            keys = np.arange(len(search.tables.renamings), dtype=np.uint64)
+            search.ghosts.renamed.enter(keys, np.zeros(len(keys), np.int64))
 
     def _leading(
         self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, Shelf] | None, column: int, bit: int
@@ -83,36 +83,24 @@ class ShortestRuns:
         """Those of these rows that lead to what remains beyond; of the last level, those that break the property."""
         search, worker = self.search, self._worker
         search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
+        shelf = Shelf(layout.words)
+        shelf.rows, shelf.is_new = rows, np.zeros(len(rows), np.bool_)
+        search.now = [shelf]
         chosen = np.zeros(len(rows), np.bool_)
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
         while len(todo):
             search._make_room(worker)
-            some, todo = todo[:BLOCK], todo[BLOCK:]
+            block = len(worker.found.again)
+            some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.share), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            place = loops.expand(
-                rows,
-                np.zeros(len(rows), np.bool_),
-                some,
-                search.layout,
-                search.layout_after,
-                search.system,
-                search.tables.arrays(),
-                search.ghosts.arrays(),
-                worker.out,
-                worker.hashes,
-                worker.filled,
-                worker.found,
-                worker.recent,
-                worker.scratch,
-            )
-            found = worker.found
+            search._expand(0, some, search.tables.arrays(), search.ghosts.arrays())
+            found, place = worker.found, worker.place
             if place < 0:
                 # Only of the last level are the rows beyond not laid out: nobody looks at them.
                 assert beyond is None
-                before = search.layout_after
-                search.layout_after = search._layout(before.slots + 1)
+                search.layout_after = search._layout(search.layout_after.slots + 1)
                 place = -1 - place
             worker.share *= 1 + (found.used[3] >> 1)
             todo = np.concatenate([found.again[: found.used[1]], some[place:], todo])

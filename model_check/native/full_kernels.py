@@ -1,0 +1,282 @@
+"""The expansion of rows without reductions, compiled by Numba: all moves of each row.
+
+What takes its time is waiting for memory. So a few rows are looked at together: first what each of them will look up is
+told to the cache, then it is read.
+"""
+
+# The types of numbers here are Numba's, which mypy does not know.
+# mypy: disable-error-code="no-any-return, return-value, assignment"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .compiled import compiled, fetch
+from .kernels import (
+    ACTION,
+    ARRIVAL,
+    CODE,
+    EMITS_COUNT,
+    EMITS_START,
+    FIFO,
+    MADE,
+    OWN_STEP,
+    PROCESS,
+    PROCESS_BITS,
+    TO_CELL,
+    WAIT,
+    Found,
+    Ghosts,
+    Layout,
+    Scratch,
+    System,
+    Tables,
+    hash_of,
+    home_of,
+    judge_end,
+    list_moves,
+    make,
+    owner_of,
+    pack,
+    seen_of,
+    step_of,
+    unpack,
+)
+
+#: So many rows are looked at together, and one row misses at most so many entries.
+TOGETHER = 8
+MISSES = 256
+
+
+@compiled
+def expand(
+    rows: Any,
+    is_new: Any,
+    asleep: Any,
+    todo: Any,
+    layout: Layout,
+    layout_after: Layout,
+    system: System,
+    tables: Tables,
+    ghosts: Ghosts,
+    out: Any,
+    out_hashes: Any,
+    out_asleep: Any,
+    filled: Any,
+    found: Found,
+    recent: Any,
+    scratch: Scratch,
+) -> int:
+    """Writes the successors of ``rows[todo]`` to ``out[owner]``; returns how far it got, -1 - that if the layout
+    afterwards is too narrow.
+
+    An owner's share ends where ``filled[owner]`` says. It stops early where a share or the list of misses is full.
+
+    Moves *sleep* (`System.sleeps`) that lead to what is reached in another order of moves: of two that may happen at
+    different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each process,
+    that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it has in
+    all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is
+    counted; whatever it breaks was broken earlier. This holds where moves of different processes commute, for the
+    observers too.
+    """
+    n, channel = system.n, system.channel
+    cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
+    emitted, code_at, known_steps = tables.emitted, tables.code_at, ghosts.steps
+    misses, noted = found.misses, found.used
+    shift, word = layout_after.shift, layout_after.word
+    words = layout_after.words
+    first = 1 + n
+    slots, slots_after = layout.slots, layout_after.slots
+    fields = first + slots_after
+    owners = filled.shape[0]
+    after, base, row, started, limit = scratch.after, scratch.base, scratch.row, scratch.started, scratch.limit
+    theirs, listed, moves, steps = scratch.theirs, scratch.listed, scratch.moves, scratch.steps
+    for f in range(fields):
+        limit[f] = np.int64(layout_after.mask[f])
+    sleeps = system.sleeps and n + slots_after < 32
+    for start in range(0, todo.shape[0], TOGETHER):
+        if noted[0] + TOGETHER * MISSES > misses.shape[0]:
+            return start
+        some = min(TOGETHER, todo.shape[0] - start)
+        for k in range(some):
+            numbers = scratch.numbers[k]
+            unpack(rows[todo[start + k]], layout, numbers)
+            for f in range(first + slots, fields):
+                numbers[f] = 0
+            s = first
+            while numbers[s]:
+                rest = (numbers[s] - 1) >> 1
+                fetch(arrivals, home_of(arrivals, numbers[1 + (rest & PROCESS)], rest >> PROCESS_BITS))
+                s += 1
+            listed[k, 0] = s - first
+        for k in range(some):
+            numbers, used = scratch.numbers[k], listed[k, 0]
+            total = 0
+            for p in range(n):
+                total += cells[numbers[1 + p], MADE]
+            count, what, missed = list_moves(
+                numbers,
+                used,
+                -1,
+                total < system.bound,
+                n,
+                channel,
+                system.takes_anything,
+                cells,
+                outcomes,
+                arrivals,
+                source,
+                misses,
+                noted,
+                recent,
+                moves[k],
+            )
+            listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = total, count, what, missed
+            sleeping = np.int64(asleep[todo[start + k]]) if sleeps else 0
+            for m in range(count):
+                kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
+                at = outcomes[o, CODE] if kind <= ARRIVAL else 0
+                if sleeping and sleeping >> (p if kind == OWN_STEP else n + moves[k, m, 2]) & 1:
+                    at = -1
+                elif at:
+                    at = code_at[at * n + p]
+                    fetch(known_steps, home_of(known_steps, numbers[0], at))
+                steps[k, m] = at
+        for k in range(some):
+            r = todo[start + k]
+            numbers = scratch.numbers[k]
+            used, total, count, what = listed[k, 0], listed[k, 1], listed[k, 2], listed[k, 3]
+            missed = listed[k, 4] != 0
+            sleeping = np.int64(0)  # what need not follow the moves to come
+            if sleeps:
+                sleeping = np.int64(asleep[r])
+                for p in range(n):
+                    theirs[p] = 1 << p
+                for s in range(used):
+                    theirs[((numbers[first + s] - 1) >> 1) & PROCESS] |= 1 << (n + s)
+            for m in range(count):
+                if steps[k, m] > 0:
+                    steps[k, m] = step_of(numbers[0], steps[k, m], known_steps, misses, noted, recent)
+                    missed |= steps[k, m] < 0
+                elif not steps[k, m]:
+                    steps[k, m] = numbers[0] << 16
+            for owner in range(owners):
+                started[owner] = filled[owner]
+            full = False
+            narrow = False
+            seen = np.int64(0)
+            if not missed:
+                for f in range(first + used):
+                    narrow |= f >= fields or numbers[f] > limit[f]
+                if not narrow:
+                    pack(numbers, layout_after, base)
+            for m in range(count):
+                if steps[k, m] < 0:
+                    continue
+                if missed or narrow:
+                    break
+                kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
+                ghost = steps[k, m] >> 16
+                later = np.int64(0)  # what sleeps after this move
+                seen |= steps[k, m] & 0xFFFF
+                emits = 0
+                if kind <= ARRIVAL:
+                    emits = outcomes[o, EMITS_COUNT]
+                    seen |= seen_of(outcomes[o], cells)
+                if kind + emits <= 1 and (not emits or channel != FIFO):
+                    # Nearly all moves: only a cell and the ghost change, and the slots from one place on. So what
+                    # changes is changed in the packed row.
+                    cell = numbers[1 + p]
+                    cell_after = np.int64(outcomes[o, TO_CELL])
+                    narrow |= cell_after > limit[1 + p] or ghost > limit[0] or used + emits > slots_after
+                    if narrow:
+                        break
+                    for w in range(words):
+                        row[w] = base[w]
+                    row[word[0]] ^= np.uint64(numbers[0] ^ ghost) << shift[0]
+                    row[word[1 + p]] ^= np.uint64(cell ^ cell_after) << shift[1 + p]
+                    if sleeps:
+                        later = sleeping & ~theirs[p]
+                    if kind == ARRIVAL:
+                        below = (1 << (n + moves[k, m, 2])) - 1
+                        later = (later & below) | (later >> 1 & ~below)
+                        for f in range(first + moves[k, m, 2], first + used):
+                            row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f + 1]) << shift[f]
+                    elif emits:
+                        sent = emitted[outcomes[o, EMITS_START]]
+                        destination = p + (sent & PROCESS)
+                        if destination >= n:
+                            destination -= n
+                        slot = (((sent & ~PROCESS) | destination) << 1) + 1
+                        f = first + used
+                        narrow |= slot > limit[f]
+                        while f > first and numbers[f - 1] > slot:
+                            row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f - 1]) << shift[f]
+                            f -= 1
+                        row[word[f]] ^= np.uint64(numbers[f] ^ slot) << shift[f]
+                        if narrow:
+                            break
+                        below = (1 << (n + f - first)) - 1
+                        later = (later & below) | (later & ~below) << 1
+                    owner = 0
+                    if owners > 1:
+                        numbers[1 + p] = cell_after
+                        owner = owner_of(numbers, n, owners)
+                        numbers[1 + p] = cell
+                else:
+                    for f in range(first + used):
+                        after[f] = numbers[f]
+                    for f in range(first + used, fields):
+                        after[f] = 0
+                    left = make(after, used, kind, o, moves[k, m, 2], p, n, channel, outcomes, emitted, source)
+                    after[0] = ghost
+                    after[first + left] = 0
+                    narrow |= left > slots_after
+                    for f in range(first + left):
+                        narrow |= f >= fields or after[f] > limit[f]
+                    if narrow:
+                        break
+                    pack(after, layout_after, row)
+                    owner = 0 if owners == 1 else owner_of(after, n, owners)
+                place = filled[owner]
+                if place == out.shape[1]:
+                    full = True
+                    break
+                for w in range(words):
+                    out[owner, place, w] = row[w]
+                out_hashes[owner, place] = hash_of(row, layout_after)
+                if sleeps:
+                    sleeping |= 1 << (p if kind == OWN_STEP else n + moves[k, m, 2])
+                if system.sleeps:
+                    out_asleep[owner, place] = later
+                if found.origins.shape[0]:
+                    found.origins[owner, place] = r
+                filled[owner] = place + 1
+            if missed or full or narrow:
+                for owner in range(owners):
+                    filled[owner] = started[owner]
+                if narrow:
+                    return -1 - (start + k)
+                if full:
+                    if not start + k:
+                        noted[3] |= 2
+                    return start + k
+                found.again[noted[1]] = r
+                noted[1] += 1
+                continue
+            found.seen[0] |= seen
+            verdict = 0
+            if not what & 2:
+                verdict = judge_end(numbers, total, what & 1 != 0, system, tables, ghosts, found, r)
+            if found.marks.shape[0]:
+                found.marks[r, 0] = seen
+                found.marks[r, 1] = verdict
+            if is_new[r]:
+                found.counts[0] += count
+                found.counts[1] += count == 0
+                for m in range(count):
+                    o = moves[k, m, 1]
+                    found.actions[outcomes[o, ACTION] if moves[k, m, 0] <= ARRIVAL else moves[k, m, 0] - WAIT] += 1
+    return todo.shape[0]
