@@ -44,22 +44,22 @@ class Terms:
 
     def vector(self, entry: Callable[[Term], Value]) -> Term:
         k = self._fresh("k")
-        return z3.Lambda([k], _term(entry(k)))
+        return z3.Lambda([k], as_term(entry(k)))
 
     def matrix(self, entry: Callable[[Term, Term], Value]) -> Term:
         """A vector of rows, so that ``sent[k][l]`` reads it."""
         k, l = self._fresh("k"), self._fresh("l")
-        return z3.Lambda([k], z3.Lambda([l], _term(entry(k, l))))
+        return z3.Lambda([k], z3.Lambda([l], as_term(entry(k, l))))
 
     def every(self, holds: Callable[[Term], Value]) -> Term:
         k = self._fresh("k")
         return z3.ForAll([k], holds(k))
 
     def all_of(self, *conditions: Value) -> Term:
-        return z3.And(*map(_term, conditions))
+        return z3.And(*map(as_term, conditions))
 
     def maximum(self, a: Value, b: Value) -> Term:
-        a, b = _term(a), _term(b)
+        a, b = as_term(a), as_term(b)
         if z3.is_array(a):
             k = self._fresh("k")
             return z3.Lambda([k], self.maximum(a[k], b[k]))
@@ -70,7 +70,7 @@ class Terms:
         return z3.Store(array, k, self.incremented(array[k], *within) if within else array[k] + 1)
 
     def one_if(self, *conditions: Value) -> Term:
-        return z3.If(z3.And(*map(_term, conditions)), z3.IntVal(1), z3.IntVal(0))
+        return z3.If(z3.And(*map(as_term, conditions)), z3.IntVal(1), z3.IntVal(0))
 
     def any_process(self, name: str) -> Term:
         """A process of which nothing is known; the same name is the same process. Likewise the next two."""
@@ -87,7 +87,7 @@ class Terms:
         return z3.FreshConst(self.process, prefix)
 
 
-def _term(value: Value) -> Term:
+def as_term(value: Value) -> Term:
     """The value as a term; transitions also use plain numbers and truth values."""
     if isinstance(value, bool):
         return z3.BoolVal(value)

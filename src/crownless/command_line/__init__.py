@@ -16,6 +16,7 @@ from .classify import classify
 from .count import count
 from .listing import list_
 from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED
+from .prove import prove_
 from .realize import realize
 from .show import show
 
@@ -50,7 +51,7 @@ def crownless(context: click.Context) -> None:
         print(context.get_help())
 
 
-for verb in (check, classify, count, realize, show, list_):
+for verb in (check, classify, count, realize, prove_, show, list_):
     crownless.add_command(verb)
 
 

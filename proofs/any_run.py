@@ -1,0 +1,223 @@
+"""Any run of a protocol, as z3 sees it: any number of processes and messages, one step after another.
+
+A protocol of vectors and matrices takes its steps by its own code, run on terms (`terms`). Beside it stands what the
+specification speaks of, its ghosts: which messages are sent and delivered, and what each process knows, that is, which
+sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when it is
+sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
+
+Assumed of the world, and of nothing else, is what `ASSUMED` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import z3
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.spec.computation import Message
+
+from .terms import Term, Terms, as_term, for_every_n
+
+ASSUMED = (
+    "each message is sent once, to one process that is not its sender, and delivered at most once",
+    "a packet is what its sender put on the channel; it may take any time, overtake others, and be lost",
+    "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past",
+    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+)
+
+ACCEPTED = "i accepts m"
+TO_ANOTHER = "m is not to its sender"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """All that changes in a run, at one moment; each part a function from what it is asked of to a term."""
+
+    local: Callable[[Term], Any]  #: process → its local state
+    sent: Callable[[Term], Term]  #: message → is it sent?
+    delivered: Callable[[Term], Term]  #: message → is it delivered?
+    knows: Callable[[Term, Term], Term]  #: process, message → is its send in the causal past of the process?
+    count: Callable[[Term, Term], Term]  #: sender, receiver → how many messages have been sent on this channel
+    witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; a proof says which
+
+
+class Event(NamedTuple):
+    """A step that some process may take: what is given when it does, and what is then."""
+
+    name: str
+    given: Mapping[str, Term]
+    after: Moment
+
+
+class AnyRun:
+    """A run of the protocol at any moment; process `i` takes the next step, with the message `m`."""
+
+    def __init__(self, protocol: type[ProtocolMachine], *, terms: Terms | None = None, message: Term = None) -> None:
+        """Of any number of processes and messages, unless sorts of so many are given."""
+        self.terms = terms = Terms() if terms is None else terms
+        self.machine = for_every_n(protocol, terms)
+        self.message = z3.DeclareSort("Message") if message is None else message
+        process, message, truth, number = terms.process, self.message, z3.BoolSort(), z3.IntSort()
+        self.sender = z3.Function("sender", message, process)
+        self.receiver = z3.Function("receiver", message, process)
+        #: 1, 2, … for the messages from one process to another.
+        self.number = z3.Function("number", message, number)
+        #: The message of that number from one process to another.
+        self.numbered = z3.Function("numbered", process, process, number, message)
+        #: Does the send of the first message happen before that of the second?
+        self.precedes = z3.Function("precedes", message, message, truth)
+        #: The witnesses (`Moment.witness`) of its sender when it was sent.
+        self.witness = z3.Function("witness-of", message, process, process, message)
+        p = terms.any_process("p")
+        initial = self.machine.initial(p)
+        (step,) = self.machine.send(p, initial, Message("m", p, (p,)))
+        self.stamp = _functions("stamp", step.packets[0].stamp, message)
+        self.before = Moment(
+            _functions("local", initial, process),
+            z3.Function("sent", message, truth),
+            z3.Function("delivered", message, truth),
+            z3.Function("knows", process, message, truth),
+            z3.Function("count", process, process, number),
+            z3.Function("witness", process, process, process, message),
+        )
+        self.i, self.m = terms.any_process("i"), z3.Const("m", message)
+
+    # -- speaking of all -----------------------------------------------------------------------------------------------
+
+    def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
+        """For all messages, or all pairs of them."""
+        some = [z3.FreshConst(self.message, "x") for _ in range(of)]
+        return z3.ForAll(some, holds(*some))
+
+    def processes(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
+        """For all processes, or pairs or triples of them."""
+        some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
+        return z3.ForAll(some, holds(*some))
+
+    def packet(self, m: Term) -> Packet:
+        """The packet of a message."""
+        sender, receiver = self.sender(m), self.receiver(m)
+        return Packet(sender, receiver, "message", Message("m", sender, (receiver,)), self.stamp(m))
+
+    # -- what may happen -----------------------------------------------------------------------------------------------
+
+    @property
+    def start(self) -> Moment:
+        """Nothing has happened."""
+        no = z3.BoolVal(False)
+        return replace(
+            self.before,
+            local=self.machine.initial,
+            sent=lambda x: no,
+            delivered=lambda x: no,
+            knows=lambda p, x: no,
+            count=lambda k, l: z3.IntVal(0),
+        )
+
+    def sending(self) -> Event:
+        """Process i sends the message m. From then on it is the witness of its receiver's row."""
+        i, m, before = self.i, self.m, self.before
+        j = self.receiver(m)
+        (step,) = self.machine.send(i, before.local(i), Message("m", i, (j,)))
+        (packet,) = step.packets
+        stamps = zip(_leaves(self.stamp(m)), _leaves(packet.stamp), strict=True)
+        given = {
+            "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
+            TO_ANOTHER: i != j,
+            "m carries what i attaches": z3.And(*[a == b for a, b in stamps]),
+            "m has the next number of its channel": z3.And(
+                self.number(m) == before.count(i, j) + 1, self.numbered(i, j, self.number(m)) == m
+            ),
+            "before m happened what i knows of": self.messages(lambda x: self.precedes(x, m) == before.knows(i, x)),
+            "m has the witnesses of i": self.processes(
+                lambda l, k: self.witness(m, l, k) == before.witness(i, l, k), of=2
+            ),
+        }
+        after = replace(
+            self._stepped(step),
+            sent=lambda x: z3.Or(before.sent(x), x == m),
+            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, x == m)),
+            count=lambda k, l: before.count(k, l) + z3.If(z3.And(k == i, l == j), 1, 0),
+            witness=lambda p, l, k: z3.If(z3.And(p == i, l == j), m, before.witness(p, l, k)),
+        )
+        return Event("sending", given, after)
+
+    def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
+        """Process i delivers the message m. `takes`: of which entries (l, k) does m bring the greater one, and so the
+        witness?
+        """
+        i, m, before = self.i, self.m, self.before
+        (step,) = self.machine.arrive(i, before.local(i), self.packet(m)._replace(destination=i))
+        assert not step.packets, "this protocol sends nothing on delivery"
+
+        def witness(p: Term, l: Term, k: Term) -> Term:
+            if takes is None:
+                return before.witness(p, l, k)
+            return z3.If(z3.And(p == i, takes(l, k)), self.witness(m, l, k), before.witness(p, l, k))
+
+        after = replace(
+            self._stepped(step),
+            delivered=lambda x: z3.Or(before.delivered(x), x == m),
+            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, z3.Or(x == m, self.precedes(x, m)))),
+            witness=witness,
+        )
+        return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
+
+    @property
+    def under_way(self) -> dict[str, Term]:
+        """The message m is under way to i."""
+        i, m, now = self.i, self.m, self.before
+        return {"m is under way to i": z3.And(self.receiver(m) == i, now.sent(m), z3.Not(now.delivered(m)))}
+
+    @property
+    def accepted(self) -> Term:
+        """May m be delivered at i now?"""
+        packet = self.packet(self.m)._replace(destination=self.i)
+        return as_term(self.machine.accepts(self.i, self.before.local(self.i), packet))
+
+    @property
+    def past_delivered(self) -> Term:
+        """What was sent to i, causally before m, is delivered: what causal order asks when m is."""
+        i, m, now = self.i, self.m, self.before
+        return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.receiver(x) == i), now.delivered(x)))
+
+    def _stepped(self, step: Step) -> Moment:
+        """The moment after a step of i, but for the ghosts."""
+        before, i = self.before, self.i
+        return replace(before, local=lambda p: _chosen(p == i, step.state, before.local(p)))
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def _leaves(value: Any) -> list[Term]:
+    """The terms that a value consists of, in order."""
+    if isinstance(value, tuple):
+        return [leaf for part in value for leaf in _leaves(part)]
+    return [value]
+
+
+def _rebuilt(value: Any, leaves: Sequence[Term]) -> Any:
+    """A value like this one, of these terms."""
+    rest = iter(leaves)
+
+    def build(part: Any) -> Any:
+        if isinstance(part, tuple):
+            parts = [build(each) for each in part]
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        return next(rest)
+
+    return build(value)
+
+
+def _functions(name: str, value: Any, of: Term) -> Callable[[Term], Any]:
+    """Values like this one, one for each thing of a sort, of which nothing is known."""
+    functions = [z3.Function(f"{name}-{k}", of, leaf.sort()) for k, leaf in enumerate(_leaves(value))]
+    return lambda thing: _rebuilt(value, [function(thing) for function in functions])
+
+
+def _chosen(condition: Term, this: Any, other: Any) -> Any:
+    return _rebuilt(this, [z3.If(condition, a, b) for a, b in zip(_leaves(this), _leaves(other), strict=True)])

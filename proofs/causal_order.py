@@ -1,0 +1,180 @@
+"""What it takes to prove that a protocol realises causal order, for every n and any number of messages.
+
+Given invariants, three things follow by z3, a query each conjunct:
+
+- *safe*: when m is delivered at i, all messages to i whose sends happened before m's are delivered already;
+- *optimal*: m waits only while one of those is missing; so no protocol for causal order could deliver it sooner;
+- *live*: of the messages under way, one whose send no other's happened before is accepted. So as long as any message
+  is under way one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
+
+The first two rest on an induction: the invariants hold at the start, and every step keeps each of them. The third
+rests on the second, and on happened-before having no cycle: a message is sent later than those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+
+from .any_run import ACCEPTED, AnyRun, Moment
+from .terms import Term, Terms
+from .theorem import Claim
+
+#: What holds at every moment: name → what it says of a moment of a run.
+Invariants = Mapping[str, Callable[[AnyRun, Moment], Term]]
+
+PAST = "all sent to i before m is delivered"
+PROVES = ("invariants", "safe", "optimal", "live")
+
+
+@dataclass(frozen=True)
+class CausalOrder:
+    """A proof; each `…_by` names the invariants that are used, since z3 finds its way through a few more easily."""
+
+    protocol: type[ProtocolMachine]
+    invariants: Invariants
+    safe_by: Sequence[str]
+    optimal_by: Sequence[str]
+    #: The message that is missing if entry k of the guard does not hold.
+    missing: Callable[[AnyRun, Term], Term]
+    #: Of an invariant, the others that are used to show that a delivery keeps it; of one that is not here, all.
+    kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Of what the receiver keeps, and m carries, which entries (l, k) does m bring? None: no witnesses are needed.
+    takes: Callable[[AnyRun, Term, Term], Term] | None = None
+
+    def claims(self) -> dict[str, list[Claim]]:
+        """What is to be put to z3, under what it proves (`PROVES`)."""
+        run = AnyRun(self.protocol)
+        return {
+            "invariants": self._induction(run),
+            "safe": [Claim("safe", self._given(run, self.safe_by, delivered=True), run.past_delivered)],
+            "optimal": self._optimal(run),
+            "live": _live(run),
+        }
+
+    def vacuity(self) -> Claim:
+        """That in no system of three processes and three messages, in no situation in which the invariants hold, m is
+        accepted with something sent to i before it: to be refuted.
+        """
+        process, message = _three("Process", "P1 P2 P3"), _three("Message", "x y z")
+        run = AnyRun(self.protocol, terms=Terms(process.sort), message=message.sort)
+        x = z3.Const("before m", run.message)
+        given = {name: holds(run, run.before) for name, holds in self.invariants.items()} | run.under_way
+        given[ACCEPTED] = run.accepted
+        given["something was sent to i before m"] = z3.And(run.precedes(x, run.m), run.receiver(x) == run.i)
+        numbers = [z3.IntVal(number) for number in range(1, 4)]
+        things = {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
+        return Claim("vacuous", {name: _of_each(holds, things) for name, holds in given.items()}, z3.BoolVal(False))
+
+    def _induction(self, run: AnyRun) -> list[Claim]:
+        claims = [Claim(f"{name}: at the start", {}, holds(run, run.start)) for name, holds in self.invariants.items()]
+        now = {name: holds(run, run.before) for name, holds in self.invariants.items()}
+        takes = self.takes
+        delivering = run.delivering(None if takes is None else lambda l, k: takes(run, l, k))
+        for event in (run.sending(), delivering):
+            for name, holds in self.invariants.items():
+                used = self.kept_by.get(name, now) if event is delivering else now
+                given = {other: now[other] for other in (name, *used)} | dict(event.given)
+                claims.append(Claim(f"{name}: kept by {event.name}", given, holds(run, event.after)))
+        return claims
+
+    def _given(self, run: AnyRun, by: Iterable[str], *, delivered: bool) -> dict[str, Term]:
+        now = {name: self.invariants[name](run, run.before) for name in by}
+        return {**now, **run.under_way, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
+
+    def _optimal(self, run: AnyRun) -> list[Claim]:
+        """One claim for each part of the guard."""
+        k = run.terms.any_process("k")
+        senders = [k, run.sender(run.m)]
+        messages, processes = [run.m, *[self.missing(run, p) for p in senders]], [run.i, *senders]
+        numbers = [part for m in messages for part in m.children() if part.sort() == z3.IntSort()]
+        things = {run.message: messages, run.terms.process: processes, z3.IntSort(): numbers}
+        used = self._given(run, self.optimal_by, delivered=False)
+        given = {name: z3.And(_instances(holds, things)) for name, holds in used.items()}
+        parts = _parts(run.accepted, k)
+        return [Claim(f"optimal: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)]
+
+
+#: Of each sort the things that are spoken of.
+Things = Mapping[Term, Sequence[Term]]
+
+
+def _instances(holds: Term, things: Things) -> list[Term]:
+    """What it says of these things, in place of what it says of all: z3 need not look for them."""
+    if z3.is_and(holds):
+        return [instance for part in holds.children() for instance in _instances(part, things)]
+    if not (z3.is_quantifier(holds) and holds.is_forall()):
+        return [holds]
+    sorts = [holds.var_sort(k) for k in range(holds.num_vars())]
+    # z3 numbers variables from the innermost.
+    chosen = [tuple(reversed(some)) for some in product(*[things[sort] for sort in sorts])]
+    return [instance for some in chosen for instance in _instances(z3.substitute_vars(holds.body(), *some), things)]
+
+
+def _of_each(holds: Term, things: Things) -> Term:
+    """The same, where these are all things that there are."""
+    if z3.is_quantifier(holds):
+        return z3.And([_of_each(each, things) for each in _instances(holds, things)]) if holds.is_forall() else holds
+    parts = [_of_each(part, things) for part in holds.children()]
+    return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
+
+
+class _Three(NamedTuple):
+    sort: Term
+    all: Sequence[Term]
+
+
+@cache
+def _three(name: str, things: str) -> _Three:
+    """A sort of three things; z3 wants to be told once."""
+    return _Three(*z3.EnumSort(f"{name} of three", things.split()))
+
+
+def _parts(guard: Term, k: Term) -> list[Term]:
+    """What a guard says, in parts; of all processes it says what it says of k, of which nothing is known."""
+    if z3.is_quantifier(guard):
+        return [z3.substitute_vars(guard.body(), k)]
+    return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
+
+
+def _live(run: AnyRun) -> list[Claim]:
+    """Let `time` number the sends as they happen: what happened before was sent earlier; and the earliest message under
+    way has all its past delivered, so that it is accepted, if the protocol is optimal.
+    """
+    now, m = run.before, run.m
+    time = z3.Function("time", run.message, z3.IntSort())
+    clock = z3.Int("clock")
+
+    def in_order(moment: Moment, clock: Term) -> dict[str, Term]:
+        return {
+            "what is known is sent": run.processes(
+                lambda p: run.messages(lambda x: z3.Implies(moment.knows(p, x), moment.sent(x)))
+            ),
+            "sends happened before now": run.messages(lambda x: z3.Implies(moment.sent(x), time(x) < clock)),
+            "what happened before was sent, and earlier": run.messages(
+                lambda x, y: z3.Implies(
+                    z3.And(moment.sent(y), run.precedes(x, y)), z3.And(moment.sent(x), time(x) < time(y))
+                ),
+                of=2,
+            ),
+        }
+
+    claims = [Claim(f"{name}: at the start", {}, holds) for name, holds in in_order(run.start, clock).items()]
+    sending, delivering = run.sending(), run.delivering()
+    for event, later in ((sending, clock + 1), (delivering, clock)):
+        given = {**in_order(now, clock), **event.given}
+        if event is sending:
+            given["m is sent now"] = time(m) == clock
+        for name, holds in in_order(event.after, later).items():
+            claims.append(Claim(f"{name}: kept by {event.name}", given, holds))
+    earliest = run.messages(lambda x: z3.Implies(z3.And(now.sent(x), z3.Not(now.delivered(x))), time(m) <= time(x)))
+    given = {**in_order(now, clock), **run.under_way, "m is the earliest under way": earliest}
+    claims.append(Claim("the earliest message has its past delivered", given, run.past_delivered))
+    return claims

@@ -1,0 +1,150 @@
+"""Protocols are proved to realise causal order for every n; and no proof goes through of one that does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import z3
+from broken_protocols import BROKEN, HARMLESS
+from broken_tables import USUAL, Broken
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
+from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
+from crownless.proofs.theorem import EFFORT, theorem
+
+#: z3 shows most claims in fewer steps if they are true; if not, it is not asked to look long for a model.
+FEW = 100_000
+
+#: What a fault breaks up to a bound, and what therefore cannot be proved beyond it. Not here: that each message is
+#: delivered once, which the proofs assume.
+DENIES = {
+    "fifo": "safe",
+    "causal": "safe",
+    "delivers-all": "live",
+    "never-blocks": "live",
+}
+
+#: What looks like a fault and is none, as z3 shows for every n. The proofs of other harmless ones do not go through,
+#: since they count otherwise, or keep pairs that ask for more.
+HARMLESS_FOR_EVERY_N = {
+    "MergesBeforeIncrementing",
+    "MergesAllButItsOwnColumn",
+    "ComparesTheSenderForAtMostOneMore",
+    "IncrementsOnDelivery",
+    "MergesNotItsOwnColumn",
+    "NeverTicksOnDelivering",
+    "MaximumBeforeTicking",
+    "MergesWithTheOlderPair",
+    "NeverDeletes",
+}
+
+
+def proof_for(machine: type[ProtocolMachine]) -> CausalOrder | None:
+    """The proof of the protocol that this is a variation of, nearest first."""
+    for base in machine.__mro__:
+        for proof in PROOFS.values():
+            if proof.protocol is base:
+                return replace(proof, protocol=machine)
+    return None
+
+
+def put(machine: type[ProtocolMachine], effort: int = FEW) -> Proved | None:
+    """What z3 says of it; None if it cannot be put to z3, as when its transitions branch on values."""
+    proof = proof_for(machine)
+    return None if proof is None or not can_be_put(proof) else prove(machine.__name__, proof, effort)
+
+
+def can_be_put(proof: CausalOrder) -> bool:
+    try:
+        proof.claims()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("protocol", PROOFS)
+def test_a_protocol_is_proved_for_every_n(protocol: str) -> None:
+    assert PROOFS[protocol].protocol is PROTOCOLS[protocol]
+    proved = prove(protocol, PROOFS[protocol])
+    assert proved.failures == []
+    assert proved.not_vacuous
+    assert {shown: proved.outcome(shown) for shown in SHOWN} == dict.fromkeys(SHOWN, "proved")
+
+
+FAULTY = [
+    row
+    for row in BROKEN
+    if row.machine.sends == "unicast"  # which is what the proofs are about
+    and any(catch.setup == USUAL and catch.property in DENIES for catch in row.catches)
+]
+
+
+@pytest.mark.parametrize("row", FAULTY, ids=lambda row: row.machine.__name__)
+def test_no_proof_goes_through_of_a_protocol_that_breaks(row: Broken) -> None:
+    proved = put(row.machine)
+    if proved is None:
+        pytest.skip("it cannot be put to z3, or there is no proof of what it varies")
+    for catch in row.catches:
+        if catch.setup == USUAL and catch.property in DENIES:
+            assert proved.outcome(DENIES[catch.property]) != "proved"
+
+
+def test_many_faults_can_be_put_to_z3() -> None:
+    proofs = [proof_for(row.machine) for row in FAULTY]
+    assert sum(proof is not None and can_be_put(proof) for proof in proofs) > 35
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [row.machine for row in HARMLESS if row.machine.__name__ in HARMLESS_FOR_EVERY_N],
+    ids=lambda m: m.__name__,
+)
+def test_what_is_harmless_up_to_a_bound_is_so_for_every_n(machine: type[ProtocolMachine]) -> None:
+    proved = put(machine, EFFORT)
+    assert proved is not None
+    assert proved.failures == []
+    assert proved.not_vacuous
+
+
+def test_what_the_proofs_need_is_told() -> None:
+    needed = needs(PROOFS["rst"])
+    assert needed["safe"] == [
+        "what is known or delivered is sent",
+        "a stamp counts what happened before",
+        "DELIV counts what is delivered",
+        "m is under way to i",
+        ACCEPTED,
+    ]
+    own_column = "DELIV is the own column of SENT"
+    assert needed[f"{own_column}: kept by sending"] == [own_column, TO_ANOTHER]
+    assert needed[f"{own_column}: kept by delivering"] == [own_column, ACCEPTED]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROOFS)
+def test_every_invariant_is_of_use(protocol: str) -> None:
+    proof = PROOFS[protocol]
+    used = {hypothesis for hypotheses in needs(proof).values() for hypothesis in hypotheses}
+    assert used >= proof.invariants.keys()
+
+
+def test_a_guard_that_never_holds_proves_nothing() -> None:
+    class NeverDelivers(PROOFS["rst"].protocol):  # type: ignore[misc]
+        def accepts(self, i: object, state: object, packet: object) -> object:
+            return z3.BoolVal(False) if not isinstance(i, int) else False
+
+    proved = prove("never delivers", replace(PROOFS["rst"], protocol=NeverDelivers), FEW)
+    assert not proved.not_vacuous
+    assert proved.outcome("safe") == "unknown"
+    assert proved.outcome("live") == "refuted"
+
+
+def test_vacuity_is_a_situation_of_three_processes() -> None:
+    for proof in PROOFS.values():
+        verdict = theorem(*proof.vacuity())
+        assert verdict.outcome == "refuted"
+        assert verdict.model is not None
