@@ -2,7 +2,7 @@
 
     python tests/goldens.py
 
-writes into README.md and CONTRIBUTING.md what the commands print now, and the README's table of protocols from the
+writes into the documents what the commands print now, and the README's table of protocols from the
 registry; read the difference before you commit it.
 """
 
@@ -20,7 +20,7 @@ from crownless.command_line.check import COMPILES
 from crownless.command_line.listing import parameter_said, protocol_facts
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "proofs/README.md")
 _BLOCK = re.compile(r"^```console\n\$ crownless (?P<arguments>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)
 #: As many as the machine has.
 _WORKERS = re.compile(r"native engine, \d+ workers?")

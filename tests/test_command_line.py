@@ -421,7 +421,11 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("chek", "unknown verb 'chek'; did you mean 'check'? known: check, classify, count, list, realize, show"),
+        (
+            "chek",
+            "unknown verb 'chek'; did you mean 'check'? known: check, classify, count, list, prove, realize, show",
+        ),
+        ("prove rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
         ("check rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
         (
             "check rst --order casual",
