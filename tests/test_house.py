@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "spec": {"spec"},
     "impl": {"spec", "impl"},
     "model_check": {"spec", "impl", "model_check"},
-    "proofs": {"spec", "impl", "proofs"},
+    "proofs": {"spec", "impl", "model_check", "proofs"},
     "command_line": {"spec", "impl", "model_check", "proofs", "command_line"},
 }
 

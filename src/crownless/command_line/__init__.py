@@ -12,6 +12,7 @@ import click
 from crownless.spec.errors import BadInput
 
 from .check import check
+from .claims import claims
 from .classify import classify
 from .count import count
 from .listing import list_
@@ -51,7 +52,7 @@ def crownless(context: click.Context) -> None:
         print(context.get_help())
 
 
-for verb in (check, classify, count, realize, prove_, show, list_):
+for verb in (check, claims, classify, count, realize, prove_, show, list_):
     crownless.add_command(verb)
 
 

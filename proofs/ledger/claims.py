@@ -1,0 +1,83 @@
+"""What a claim is, and what its evidence says. One file a text registers its claims, beside the evidence for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from crownless.model_check.realizing import lines_in_notation
+from crownless.model_check.runs import Run
+from crownless.spec.computation import Computation
+
+#: proved: z3 shows it for any number of messages; checked: everything up to a bound was examined; measured: a quantity;
+#: refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds; and
+#: open: not decided yet.
+Verdict = Literal["proved", "checked", "measured", "refuted", "repaired", "open"]
+VERDICTS: tuple[Verdict, ...] = ("proved", "checked", "measured", "refuted", "repaired", "open")
+
+
+def unless(fails: bool, verdict: Verdict) -> Verdict:
+    """The verdict, unless what it rests on fails."""
+    return "refuted" if fails else verdict
+
+
+class Shown(NamedTuple):
+    """A run or a computation that shows something, to be drawn: a counterexample, or a witness."""
+
+    title: str
+    what: Run | Computation
+
+    def json(self) -> dict[str, Any]:
+        if isinstance(self.what, Run):
+            return {"title": self.title, "processes": list(self.what.processes), "run": self.what.json()}
+        return {"title": self.title, "computation": lines_in_notation(self.what)}
+
+
+class Evidence(NamedTuple):
+    """What was found when the claim was looked into."""
+
+    verdict: Verdict
+    #: How far it reaches: processes, messages, channel, what was assumed.
+    scope: str
+    #: What was done and found, with figures.
+    because: str
+    shown: tuple[Shown, ...] = ()
+
+
+#: Looks into a claim; if quick, up to a smaller bound.
+Look = Callable[[bool], Evidence]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim in the ledger."""
+
+    id: str
+    #: Where it is made: bibliography key and section.
+    source: str
+    #: What it says, in this project's words.
+    statement: str
+    #: The verdict that stands in the ledger; the ledger fails if the evidence no longer gives it.
+    recorded: Verdict
+    look: Look
+    #: Which reading was taken, where the text is ambiguous, damaged, or silent.
+    reading: str = ""
+
+
+class Text:
+    """The claims of one text, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def claim(
+        self, name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
+    ) -> Callable[[Look], Look]:
+        """Registers the evidence for a claim."""
+
+        def register(look: Look) -> Look:
+            self.entries.append(Entry(name, source, statement, recorded, look, reading))
+            return look
+
+        return register

@@ -1,0 +1,124 @@
+"""What evidence is made of: checks, programs and proofs, each done once however many claims rest on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from crownless.impl.protocol import Setting
+from crownless.model_check.asking import Check, load_program
+from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.runs import Run
+from crownless.proofs.proving import PROOFS, SHOWN, Proved, prove
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations
+from crownless.spec.library import path
+from crownless.spec.notation import load, to_computation
+
+
+def searched(
+    protocol: str,
+    n: int,
+    m: int,
+    *,
+    channel: str | None = None,
+    orders: tuple[str, ...] = (),
+    sends: str | None = None,
+    self_sends: bool = False,
+    crash: str | None = None,
+    parameters: Mapping[str, Setting] | None = None,
+    clocks: tuple[str, ...] = (),
+) -> CheckResult:
+    """The check of a protocol in the free workload; see `crownless check`."""
+    settings = tuple(sorted((parameters or {}).items()))
+    return _searched(protocol, n, m, channel, orders, sends, self_sends, crash, settings, clocks)
+
+
+@cache
+def _searched(
+    protocol: str,
+    n: int,
+    m: int,
+    channel: str | None,
+    orders: tuple[str, ...],
+    sends: str | None,
+    self_sends: bool,
+    crash: str | None,
+    settings: tuple[tuple[str, Setting], ...],
+    clocks: tuple[str, ...],
+) -> CheckResult:
+    check = Check(
+        protocol,
+        n,
+        m,
+        channel=channel,
+        orders=orders,
+        sends=sends,  # type: ignore[arg-type]
+        self_sends=self_sends,
+        crash=crash,
+        parameters=dict(settings),
+        clocks=clocks,
+    )
+    return run_check(check)
+
+
+@cache
+def ran(protocol: str, program: str, channel: str | None = None, orders: tuple[str, ...] = ()) -> CheckResult:
+    """The check of a protocol on a bundled program."""
+    script, name = load_program(program)
+    return run_check(Check(protocol, program=script, program_name=name, channel=channel, orders=orders))
+
+
+def holds(result: CheckResult, *properties: str) -> bool:
+    """Do these properties hold, over every interleaving that was asked for? Without any: all that were judged."""
+    verdicts = {each.property.name: each.verdict for each in result.properties}
+    assert set(properties) <= verdicts.keys(), f"not judged: {set(properties) - verdicts.keys()}"
+    asked = properties or [each.property.name for each in result.properties if each.property.kind != "sometimes"]
+    return result.exploration.stopped is None and all(verdicts[name] == "holds" for name in asked)
+
+
+def broken_by(result: CheckResult, name: str) -> Run | None:
+    """A shortest run that breaks the property; None if none does."""
+    (found,) = [each for each in result.properties if each.property.name == name]
+    return found.run if found.verdict == "violated" else None
+
+
+def up_to(n: int, m: int) -> Iterator[Computation]:
+    """Every complete computation of at most so many processes and messages, up to the names of messages."""
+    for processes in range(1, n + 1):
+        for messages in range(m + 1):
+            yield from computations(processes, messages)
+
+
+@cache
+def proof_of(protocol: str) -> Proved:
+    """What z3 says of a protocol for every n."""
+    return prove(protocol, PROOFS[protocol])
+
+
+def is_proved(protocol: str, *shown: str) -> bool:
+    """Does z3 show this of it: safe, optimal, live? Without any: all three."""
+    return all(proof_of(protocol).outcome(each) == "proved" for each in shown or SHOWN)
+
+
+def figure(name: str) -> Computation:
+    """A bundled computation."""
+    return to_computation(load(path(name)))
+
+
+def within(*results: CheckResult) -> str:
+    """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
+    told = []
+    for result in results:
+        check = result.check
+        if check.program_name is not None:
+            bound = f"program {check.program_name}"
+        else:
+            bound = f"{len(result.workload.processes)} processes, up to {result.workload.messages} messages"
+        told.append(f"{bound}, {result.channel} channel")
+    return "every interleaving: " + "; ".join(dict.fromkeys(told))
+
+
+def states(*results: CheckResult) -> str:
+    """How many states that took, in words."""
+    return f"{sum(result.exploration.states for result in results):,} states"

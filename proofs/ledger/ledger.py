@@ -1,0 +1,82 @@
+"""All claims together, and what becomes of them when they are looked into again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from crownless.spec.errors import BadInput, unknown_name
+
+from . import kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
+from .claims import Entry, Evidence
+
+TEXTS = {
+    "MF": mattern_fuenfrocken.TEXT,
+    "SES": schiper_eggli_sandoz.TEXT,
+    "MG": murty_garg.TEXT,
+    "KU": kuper.TEXT,
+    "SA": sanchez_alvarez.TEXT,
+}
+
+#: Every claim by its name, text by text, in order.
+CLAIMS: dict[str, Entry] = {
+    entry.id: entry
+    for text in TEXTS.values()
+    for entry in sorted(text.entries, key=lambda entry: int(entry.id.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")))
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of a claim now."""
+
+    entry: Entry
+    evidence: Evidence
+    seconds: float
+
+    @property
+    def as_recorded(self) -> bool:
+        return self.evidence.verdict == self.entry.recorded
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "id": self.entry.id,
+            "source": self.entry.source,
+            "statement": self.entry.statement,
+            "reading": self.entry.reading,
+            "verdict": self.evidence.verdict,
+            "recorded": self.entry.recorded,
+            "scope": self.evidence.scope,
+            "evidence": self.evidence.because,
+            "shown": [shown.json() for shown in self.evidence.shown],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def entries_named(names: Iterable[str]) -> list[Entry]:
+    """The claims of these names, or of these texts (``MF``); all, if none is named. Raises `BadInput`."""
+    chosen = []
+    for name in names:
+        of_text = [entry for entry in CLAIMS.values() if entry.id.rstrip("0123456789") == name.upper()]
+        if not of_text and name.upper() not in CLAIMS:
+            raise _unknown(name)
+        chosen += of_text or [CLAIMS[name.upper()]]
+    return list(dict.fromkeys(chosen)) or list(CLAIMS.values())
+
+
+def _unknown(name: str) -> BadInput:
+    return unknown_name("claim", name, [*TEXTS, *CLAIMS])
+
+
+def look_into(
+    entries: Iterable[Entry], *, quick: bool = False, progress: Callable[[Entry], None] | None = None
+) -> Iterable[Finding]:
+    """Looks into claims, one after the other."""
+    for entry in entries:
+        if progress is not None:
+            progress(entry)
+        began = time.monotonic()
+        evidence = entry.look(quick)
+        yield Finding(entry, evidence, time.monotonic() - began)

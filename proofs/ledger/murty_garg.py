@@ -1,0 +1,7 @@
+"""The claims of Murty & Garg [MG] on synchronous order."""
+
+from __future__ import annotations
+
+from .claims import Text
+
+TEXT = Text()

@@ -1,0 +1,86 @@
+"""`crownless claims`: every claim of the five texts, with its verdict, scope and evidence, recomputed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+
+from crownless.model_check.diagram import draw
+from crownless.model_check.runs import Run
+from crownless.proofs.ledger.claims import VERDICTS, Shown
+from crownless.proofs.ledger.ledger import Finding, entries_named, look_into
+
+from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, speaks_unicode, status, table
+
+
+@click.command()
+@click.argument("claims", nargs=-1, metavar="[ID]...")
+@click.option("--quick", is_flag=True, help="Smaller bounds: all claims in under a minute.")
+@click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
+@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+def claims(claims: tuple[str, ...], quick: bool, drawn: bool, as_json: bool) -> int:
+    """Recompute the verdict of every claim of the five texts, of the claims named, or of a text (MF SES MG KU SA).
+
+    proved: z3 shows it for any number of messages; checked: nothing within the scope breaks it; measured: a quantity;
+    refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds;
+    open: not decided yet.
+
+    Exit codes: 0 every verdict is as recorded, 1 one is not.
+    """
+    entries = entries_named(claims)
+    findings = []
+    with status(as_json) as line:
+        for finding in look_into(
+            entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}") if line else None
+        ):
+            findings.append(finding)
+    if as_json:
+        print_json([finding.json() for finding in findings])
+    else:
+        _print(findings, drawn)
+    return EXIT_HOLDS if all(finding.as_recorded for finding in findings) else EXIT_VIOLATED
+
+
+def _print(findings: list[Finding], drawn: bool) -> None:
+    if len(findings) == 1 or drawn:
+        for finding in findings:
+            _print_one(finding, drawn)
+    else:
+        rows = table("claim", "source", "verdict", "scope", right=("seconds",))
+        for finding in findings:
+            verdict = finding.evidence.verdict
+            told = verdict if finding.as_recorded else f"{verdict}, recorded: {finding.entry.recorded}"
+            rows.add_row(finding.entry.id, finding.entry.source, told, finding.evidence.scope, f"{finding.seconds:.1f}")
+        print_table(rows)
+    counts = Counter(finding.evidence.verdict for finding in findings)
+    print(
+        f"{len(findings)} claims: "
+        + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    )
+    for finding in findings:
+        if not finding.as_recorded:
+            recorded, found = finding.entry.recorded, finding.evidence.verdict
+            print(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
+
+
+def _print_one(finding: Finding, drawn: bool) -> None:
+    entry, evidence = finding.entry, finding.evidence
+    print(f"{entry.id} {entry.source}: {entry.statement}")
+    if entry.reading:
+        print(f"  reading: {entry.reading}")
+    print(f"  {evidence.verdict}: {evidence.because}")
+    print(f"  scope: {evidence.scope}")
+    for shown in evidence.shown:
+        _show(shown)
+    print()
+
+
+def _show(shown: Shown) -> None:
+    out, unicode = console(), speaks_unicode()
+    print(f"  {shown.title}:")
+    if isinstance(shown.what, Run):
+        out.print(shown.what.draw(unicode=unicode))
+        out.print(shown.what.say())
+    else:
+        out.print(draw(shown.what, unicode=unicode))
