@@ -102,8 +102,9 @@ class ProtocolMachine:
     admits_multicast: ClassVar[bool] = False
     #: Does the text say how survivors go on after a crash, by rolling back? Then events may be undone.
     rolls_back: ClassVar[bool] = False
-    #: Does it treat all processes alike, never ranking them? Then `renamed` and `renamed_stamp` must say what a
-    #: renaming of the processes makes of its values. (Parameters of single processes tell them apart all the same.)
+    #: Does it treat all processes alike, never ranking them, and do its invariants and witnesses? Then `renamed` and
+    #: `renamed_stamp` must say what a renaming of the processes makes of its values; what holds at one process is taken
+    #: to hold at all. (Parameters of single processes tell them apart all the same.)
     symmetric: ClassVar[bool] = False
     #: Processes and messages of a check that takes a few seconds, used where no bound is given.
     bound: ClassVar[tuple[int, int]] = (3, 4)

@@ -315,11 +315,17 @@ def _shortest_runs(
         search.explore(limits, progress, until=far)
         return search
 
+    began = time.monotonic()
+
+    def tick() -> None:
+        if limits is not None and limits.seconds is not None and time.monotonic() - began > limits.seconds:
+            raise GaveUp(f"{limits.seconds:g} seconds are over")
+
     def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
         if known.name not in far:
-            return shortest_run(system, known, found.broken[known.name])
-        runs = levels().shortest(known)
-        return shortest_run(system, known, runs.length, lambda depth, state: runs.holds(depth, system, state))
+            return shortest_run(system, known, found.broken[known.name], tick=tick)
+        runs = levels().shortest(known, tick)
+        return shortest_run(system, known, runs.length, lambda depth, state: runs.holds(depth, system, state), tick)
 
     return run_to
 
@@ -373,8 +379,11 @@ def _result(
     if known.name in found.broken:
         try:
             steps, state, ghost = run_to(known)
-        except GaveUp as reason:
-            return PropertyResult(known, "violated", note=f"the search for a run to show ended early: {reason}")
+        except (GaveUp, KeyboardInterrupt) as reason:
+            why = INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason
+            length = found.broken[known.name]
+            note = f"by a run of {length} action{'s' * (length != 1)}; the search for one to show ended early: {why}"
+            return PropertyResult(known, "violated", note=note)
         run = run_of(system, steps, keep_names=program)
         return PropertyResult(known, "violated", run, _what_is_missing(system, known, state, ghost, run))
     if found.stopped:

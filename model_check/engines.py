@@ -81,10 +81,16 @@ def engine_for(
     why = None if engine == "plain" else _not_native(asked)
     if why is not None and engine == "native":
         raise BadInput(f"{check.protocol}: --engine native: {why}", mend="leave that out")
+
+    def why_not(reduction: str) -> str | None:
+        return why or (_not_symmetric(asked, observers) if reduction == "symmetry" else _not_in_order(asked))
+
     for name in wanted:
-        reason = why or (_not_symmetric(asked, observers) if name == "symmetry" else _not_in_order(asked))
+        reason = why_not(name)
         if reason is not None:
-            raise BadInput(f"{check.protocol} does not admit --reduce {name}: {reason}", mend="leave that out")
+            others = [other for other in wanted if other != name and not why_not(other)]
+            mend = f"use --reduce {others[0]}" if others else "leave that out"
+            raise BadInput(f"{check.protocol} does not admit --reduce {name}: {reason}", mend=mend)
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
     shared = _told_apart(asked) is None

@@ -20,11 +20,16 @@ Reached = tuple[int, Key | None, LocalStep | None]
 
 
 def shortest_run(
-    system: System, broken: Property, length: int, on_the_way: Callable[[int, State], bool] | None = None
+    system: System,
+    broken: Property,
+    length: int,
+    on_the_way: Callable[[int, State], bool] | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> tuple[list[LocalStep], State, Ghost]:
     """The steps of a shortest run, of that length, that breaks the property; and the node where it ends.
 
-    `on_the_way` may tell that a state, at some depth, is on no such run, so that it need not be looked at.
+    `on_the_way` may tell that a state, at some depth, is on no such run, so that it need not be looked at. `tick` is
+    called for each node; what it raises ends the search.
     """
     start: Key = (system.initial(), system.initial_ghost(), -1)
     layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]
@@ -34,6 +39,8 @@ def shortest_run(
         breaking: dict[Key, Reached] = {}
         for key, (switches, _, _) in layers[-1].items():
             state, ghost, last = key
+            if tick is not None:
+                tick()
             for step, target in system.moves(state):
                 ghost_after, names = system.judge(ghost, step)
                 if (target, ghost_after) in visited and depth + 1 < length:

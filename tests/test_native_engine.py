@@ -17,6 +17,7 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import free_message
 from crownless.model_check.asking import load_program
 from crownless.model_check.explorer import Limits
 from crownless.model_check.native import search
@@ -313,6 +314,29 @@ class Chooses(Unordered):
         return [step._replace(state=(k,)) for step in super().arrive(i, (), packet) for k in range(200)]
 
 
+class DeliversUnasked(Unordered):
+    """Delivers a message that nobody may have handed over yet."""
+
+    symmetric = False
+
+    def initial(self, i: int) -> Any:
+        return 0
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [Step(state, (), [Happened("send", message)])] if i == 0 else []
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return [("guess", Step(1, (), [Happened("deliver", free_message(0, (1,), 1))]))] if (i, state) == (1, 0) else []
+
+
+class SaysOneNameTwice(Unordered):
+    """An invariant and a witness have one name."""
+
+    symmetric = False
+    invariants = {"seen": lambda _machine, _process, _state: True}
+    witnesses = {"seen": lambda _machine, _process, _state: True}
+
+
 class SaysTwiceThatItSent(Unordered):
     """The send event of a message happens twice."""
 
@@ -369,6 +393,8 @@ OWN = (
     (Floods, 2, 1),
     (Chooses, 2, 1),
     (SaysTwiceThatItSent, 2, 2),
+    (DeliversUnasked, 2, 1),
+    (SaysOneNameTwice, 2, 2),
     (DeliversForOthers, 3, 2),
     (DeliversWhatNobodySent, 2, 2),
     (TakesBack, 2, 2),

@@ -36,6 +36,9 @@ FORMAT = "crownless checkpoint 1"
 #: What else belongs to a checkpoint: the files of its arrays, and what a process left that was killed while it wrote.
 _PARTS = re.compile(rf"part-\d+-[\w-]+\.npy|{re.escape(MANIFEST)}\.partial")
 
+#: A search that came to its end leaves nothing, and nor does one that was killed before it was first saved.
+NONE_THERE = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
+
 
 class Checkpoint:
     """A directory to which a search saves itself; `question` tells checks apart, and `tell` is told in a line if saving
@@ -168,7 +171,7 @@ def _manifest_in(directory: Path) -> dict[str, Any]:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         form, by, digest = manifest["format"], manifest["version"], manifest.pop("sha256")
     except FileNotFoundError:
-        raise BadInput(f"{where}: no checkpoint there", mend="name the directory given to --checkpoint") from None
+        raise BadInput(f"{where}: no checkpoint there", mend=NONE_THERE) from None
     except OSError as error:
         mend = "name the directory given to --checkpoint"
         raise BadInput(f"{where}: cannot be read: {error.strerror}", mend=mend) from None

@@ -79,7 +79,8 @@ def expand(
     that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it has in
     all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is
     counted; whatever it breaks was broken earlier. This holds where moves of different processes commute, for the
-    observers too.
+    observers too. After a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes
+    might put packets on one link, in an order that matters.
     """
     n, channel = system.n, system.channel
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source

@@ -17,6 +17,7 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
 from crownless.model_check.observers import Crowns, FifoAndCausal, Ledger, Observation, Observer
 from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
 
 from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
@@ -145,6 +146,35 @@ class PlainGhosts(Ghosts):
 
     def owed(self) -> Any:
         return self._owed.array
+
+
+class InTurn(Observer):
+    """Each message is handed over, then sent by its sender, then delivered: what the order reduction relies on, and the
+    compiled observers see. Ghost: what has happened; it follows from the state and the ledger.
+    """
+
+    watches = ()
+
+    def initial(self) -> frozenset[tuple[str, Message]]:
+        return frozenset()
+
+    def encode(self, observation: Observation) -> Observation:
+        return observation
+
+    def observe(
+        self, ghost: frozenset[tuple[str, Message]], code: Observation
+    ) -> tuple[frozenset[tuple[str, Message]], tuple[str, ...]]:
+        kind, process, message = code
+        before = {"send": "hand", "deliver": "send"}.get(kind)
+        if (before and (before, message) not in ghost) or (kind == "send" and process != message.sender):
+            raise BadInput(
+                "--reduce order is not valid here: something is delivered before it is sent, or sent by another",
+                mend="leave out --reduce order",
+            )
+        return (ghost if kind == "deliver" else ghost | {(kind, message)}), ()
+
+    def renamed(self, ghost: frozenset[tuple[str, Message]], renaming: Renaming) -> frozenset[tuple[str, Message]]:
+        return frozenset((kind, renaming.message(message)) for kind, message in ghost)
 
 
 class _Pooled(Ghosts):

@@ -184,17 +184,14 @@ def observe(
                     put(undelivered, c)
                     put(content[pasts + p * words : pasts + (p + 1) * words], c)
                 continue
-            unforeseen |= universe.sends_first and has(unsent, m)  # before it is sent: then moves do not commute
-            if unforeseen:
-                break
             copy = -1
             for c in range(universe.first[m], universe.first[m + 1]):
                 if universe.receiver[c] == p:
                     copy = c
-            if copy < 0 or not has(owed, copy):
-                broken |= universe.once
-            if copy < 0:
-                continue
+            # What is not owed may come before it is handed over, or be sent later: then moves do not commute.
+            unforeseen |= copy < 0 or not has(owed, copy) or (universe.sends_first and has(unsent, m))
+            if unforeseen:
+                break
             clear(owed, copy)
             if not universe.orders or not has(undelivered, copy):
                 continue

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -42,7 +42,7 @@ from . import kernels, loops
 from .checkpoints import Checkpoint
 from .compiled import HAVE_NUMBA, seconds_compiling
 from .full_kernels import TOGETHER
-from .ghosts import WATCHED, PlainGhosts, Unforeseen, ghosts_for
+from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
 from .tables import Tables
 
@@ -79,7 +79,7 @@ class Shelf:
     def __init__(self, words: int, *, sleeps: bool = False) -> None:
         self.rows = np.zeros((1 << 10, words), np.uint64)
         self.is_new = np.zeros(1 << 10, np.bool_)
-        #: Which moves of each row sleep, if any do; see `kernels.expand`.
+        #: Which moves of each row sleep, if any do; see `full_kernels.expand`.
         self.asleep = np.zeros(1 << 10 if sleeps else 0, np.uint32)
         self.table = np.zeros(1 << 11, np.uint64)
         self.used = 0
@@ -218,12 +218,13 @@ class NativeSearch:
     ) -> None:
         watched = [name for observer in observers for name in observer.watches]
         own = [*machine.invariants, *machine.witnesses]
-        #: The properties by their bits: those of the observers first, then those of local states.
+        self._first_witness = WATCHED + len(machine.invariants)
+        #: The properties by their bits: those of the observers first, then those of local states, invariants first.
         self.names = [*watched, *[""] * (WATCHED - len(watched)), *own]
-        self.invariants = set(machine.invariants)
         self._bits = (
             {name: 1 << k for k, name in enumerate(watched)},
-            {name: 1 << k + WATCHED for k, name in enumerate(own)},
+            {name: 1 << k + WATCHED for k, name in enumerate(machine.invariants)},
+            {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
         )
         self._given = (observers, channel, shared, tuple(reductions))
         self.machine = machine
@@ -242,11 +243,13 @@ class NativeSearch:
         self.plain_ghosts = plain_ghosts
         bit = self._bits[0]
         self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
+        if self.in_order and isinstance(self.ghosts, PlainGhosts):
+            self.ghosts = PlainGhosts([*observers, InTurn()], bit)
         self.tables = Tables(
             self.machine,
             workload,
             self.ghosts,
-            self._bits[1],
+            *self._bits[1:],
             channel=CHANNEL_NUMBERS[channel],
             shared=shared,
             symmetric="symmetry" in reductions,
@@ -267,7 +270,11 @@ class NativeSearch:
     @property
     def _commutes(self) -> bool:
         """Do moves of different processes commute, for the observers too? The compiled ones foresee no others."""
-        return HAVE_NUMBA and not isinstance(self.ghosts, PlainGhosts)
+        return HAVE_NUMBA and not (self._reduces or isinstance(self.ghosts, PlainGhosts))
+
+    @property
+    def _reduces(self) -> bool:
+        return bool(self._given[3])
 
     def bits_of(self, name: str) -> int:
         """The bits of a property that is broken by a step; an invariant may be called like an order."""
@@ -320,7 +327,7 @@ class NativeSearch:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C ends the search where it may end, between two rounds; pressed once more, it ends it at once."""
+        """Ctrl-C, or SIGTERM, ends the search where it may end, between two rounds; once more, it ends it at once."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -330,11 +337,12 @@ class NativeSearch:
                 raise KeyboardInterrupt
             self.interrupted = True
 
-        before = signal.signal(signal.SIGINT, interrupt)
+        before = [(number, signal.signal(number, interrupt)) for number in (signal.SIGINT, signal.SIGTERM)]
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before:
+                signal.signal(number, handler)
 
     def _search_all(self) -> None:
         if not self._search(keep=False):
@@ -466,6 +474,7 @@ class NativeSearch:
                 mend="start anew with --checkpoint and another directory",
             )
         self.keep = facts["keep"]
+        self.system = self.system._replace(sleeps=not self.keep and self._commutes)
         known = dict(facts["result"])
         known["reached"] = set(known["reached"])
         known["blocked"] = {tuple(waits) for waits in known["blocked"]}
@@ -489,6 +498,8 @@ class NativeSearch:
                 return False
             try:
                 self.tables.fill(misses)
+            except MemoryError:
+                raise
             except Exception:
                 return False  # other code was asked about states that are not its own
             place += count
@@ -598,17 +609,24 @@ class NativeSearch:
                 barrier.abort()
                 raise
 
-        parts = [self.pool.submit(work, w) for w in range(self.workers)]
+        parts: list[Future[None]] = []
         try:
+            for w in range(self.workers):
+                parts.append(self.pool.submit(work, w))
             meanwhile()
+        except BaseException:
+            barrier.abort()
+            raise
         finally:
             wait(parts)
-        for part in parts:
-            part.result()
+        errors = [error for part in parts if (error := part.exception()) is not None]
+        # The others only say that one of them failed.
+        for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
+            raise error
 
     def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> None:
         worker, shelf = self.crew[w], self.now[w]
-        expand = loops.expand_reduced if self._given[3] else loops.expand
+        expand = loops.expand_reduced if self._reduces else loops.expand
         worker.place = int(
             expand(
                 shelf.rows,
@@ -679,7 +697,7 @@ class NativeSearch:
             self.result.reached.add(DELIVERS_SOMETHING.name)
         for k, name in enumerate(self.names):
             if seen >> k & 1 and name:
-                if k < WATCHED or name in self.invariants:
+                if k < self._first_witness:
                     self.result.broken.setdefault(name, depth)
                 else:
                     self.result.reached.add(name)

@@ -24,7 +24,7 @@ from crownless.spec.computation import Message
 
 from . import kernels
 from .columns import Column, Map
-from .ghosts import Ghosts
+from .ghosts import Ghosts, PlainGhosts, Unforeseen
 from .ranks import Ranks
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
@@ -32,14 +32,15 @@ CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
 
 
 class Tables:
-    """All that is known of the local machines. `bit` are those of their invariants and witnesses."""
+    """All that is known of the local machines; their invariants and witnesses come with their bits."""
 
     def __init__(
         self,
         machine: ProtocolMachine,
         workload: Workload,
         ghosts: Ghosts,
-        bit: dict[str, int],
+        invariants: dict[str, int],
+        witnesses: dict[str, int],
         *,
         channel: int,
         shared: bool,
@@ -53,6 +54,7 @@ class Tables:
         self.shared = shared
         self._channel = channel
         self._in_order = in_order
+        self._foresees = in_order and not isinstance(ghosts, PlainGhosts)
         self.ranks = Ranks()
         #: In order only the steps that matter add to the rank; that nothing can go on for ever needs all to.
         self._all_ranks = Ranks() if in_order else self.ranks
@@ -60,7 +62,7 @@ class Tables:
         self._waits = False
         #: Has any packet been refused?
         self.refuses = False
-        self.bit = bit
+        self._invariants, self._witnesses = invariants, witnesses
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
@@ -129,9 +131,9 @@ class Tables:
         machine = self.machine
         seen = 0
         for name, holds in machine.invariants.items():
-            seen |= 0 if holds(machine, process, local) else self.bit[name]
+            seen |= 0 if holds(machine, process, local) else self._invariants[name]
         for name, holds in machine.witnesses.items():
-            seen |= self.bit[name] if holds(machine, process, local) else 0
+            seen |= self._witnesses[name] if holds(machine, process, local) else 0
         asks = self.workload.asks(position, process)
         made = sum(position) if self.workload.takes_anything else 0
         flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
@@ -319,6 +321,8 @@ class Tables:
             if self.shared and packet.destination:
                 packet = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
             emitted.append(self.packet(packet) << kernels.PROCESS_BITS | offset)
+        if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
+            raise Unforeseen
         observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
         observations += step.events
         adds = not self._in_order or bool(step.packets) or hands is not None

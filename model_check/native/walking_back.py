@@ -7,6 +7,7 @@ those rows remain from which it breaks, of each before it those that lead to wha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,18 +41,21 @@ class Levels(NativeSearch):
         rows = [shelf.rows[begin:end] for shelf, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
         self.levels.append((self.layout, np.concatenate(rows)))
 
-    def shortest(self, broken: Property) -> ShortestRuns:
-        """Those that break this property; raises `GaveUp` if the search ended before it met one."""
+    def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
+        """Those that break this property; raises `GaveUp` if the search ended before it met one. What `tick` raises,
+        which is called now and then, ends it.
+        """
         if broken.name not in self.result.broken:
             raise GaveUp(self.result.stopped or "none was met")
-        return ShortestRuns(self, broken)
+        return ShortestRuns(self, broken, tick)
 
 
 class ShortestRuns:
     """The states on the shortest runs that break a property, level by level; `length` is how long these runs are."""
 
-    def __init__(self, search: Levels, broken: Property) -> None:
+    def __init__(self, search: Levels, broken: Property, tick: Callable[[], None]) -> None:
         self.search = search
+        self._tick = tick
         # All that a row leads to is asked for.
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
@@ -90,6 +94,7 @@ class ShortestRuns:
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
         while len(todo):
+            self._tick()
             search._make_room(worker)
             block = len(worker.found.again)
             some, todo = todo[:block], todo[block:]

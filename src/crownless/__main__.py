@@ -1,5 +1,5 @@
 """``python -m crownless``: the command line."""
 
-from crownless.command_line import main
+from crownless.start import main
 
 main()

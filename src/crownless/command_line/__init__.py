@@ -59,7 +59,9 @@ for verb in (check, claims, classify, count, realize, prove_, show, list_):
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `crownless` command; always ends by `sys.exit`."""
     if sys.stdout is None or sys.stderr is None:
-        sys.exit(EXIT_BAD_INPUT)  # closed by whoever called us: there is nobody to talk to
+        if sys.stderr is not None:
+            print("crownless: standard output is closed", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die

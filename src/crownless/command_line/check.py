@@ -43,7 +43,7 @@ from .output import (
 )
 
 #: Told where it is so: once, as it is kept on disk, beside the program or in the user's cache, if that can be written.
-COMPILES = "crownless: compiling the engine for this machine, once: about half a minute"
+COMPILES = "crownless: compiling a part of the engine for this machine, once: up to half a minute"
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
 
@@ -139,6 +139,8 @@ def check(
     """
     reductions = reductions_named(reductions, engine)
     limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
+    if limits.memory is not None:
+        _is_enough(limits.memory)
     if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
         raise BadInput(
             "a program brings its own processes and messages", mend="leave out -n, -m, --sends and --self-sends"
@@ -227,7 +229,8 @@ def check(
             for result in results:
                 _draw(result)
         _print_overview(results)
-    verdicts = {result.verdict for result in results} | ({"unknown"} if left_out else set())
+    not_asked = [name for name in protocols if name not in {one.protocol for one in checks}]
+    verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_asked else set())
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
     return EXITS[worst]
 
@@ -286,12 +289,13 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
     """Those that can be asked; says on standard error which cannot, and why."""
     admitted = []
     refused: dict[str, list[str]] = {}
+    differ = len({(one.program_name, one.crash) for one in checks}) > 1
     for one in checks:
         why = refusal(one, engine, reductions)
         if why is None:
             admitted.append(one)
         else:
-            refused.setdefault(why, []).append(one.protocol)
+            refused.setdefault(why, []).append(one.protocol + (_over(one) if differ else ""))
     for why, protocols in refused.items():
         print(f"crownless: not run, {why}: {', '.join(dict.fromkeys(protocols))}", file=sys.stderr)
     if not admitted:
@@ -299,12 +303,25 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
     return admitted
 
 
+def _over(check: Check) -> str:
+    """What is special about a check, beside its protocol."""
+    return f" on {check.program_name}" if check.program_name else " with --crash" if check.crash else ""
+
+
 def parse_size(size: str) -> int:
     """A number of bytes, such as 4G, 512M or 1.5GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
-    if found is None or float(found[1]) * (1 << 20) < 1 << 20:
-        raise BadInput(f"--max-memory {size}: not a size of 1M or more", mend="such as --max-memory 4G, or 512M")
+    if found is None or float(found[1]) < 1:
+        raise BadInput(f"--max-memory {size}: not a size of 1M or more, in M, G or T", mend="such as 4G, or 512M")
     return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
+
+
+def _is_enough(memory: int) -> None:
+    """Is there any left of it for a search?"""
+    used = memory_in_use()
+    if memory < used:
+        said = f"--max-memory: {used >> 20}M are in use before the search begins"
+        raise BadInput(said, mend=f"give {used * 2 >> 20}M or more")
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
