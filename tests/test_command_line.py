@@ -202,7 +202,9 @@ def test_a_limit_of_memory_is_a_size(crownless: Crownless) -> None:
     assert [parse_size(size) for size in ("1m", "1.5G", "2 GiB", "1TB")] == [1 << 20, 3 << 29, 2 << 30, 1 << 40]
     answer = crownless("check", "rst", "--max-memory", "1M")
     assert (answer.code, answer.out) == (2, "")
-    assert re.fullmatch(r"crownless: --max-memory: \d+M are in use before the search begins; give \d+M or more\n", err)
+    assert re.fullmatch(
+        r"crownless: --max-memory: \d+M are in use before the search begins; give \d+M or more\n", answer.err
+    )
     assert crownless("check", "rst", "-m", "2", "--max-memory", "1T").code == 0
 
 

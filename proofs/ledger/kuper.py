@@ -2,6 +2,493 @@
 
 from __future__ import annotations
 
-from .claims import Text
+from functools import cache
+from itertools import chain, combinations, product
+from typing import NamedTuple
+
+import z3
+
+from crownless.impl.protocol import Packet
+from crownless.impl.rst import Rst, State
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.asking import load_program
+from crownless.model_check.runs import Run
+from crownless.proofs import deliv_is_redundant
+from crownless.proofs.kuper import Counts, by_counts
+from crownless.proofs.proving import SHOWN, Proved, prove
+from crownless.proofs.terms import Terms, for_every_n
+from crownless.proofs.theorem import Claim, theorem
+from crownless.spec.computation import Message
+
+from .claims import Evidence, Shown, Text, unless
+from .evidence import broken_by, holds, is_proved, proof_of, ran, searched, states, within
+from .matrix_evidence import (
+    AS_PRINTED,
+    CHOICES,
+    SAME_GUARDS,
+    Broadcasting,
+    BroadcastingAndCountingAll,
+    BroadcastingBefore,
+    IncrementsBefore,
+    Knobs,
+    Linked,
+    TellsWhatMayBeRelayed,
+    Turned,
+    all_proved,
+    first_run,
+    guards,
+    judged,
+    over,
+    program,
+    single_changes,
+    told_run,
+    turned,
+)
+from .matrix_evidence import states as states_of
 
 TEXT = Text()
+
+TO_ANOTHER = "nobody sends to himself, which the text does not say, though it speaks of what everybody else sends"
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+class Shows(NamedTuple):
+    """What the text shows of one action: the matrix on the message, and what the process has after it."""
+
+    process: int
+    action: str
+    message: str
+    carried: tuple[tuple[int, ...], ...]
+    sent: tuple[tuple[int, ...], ...]
+    deliv: tuple[int, ...]
+
+
+NOBODY_SENT = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
+M1 = ((0, 0, 1), (0, 0, 0), (0, 0, 0))
+#: Bob's matrix before he merges what came with m2.
+M2 = ((0, 1, 0), (0, 0, 0), (0, 0, 0))
+M1_AND_M2 = ((0, 1, 1), (0, 0, 0), (0, 0, 0))
+ALL_THREE = ((0, 1, 1), (0, 0, 1), (0, 0, 0))
+#: Carol receives m3 before m1, and it waits in her mail room.
+THE_RUN = (
+    Shows(0, "send", "m1", NOBODY_SENT, M1, (0, 0, 0)),
+    Shows(0, "send", "m2", M1, M1_AND_M2, (0, 0, 0)),
+    Shows(1, "deliver", "m2", M1, M1_AND_M2, (1, 0, 0)),
+    Shows(1, "send", "m3", M1_AND_M2, ALL_THREE, (1, 0, 0)),
+    Shows(2, "receive", "m3", M1_AND_M2, NOBODY_SENT, (0, 0, 0)),
+    Shows(2, "deliver", "m1", NOBODY_SENT, M1, (1, 0, 0)),
+    Shows(2, "deliver", "m3", M1_AND_M2, ALL_THREE, (1, 1, 0)),
+)
+AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(ALL_THREE, (1, 1, 0)))
+
+
+@TEXT.claim(
+    "KU1",
+    "[Kup] Getting started to After delivering a message",
+    "Action by action, the run of Alice, Bob and Carol has every SENT and DELIV as the text gives them.",
+    "checked",
+    reading="the drawings are lost, and some of their captions name the wrong message or process: by the prose. "
+    "Shown over FIFO channels, where the arrival of a message that has to wait is an action of its own",
+)
+def ku1(quick: bool) -> Evidence:
+    script, _ = load_program("kuper-program")
+    run, told = told_run(over(Rst(3), Program(script), "fifo"), [shows[:3] for shows in THE_RUN])
+    as_shown = [(shows.carried, State(shows.sent, shows.deliv)) for shows in THE_RUN]
+    system = over(Rst(3), Program(script))
+    ends = [tuple(system.local_states(state)) for state, moves in states_of(system) if not moves]
+    machine = Rst(3)
+    checks = (
+        [(*(packet.stamp for packet in each.packets), each.local) for each in told] == as_shown,
+        set(ends) == {AT_THE_END},
+        machine.after_delivering(1, machine.initial(1), 0, NOBODY_SENT).sent == M2,
+        holds(ran("rst", "kuper-program")),
+    )
+    because = (
+        f"{len(THE_RUN)} actions with the matrices and vectors shown, m3 refused until m1 is delivered; "
+        f"every interleaving ends with the same ones ({states(ran('rst', 'kuper-program'))})"
+    )
+    shown = (Shown("m3 reaches Carol first, and waits for m1", run),)
+    return Evidence(unless(not all(checks), "checked"), within(ran("rst", "kuper-program")), because, shown)
+
+
+# -- safe and live -----------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "KU2",
+    "[Kup] Getting started",
+    "The matrix protocol keeps causal order whatever gets lost, and delivers everything if nothing does.",
+    "proved",
+    reading=f"{TO_ANOTHER}; with such messages it is still safe, and not live. Under loss it is not live in that "
+    "what did arrive waits for ever for what is lost",
+)
+def ku2(quick: bool) -> Evidence:
+    lossy = searched("rst", 3, 3 if quick else 4, channel="lossy")
+    waits = _waits_for_a_lost_message()
+    to_oneself = searched("rst", 2, 3, self_sends=True)
+    stuck = broken_by(to_oneself, "delivers-all")
+    fails = not is_proved("rst", "safe", "live") or not holds(lossy, "fifo", "causal") or waits is None
+    fails = (
+        fails or broken_by(lossy, "delivers-all") is None or not holds(to_oneself, "fifo", "causal") or stuck is None
+    )
+    shown = [Shown("a message that arrived waits for ever for one that is lost", waits)] if waits else []
+    if stuck:
+        shown.append(Shown("with messages to oneself: the second waits for ever", stuck))
+    length = len(waits.actions) if waits else 0
+    because = (
+        f"z3 shows {len(proof_of('rst').claims)} claims, safety also under loss; lossy channel: no order is broken in "
+        f"{states(lossy)}, and after {length} actions a message waits for ever"
+    )
+    return Evidence(
+        unless(fails, "proved"), "any number of processes and messages, none to its sender", because, tuple(shown)
+    )
+
+
+@cache
+def _waits_for_a_lost_message() -> Run | None:
+    """A shortest run over a lossy channel after which a packet is there, and none will ever be accepted."""
+    system = over(Rst(2), Free(2, 2), "lossy")
+    return first_run(
+        system,
+        lambda state, moves: (
+            bool(system.refused(state)) and not any(step.action.name == "deliver" for step, _ in moves)
+        ),
+    )
+
+
+@TEXT.claim(
+    "KU3",
+    "[Kup] footnote 1",
+    "Causal broadcast, given messages to one process each, delivers in causal order, but not all.",
+    "checked",
+)
+def ku3(quick: bool) -> Evidence:
+    result = searched("cbcast", 3, 4 if quick else 5, sends="unicast")
+    smaller = searched("cbcast", 2, 5, sends="unicast")
+    waits = broken_by(result, "delivers-all")
+    fails = not holds(result, "fifo", "causal") or waits is None
+    shown = () if waits is None else (Shown("the second message waits for one that is for another process", waits),)
+    two = "not so with two processes" if holds(smaller) else "so already with two processes"
+    because = (
+        f"fifo and causal order kept in {states(result)}; "
+        f"a message waits for ever after {len(waits.actions) if waits else 0} actions, {two}"
+    )
+    return Evidence(unless(fails, "checked"), within(result), because, shown)
+
+
+# -- DELIV -------------------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "KU4",
+    "[Kup] Question: Is DELIV redundant?",
+    "What a process has delivered from each, its own column of SENT tells at any moment: DELIV is not needed.",
+    "proved",
+    reading=f"{TO_ANOTHER}; one message to oneself is enough for the two to differ",
+)
+def ku4(quick: bool) -> Evidence:
+    claims = deliv_is_redundant.claims()
+    fails = not all_proved(claims) or not is_proved("rst-sent-alone")
+    to_oneself = searched("rst", 2, 3, self_sends=True)
+    without = searched("rst-sent-alone", 2, 3, self_sends=True)
+    shown = [
+        Shown(title, run)
+        for title, run in (
+            (
+                "with messages to oneself: DELIV and the column differ",
+                broken_by(to_oneself, "deliv-equals-sent-column"),
+            ),
+            ("with messages to oneself, without DELIV: not even FIFO", broken_by(without, "fifo")),
+        )
+        if run is not None
+    ]
+    because = (
+        f"z3 shows {len(claims)} claims, of the protocol's own steps over any channel, and "
+        f"{len(proof_of('rst-sent-alone').claims)} "
+        f"of the protocol without DELIV; with messages to oneself the equality fails and that protocol breaks "
+        f"{', '.join(name for name in ('fifo', 'causal') if broken_by(without, name)) or 'nothing'}"
+    )
+    return Evidence(
+        unless(fails, "proved"), "any number of processes and messages, none to its sender", because, tuple(shown)
+    )
+
+
+# -- one column --------------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "KU5",
+    "[Kup] Bob's fateful message to Carol",
+    "Of the matrix on a message the guard reads one column; were it sent alone, causal order would break.",
+    "checked",
+    reading="the column is the receiver's; FIFO order is kept all the same",
+)
+def ku5(quick: bool) -> Evidence:
+    result = searched("rst-column", 3, 3 if quick else 4)
+    over_fifo = searched("rst-column", 3, 3, channel="fifo")
+    found = broken_by(result, "causal")
+    smaller = [searched("rst-column", 2, 4 if quick else 5), searched("rst-column", 3, 2)]
+    fails = not theorem(*_one_column_is_checked()) or found is None or broken_by(over_fifo, "causal") is None
+    fails = fails or not holds(result, "fifo") or not all(holds(each) for each in smaller)
+    shown = () if found is None else (Shown("what P2 was told of does not travel on", found),)
+    because = (
+        f"z3: the guard is the same for any two matrices with the same column; causal order breaks after "
+        f"{len(found.actions) if found else 0} actions, also over FIFO channels; not with two processes or two messages"
+    )
+    return Evidence(unless(fails, "checked"), f"the guard: any n; {within(result, *smaller)}", because, shown)
+
+
+def _one_column_is_checked() -> Claim:
+    terms = Terms()
+    machine = for_every_n(Rst, terms)
+    i, j, k = (terms.any_process(name) for name in "ijk")
+    state = State(terms.any_matrix("sent"), terms.any_vector("deliv"))
+    one, other = terms.any_matrix("one"), terms.any_matrix("other")
+
+    def accepts(stamp: object) -> object:
+        return machine.accepts(i, state, Packet(j, i, "message", Message("m", j, (i,)), stamp))
+
+    same_column = z3.ForAll([k], one[k][i] == other[k][i])
+    return Claim("one column is checked", {"the columns are the same": same_column}, accepts(one) == accepts(other))
+
+
+@TEXT.claim(
+    "KU6",
+    "[Kup] Bob's fateful message to Carol",
+    "A message need not tell its receiver of what that one can never pass on.",
+    "checked",
+    reading="who may ever send to whom is known to all; entry (k, l) goes to j only if a path leads from j to l",
+)
+def ku6(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 4)
+    bad, thinner, looked_at = [], 0, 0
+    for links in _link_sets(n):
+        beside = guards(TellsWhatMayBeRelayed(n, links), Rst(n), Linked(n, m, links))
+        looked_at += beside.states
+        if not beside.found <= SAME_GUARDS or judged(TellsWhatMayBeRelayed(n, links), Linked(n, m, links)).broken:
+            bad.append(links)
+        thinner += len(TellsWhatMayBeRelayed(n, links).reaches) < n * n
+    # P2 is taken to send nothing, and does: what it was told is then too little.
+    wrong = judged(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
+    fails = bool(bad) or not thinner or "causal" not in wrong.broken
+    because = (
+        f"over all {len(_link_sets(n))} sets of links between {n} processes, {thinner} of which let something be left "
+        f"out, the same guard in {looked_at:,} states, safe and live; causal order breaks if one that is taken to send "
+        "nothing does send"
+    )
+    shown = (Shown("P2 was taken to send nothing", wrong.run("causal")),) if "causal" in wrong.broken else ()
+    return Evidence(unless(fails, "checked"), f"{n} processes, up to {m} messages, every interleaving", because, shown)
+
+
+@cache
+def _link_sets(n: int) -> list[frozenset[tuple[int, int]]]:
+    """Every set of links between processes but the empty one."""
+    links = [(p, q) for p, q in product(range(n), repeat=2) if p != q]
+    return [frozenset(some) for some in chain.from_iterable(combinations(links, r) for r in range(1, len(links) + 1))]
+
+
+# -- increment before sending ------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "KU7",
+    "[Kup] Discussion",
+    "If SENT is incremented before it is attached, and the guard and the updates follow suit, nothing else changes.",
+    "proved",
+    reading="'one more' replaces ≥ for the sender, since beside it nothing is ever delivered; nobody sends to himself",
+)
+def ku7(quick: bool) -> Evidence:
+    forms = [prove_with_deliv(), proof_of("rst-before"), proof_of("rst")]
+    fails = any(form.outcome(shown) != "proved" for form in forms for shown in SHOWN)
+    beside = guards(Rst(3), IncrementsBefore(3), Free(3, 3 if quick else 5))
+    both = turned(_turned_to("attach SENT after the increment"), 3, 3)
+    first_two = turned(_turned_to("attach SENT after the increment", ONE_MORE), 3, 3)
+    fails = fails or beside.found != SAME_GUARDS or bool(first_two.broken)
+    fails = fails or "delivers-something" in both.exploration.reached
+    because = (
+        f"z3 shows of both forms, with DELIV and without, that they deliver exactly when causal order allows it "
+        f"({sum(len(form.claims) for form in forms)} claims); beside rst the same guard in {beside.states:,} states; "
+        "the increment may as well stay, as the maximum then does nothing more"
+    )
+    return Evidence(unless(fails, "proved"), "any number of processes and messages, none to its sender", because)
+
+
+@cache
+def prove_with_deliv() -> Proved:
+    """The proof of the form that the text has in mind, which keeps DELIV."""
+    counts = Counts(
+        lambda now, p, k, l: now.local(p).sent[k][l],
+        lambda now, p, k: now.local(p).deliv[k],
+        lambda run, m, k, l: run.stamp(m)[k][l] - z3.If(z3.And(k == run.sender(m), l == run.receiver(m)), 1, 0),
+    )
+    return prove("rst-before with DELIV", by_counts(IncrementsBefore, counts))
+
+
+# -- broadcasts --------------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "KU8",
+    "[Kup] Bob's fateful message to Carol",
+    "After broadcasts alone, all of them delivered, everybody has the same SENT; after unicasts perhaps not.",
+    "repaired",
+    reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is "
+    "one message or one unicast after another. They agree if who delivers a broadcast counts it for all of its "
+    "receivers, or if the increments come before the sending",
+)
+def ku8(quick: bool) -> Evidence:
+    m = 3 if quick else 4
+    printed = _disagreement(Broadcasting(3), Free(3, m, sends="broadcast"))
+    unicasts = _disagreement(Rst(3), Free(3, m))
+    two = _disagreement(Rst(2), Free(2, m + 1))
+    repaired = [
+        _disagreement(kind(n), Free(n, broadcasts, sends="broadcast"))
+        for kind in (BroadcastingAndCountingAll, BroadcastingBefore)
+        for n, broadcasts in ((2, m), (3, m), (4, 1 if quick else 2))
+    ]
+    one_by_one = _disagreement(Rst(3), program("P1: send a to P2; send b to P3\nP2: receive\nP3: receive"))
+    kept = [judged(kind(3), Free(3, m, sends="broadcast")) for kind in (BroadcastingAndCountingAll, BroadcastingBefore)]
+    if printed is None and unicasts is not None:
+        return Evidence("checked", f"3 processes, up to {m} broadcasts", "the matrices agree as printed")
+    fails = unicasts is None or two is not None or any(repaired) or any(each.broken for each in kept)
+    fails = fails or one_by_one is None
+    because = (
+        f"as printed they differ after one broadcast ({_length(printed)} actions), with unicasts after "
+        f"{_length(unicasts)}; repaired they agree wherever nothing is under way, causal order kept "
+        f"in {sum(each.exploration.states for each in kept):,} states"
+    )
+    shown = [
+        Shown(title, run)
+        for title, run in (
+            ("one broadcast by the printed rules: P2 never counts the copy to P3", printed),
+            ("one unicast: P3 knows nothing of it", unicasts),
+        )
+        if run is not None
+    ]
+    scope = f"up to 3 processes and {m} broadcasts, 4 processes and {1 if quick else 2}; every interleaving"
+    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown))
+
+
+def _disagreement(machine: Rst, workload: Workload) -> Run | None:
+    """A shortest run after which nothing is under way, and not all have the same SENT."""
+    system = over(machine, workload)
+    return first_run(
+        system,
+        lambda state, moves: (
+            not system.in_flight(state) and len({local.sent for local in system.local_states(state)}) > 1
+        ),
+    )
+
+
+def _length(run: Run | None) -> int:
+    return 0 if run is None else len(run.actions)
+
+
+# -- the knobs ---------------------------------------------------------------------------------------------------------
+
+ONE_MORE = "ask the sender for exactly one less than SENT_m says"
+
+#: What each change of one piece does, as it stands in the ledger.
+UNSAFE = {
+    "attach column j alone",
+    "attach the own row alone",
+    "attach zeroes",
+    "no increment on sending",
+    "check the sender's entry alone",
+    "check all but the sender's entry",
+    "check nothing",
+    "no maximum",
+    "take SENT_m over",
+    "maximum in the own column alone",
+}
+NOT_LIVE = {
+    "attach SENT after the increment",
+    "check every column",
+    "ask for more than SENT_m says",
+    "ask for exactly what SENT_m says",
+    "DELIV never counts",
+    "add SENT_m",
+}
+NEITHER = {"check row i", ONE_MORE}
+NOTHING = {"ask the sender for exactly what SENT_m says"}
+SAVES = {
+    "attach all but the own column",
+    "read the own column of SENT",
+    "no second increment of SENT",
+    "maximum in all but the own column",
+}
+
+
+@TEXT.claim(
+    "KU9",
+    "[Kup] Discussion",
+    "The pieces have to match: whether a change of one breaks order, liveness or nothing rests with the others.",
+    "checked",
+    reading="one piece changed at a time, then every two; 'nothing' means safe, live, and the guard of rst in every "
+    "state. The text has the second increment of SENT for needed: by itself it is not, only if DELIV goes too",
+)
+def ku9(quick: bool) -> Evidence:
+    found = {name: turned(knobs, 3, 3) for name, knobs in single_changes()}
+    fails = (
+        {name for name, each in found.items() if not each.safe and each.live} != UNSAFE
+        or {name for name, each in found.items() if each.safe and not each.live} != NOT_LIVE
+        or {name for name, each in found.items() if not each.safe and not each.live} != NEITHER
+        or {name for name, each in found.items() if each.safe and each.live} != NOTHING | SAVES
+    )
+    m = 4 if quick else 5
+    harmless = [knobs for name, knobs in single_changes() if name in NOTHING | SAVES]
+    fails = fails or any(turned(knobs, 3, m).broken for knobs in harmless)
+    fails = fails or any(guards(Turned(3, knobs), Rst(3), Free(3, m - 1)).found != SAME_GUARDS for knobs in harmless)
+    mend, break_ = _pairs()
+    fails = fails or not mend or not break_
+    spoilt = turned(_turned_to("read the own column of SENT", "no second increment of SENT"), 3, 3)
+    fails = fails or not spoilt.broken or frozenset({"attach SENT after the increment", ONE_MORE}) not in mend
+    because = (
+        f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
+        f"{len(NOTHING | SAVES)} nothing, {len(SAVES)} of which save work ({'; '.join(sorted(SAVES))}); "
+        f"two changes together: right though each is wrong: {_told(mend)}; wrong though each is right: {_told(break_)}"
+    )
+    shown = [
+        Shown(f"{name}: breaks {prop}", found[name].run(prop))
+        for name, prop in (
+            ("no maximum", "causal"),
+            ("attach SENT after the increment", "delivers-all"),
+            ("check every column", "delivers-all"),
+        )
+        if prop in found[name].broken
+    ]
+    if spoilt.broken:
+        worst = min(spoilt.exploration.broken, key=lambda name: spoilt.exploration.broken[name])
+        shown.append(Shown(f"neither DELIV nor the second increment: breaks {worst}", spoilt.run(worst)))
+    scope = f"3 processes, up to 3 messages, what is harmless up to {m}; every interleaving, unordered channel"
+    return Evidence(unless(fails, "checked"), scope, because, tuple(shown))
+
+
+@cache
+def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
+    """Two changes that are right together and wrong alone, each of them; and those the other way round."""
+    right = NOTHING | SAVES
+    mend, break_ = set[frozenset[str]](), set[frozenset[str]]()
+    for one, other in combinations((name for name, _ in single_changes()), 2):
+        knobs = _turned_to(one, other)
+        if _knob(one) == _knob(other) or (one in right) != (other in right):
+            continue
+        broken = bool(turned(knobs, 2, 2).broken or turned(knobs, 3, 3).broken)
+        if broken == (one in right):
+            (break_ if broken else mend).add(frozenset({one, other}))
+    return mend, break_
+
+
+def _turned_to(*names: str) -> Knobs:
+    return AS_PRINTED._replace(**{_knob(name): name for name in names})
+
+
+def _knob(name: str) -> str:
+    (knob,) = [knob for knob, values in CHOICES.items() if name in values]
+    return knob
+
+
+def _told(pairs: set[frozenset[str]]) -> str:
+    return "; ".join(sorted(" + ".join(sorted(pair)) for pair in pairs))

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
+from crownless.impl.workloads import Free
+from crownless.model_check.generating import computation_of
 from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
-from .claims import Evidence, Shown, Text, unless
-from .evidence import broken_by, holds, is_proved, proof_of, ran, searched, states, up_to, within
+from . import buffer_evidence as buffers
+from .buffer_evidence import lemmas, on, outcomes, realized
+from .claims import Evidence, Shown, Text, Verdict, unless
+from .evidence import broken_by, figure, holds, is_proved, proof_of, ran, searched, states, up_to, within
 
 TEXT = Text()
 
 
-def _first_that_keeps(kept: str, broken: str, n: int, m: int) -> Computation:
-    """A smallest computation that keeps one order and breaks the other."""
-    return min(
-        (c for c in up_to(n, m) if decide(c, kept).kept and not decide(c, broken).kept),
-        key=lambda c: (len(c.messages), len(c.processes)),
-    )
+# -- §1: the orders ----------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim("MF1", "[MF] §1", "A computation that is causally ordered is FIFO.", "checked")
+@TEXT.claim(
+    "MF1",
+    "[MF] §1",
+    "A computation that is causally ordered is FIFO.",
+    "checked",
+    reading="the same where messages are unreceived, read as lost or as still to come, and where some are to oneself",
+)
 def mf1(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
+    of_some = [*computations(n, 3, complete=False), *computations(2, 3, complete=False, self_sends=True)]
     looked_at = 0
-    for c in up_to(n, m):
+    for c in [*up_to(n, m), *of_some]:
         looked_at += 1
-        if decide(c, "causal").kept and not decide(c, "fifo").kept:
-            return Evidence("refuted", f"{n} processes, {m} messages", "found one", (Shown("causal and not FIFO", c),))
+        for reading in ("lost", "pending"):
+            if decide(c, "causal", reading).kept and not decide(c, "fifo", reading).kept:
+                return Evidence("refuted", f"{n} processes, {m} messages", "found one", (Shown("causal, not FIFO", c),))
     because = f"of {looked_at:,} computations every one that keeps causal order keeps FIFO"
-    return Evidence("checked", f"every complete computation of up to {n} processes and {m} messages", because)
+    scope = f"every complete computation of up to {n} processes and {m} messages, and incomplete ones of 3 messages"
+    return Evidence("checked", scope, because)
 
 
 @TEXT.claim(
     "MF2",
     "[MF] §1",
-    "Asynchronous ⊋ FIFO ⊋ causally ordered ⊋ synchronous: each inclusion holds and is strict.",
+    "Synchronous computations are causal, causal ones FIFO, FIFO ones asynchronous; none of it holds conversely.",
     "checked",
 )
 def mf2(quick: bool) -> Evidence:
@@ -46,32 +55,109 @@ def mf2(quick: bool) -> Evidence:
             return Evidence("refuted", f"{n} processes, {m} messages", "found one", (Shown("outside the chain", c),))
     shown = []
     for stronger, weaker in zip(chain, chain[1:], strict=False):
-        shown.append(Shown(f"smallest that is {weaker} and not {stronger}", _first_that_keeps(weaker, stronger, n, m)))
+        shown.append(Shown(f"smallest that is {weaker} and not {stronger}", _smallest(weaker, stronger)))
+    sizes = ", ".join(str(len(each.what.messages)) for each in shown if isinstance(each.what, Computation))
     scope = f"every complete computation of up to {n} processes and {m} messages"
-    return Evidence(
-        "checked", scope, "each order is within the next; a smallest witness each that it is less", tuple(shown)
-    )
+    because = f"each order is within the next, and less: smallest witnesses of {sizes} messages"
+    return Evidence("checked", scope, because, tuple(shown))
+
+
+# -- §2: earlier realizations ------------------------------------------------------------------------------------------
 
 
 @TEXT.claim(
     "MF3",
     "[MF] §2",
-    "Blocking the sender until an acknowledgement comes realises FIFO, and more: synchronous computations.",
+    "A sender that is blocked until its message is acknowledged keeps FIFO order, and even synchronous order.",
     "checked",
-    reading="wait-and-acknowledge with the application's receive as the acknowledgement (`rendezvous`)",
+    reading="a blocked process receives nothing either (`rendezvous`); the claim is of the order of deliveries, since "
+    "it may deadlock (MF7). Where a blocked sender goes on receiving (`fifo-ack`) FIFO and causal order are kept, "
+    "and synchronous order is not",
 )
 def mf3(quick: bool) -> Evidence:
-    result = searched("rendezvous", 3, 3 if quick else 4, orders=("fifo", "causal", "synchronous"))
-    fails = not holds(result, "fifo", "causal", "synchronous")
-    return Evidence(
-        unless(fails, "checked"), result.scope, f"keeps fifo, causal and synchronous order in {states(result)}"
+    n, m = (3, 3) if quick else (3, 4)
+    orders = ("fifo", "causal", "synchronous")
+    result = searched("rendezvous", n, m, orders=orders)
+    exact = realized("rendezvous", 3, 3)
+    sends_alone = searched("fifo-ack", n, m, orders=orders)
+    crossing = broken_by(sends_alone, "synchronous")
+    fails = not holds(result, *orders) or exact.equals != "synchronous"
+    fails |= crossing is None or not holds(sends_alone, "fifo", "causal", "delivers-all")
+    because = (
+        f"all three orders kept in {states(result)}; it generates all {exact.computations} synchronous computations of "
+        f"3 processes and 3 messages, and no others"
     )
+    title = "the other reading, sends alone blocked: crossing messages, FIFO and not synchronous"
+    shown = () if crossing is None else (Shown(title, crossing),)
+    return Evidence(unless(fails, "checked"), within(result, sends_alone), because, shown)
+
+
+@TEXT.claim(
+    "MF4",
+    "[MF] §2",
+    "Numbering the messages of each channel, and delivering them by number, gives FIFO order but not causal order.",
+    "checked",
+)
+def mf4(quick: bool) -> Evidence:
+    result = searched("fifo-sequence", 3, 3 if quick else 4, orders=("fifo", "causal"))
+    exact = realized("fifo-sequence", 3, 3)
+    overtaking = broken_by(result, "causal")
+    fails = not holds(result, "fifo", "delivers-all", "never-blocks") or overtaking is None or exact.equals != "fifo"
+    because = (
+        f"FIFO and live in {states(result)}; it generates all {exact.computations} FIFO computations of 3 processes "
+        "and 3 messages, and no others"
+    )
+    shown = () if overtaking is None else (Shown("a chain of two messages overtakes one", overtaking),)
+    return Evidence(unless(fails, "checked"), within(result), because, shown)
+
+
+@TEXT.claim(
+    "MF5",
+    "[MF] §2",
+    "With message-count vectors the single server hears all its clients' messages in causal order.",
+    "repaired",
+    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The server's "
+    "condition leaves the sender out; it holds over FIFO channels, or if the server asks for the sender's next message",
+)
+def mf5(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 5)
+    fifo = [searched("kearns", n, m), searched("kearns", 4, 3 if quick else 4)]
+    printed = searched("kearns", 3, 3, channel="unordered")
+    in_turn, broken = buffers.explored(buffers.KearnsInTurn(3), Free(3, 3), "unordered", ("fifo", "causal"))
+    run = broken_by(printed, "causal")
+    repaired = all(holds(result, "causal", "delivers-all", "never-blocks") for result in fifo) and not broken
+    verdict: Verdict = "refuted"
+    if repaired:
+        verdict = "checked" if run is None else "repaired"
+    told = "" if run is None else f"over channels that reorder, broken in {len(run.actions)} actions; "
+    because = (
+        f"{told}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if the "
+        f"sender is asked about too, in {in_turn.states:,} states"
+    )
+    shown = () if run is None else (Shown("two messages of one client overtake each other", run),)
+    return Evidence(verdict, within(*fifo, printed), because, shown)
+
+
+@TEXT.claim(
+    "MF6",
+    "[MF] §2",
+    "The matrix protocol that increments before it sends is causally ordered and delivers everything.",
+    "proved",
+    reading="the matrix is merged on delivery: merged on arrival, as the words may be taken, no message is ever "
+    "accepted; and nobody sends to himself, since such a message is never delivered",
+)
+def mf6(quick: bool) -> Evidence:
+    to_oneself = broken_by(searched("rst-before", 2, 2, self_sends=True), "delivers-all")
+    fails = not is_proved("rst-before", "safe", "live") or to_oneself is None or buffers.accepted_once_merged()
+    because = f"z3 shows {len(proof_of('rst-before').claims)} claims, of the protocol's own code"
+    shown = () if to_oneself is None else (Shown("left out: a message to oneself is never delivered", to_oneself),)
+    return Evidence(unless(fails, "proved"), "any number of processes and messages, no self-sends", because, shown)
 
 
 @TEXT.claim(
     "MF7",
     "[MF] §2, Fig. 1",
-    "Wait-and-acknowledge is causally ordered, and deadlocks on Fig. 1's program.",
+    "Synchronous communication by waiting keeps causal order, but two processes that send to each other deadlock.",
     "checked",
 )
 def mf7(quick: bool) -> Evidence:
@@ -84,14 +170,429 @@ def mf7(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), within(free, program), because, shown)
 
 
+# -- §3: the buffer protocol -------------------------------------------------------------------------------------------
+
+
 @TEXT.claim(
-    "MF6",
-    "[MF] §2",
-    "The matrix protocol that increments before it sends is causally ordered and delivers everything.",
-    "proved",
-    reading="the matrix is merged on delivery; nobody sends to himself, which breaks it",
+    "MF8", "[MF] §3.1, Fig. 3", "With buffers, two processes that send to each other do not deadlock.", "checked"
 )
-def mf6(quick: bool) -> Evidence:
-    fails = not is_proved("rst-before", "safe", "live")
-    because = f"z3 shows {len(proof_of('rst-before').claims)} claims, of the protocol's own code"
-    return Evidence(unless(fails, "proved"), "any number of processes and messages, no self-sends", because)
+def mf8(quick: bool) -> Evidence:
+    result = ran("buffer", "mf-fig1")
+    fig3 = figure("mf-fig3")
+    fails = result.completes != "always" or outcomes("buffer", "mf-fig1") != {buffers.form(fig3)}
+    because = f"every run comes to its end, in {states(result)}; each is the computation of Fig. 3"
+    return Evidence(unless(fails, "checked"), within(result), because, (Shown("Fig. 3: the messages cross", fig3),))
+
+
+#: How the lemmas are read.
+IN_EVERY_RUN = "one event is causally before another if it comes first in every interleaving in which the other happens"
+
+
+@TEXT.claim(
+    "MF9",
+    "[MF] §3.3, Lemma 2",
+    "If one output buffer posts x before y, then x is got before y, wherever that is.",
+    "checked",
+    reading=IN_EVERY_RUN,
+)
+def mf9(quick: bool) -> Evidence:
+    return _lemma("Lemma 2", quick)
+
+
+@TEXT.claim(
+    "MF10",
+    "[MF] §3.3, Lemma 3",
+    "If one process sends x before y, then x is got before y, wherever that is.",
+    "checked",
+    reading=IN_EVERY_RUN,
+)
+def mf10(quick: bool) -> Evidence:
+    return _lemma("Lemma 3", quick)
+
+
+@TEXT.claim(
+    "MF11",
+    "[MF] §3.3, Lemma 4",
+    "If one input buffer gets x before y, then its process receives x before y.",
+    "checked",
+    reading=IN_EVERY_RUN,
+)
+def mf11(quick: bool) -> Evidence:
+    return _lemma("Lemma 4", quick)
+
+
+@TEXT.claim(
+    "MF12",
+    "[MF] §3.3, Proposition 1",
+    "The buffer protocol is safe: it generates causally ordered computations only.",
+    "checked",
+    reading="messages to oneself are allowed too",
+)
+def mf12(quick: bool) -> Evidence:
+    results = [searched("buffer", 3, 4 if quick else 6), searched("buffer", 4, 3 if quick else 4)]
+    results.append(searched("buffer", 2 if quick else 3, 4, self_sends=True))
+    fails = not all(holds(result, "causal", "fifo", "delivers-once") for result in results)
+    runs = [broken_by(result, "causal") for result in results]
+    shown = tuple(Shown("not causally ordered", run) for run in runs if run is not None)
+    because = f"no delivery overtakes, in {states(*results)}, the last of them with messages to oneself"
+    return Evidence(unless(fails, "checked"), within(*results), because, shown)
+
+
+@TEXT.claim(
+    "MF13",
+    "[MF] §3.3",
+    "Under fair scheduling every message handed to an output buffer comes into its input buffer.",
+    "checked",
+    reading="fair: no run stops while a post, a get or an acknowledgement is possible; asked also where no application "
+    "ever receives, since the claim does not rest on that. The channel loses nothing, buffers are unlimited",
+)
+def mf13(quick: bool) -> Evidence:
+    n, m = 3, 3 if quick else 4
+    walk = buffers.Walk(buffers.NeverAsked(n), Free(n, m))
+    shown: tuple[Shown, ...] = ()
+    ends = 0
+    for node, moves in walk:
+        if not shown and walk.system.may_end(moves):
+            ends += 1
+            locals_ = walk.system.local_states(node[0])
+            got = sum(len(at.input) for at in locals_)
+            if got < sum(walk.system.position(node[0])) or any(at.output or at.awaits is not None for at in locals_):
+                shown = (Shown("a message is not got", walk.run_to(node)),)
+    result = searched("buffer", n, m)
+    fails = bool(shown) or not ends or not walk.graded or not holds(result, "delivers-all", "never-blocks")
+    because = (
+        f"no run comes back to a state or takes more than {walk.longest} steps for {m} messages, and in each of the "
+        f"{ends:,} states where it may end all is got and acknowledged ({walk.nodes:,} states); if applications "
+        f"receive, all is delivered ({states(result)})"
+    )
+    return Evidence(unless(fails, "checked"), within(result), because, shown)
+
+
+@TEXT.claim(
+    "MF14",
+    "[MF] §3.2, footnote 2",
+    "If buffers are bounded, and block when they are full, processes can deadlock.",
+    "checked",
+    reading="a full output buffer blocks the send, a full input buffer keeps a posted message waiting; what is posted "
+    "and not acknowledged has a place of its own. Deadlock: processes wait in a circle for each other's places, in a "
+    "program that ends with unlimited buffers; not merely for one that never receives",
+)
+def mf14(quick: bool) -> Evidence:
+    capacities = [(1, 1), (1, 2), (2, 1)] if quick else [(o, i) for o in (1, 2, 3) for i in (1, 2, 3)]
+    exact = all(
+        [_completes(o, i, o + i + 1), _completes(o, i, o + i + 2)] == ["always", "never"] for o, i in capacities
+    )
+    unlimited = ran("buffer", "mf-footnote-2").completes == "always"
+    deadlock = broken_by(ran("buffer-bounded", "mf-footnote-2"), "completes")
+    alone = broken_by(on("buffer-bounded", buffers.sends_first(4, ["P1"]), "four to oneself"), "completes")
+    among_two, of_two = buffers.circular_wait(2, 6)
+    among_three, of_three = buffers.circular_wait(3, 4 if quick else 5)
+    fails = not exact or not unlimited or deadlock is None or alone is None
+    fails |= among_two != 8 or among_three is not None
+    because = (
+        f"with one place in each buffer two processes that each send 4 before they receive deadlock; no two or three "
+        f"wait in a circle with fewer than {among_two} messages in all ({of_two + of_three:,} states); with o and i "
+        f"places two deadlock at o + i + 2 sends each, and not at one less: {len(capacities)} capacities"
+    )
+    shown = [Shown("smallest deadlock, one place in each buffer", deadlock)] if deadlock is not None else []
+    shown += [Shown("smaller still: one process that sends to itself", alone)] if alone is not None else []
+    scope = f"two processes that send first; capacities {', '.join(f'{o}/{i}' for o, i in capacities)} (output/input)"
+    return Evidence(unless(fails, "checked"), scope, because, tuple(shown))
+
+
+def _completes(output: int, held: int, sends: int) -> str | None:
+    settings = (("output", output), ("input", held))
+    return on("buffer-bounded", buffers.sends_first(sends), f"{sends} sends each", settings).completes
+
+
+@TEXT.claim(
+    "MF15",
+    "[MF] §4.3, footnote 4",
+    "Over a FIFO transport an output buffer need not wait before it posts to the same receiver again.",
+    "checked",
+)
+def mf15(quick: bool) -> Evidence:
+    fifo = searched("buffer-pipelined", 3, 4 if quick else 5)
+    reordered = searched("buffer-pipelined", 3, 3, channel="unordered")
+    run = broken_by(reordered, "causal")
+    fails = not holds(fifo) or run is None or not holds(reordered, "delivers-all", "never-blocks")
+    length = 0 if run is None else len(run.actions)
+    because = (
+        f"causal and live over FIFO channels in {states(fifo)}; where the transport reorders, FIFO and causal order "
+        f"break in {length} actions, and all is still delivered"
+    )
+    shown = () if run is None else (Shown("the transport reorders: the second is got first", run),)
+    return Evidence(unless(fails, "checked"), within(fifo, reordered), because, shown)
+
+
+# -- §4.1: the first program -------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "MF16",
+    "[MF] §4.1, Figs 4–6",
+    "The first program can run as in Fig. 4 if nothing orders its messages. The matrix protocol has it run as in "
+    "Fig. 5, where z waits at its receiver; the buffer protocol as in Fig. 6, where y waits at its sender.",
+    "checked",
+    reading="the drawings are lost; Figs 5 and 6 are one computation, and differ in what is delayed",
+)
+def mf16(quick: bool) -> Evidence:
+    fig4, fig5, fig6 = (buffers.form(figure(f"mf-fig{k}")) for k in (4, 5, 6))
+    plain, matrix, buffer = (ran(protocol, "mf-program-1") for protocol in ("unordered", "rst", "buffer"))
+    fails = fig4 not in outcomes("unordered", "mf-program-1") or decide(figure("mf-fig4"), "causal").kept
+    fails |= outcomes("rst", "mf-program-1") != {fig5} or outcomes("buffer", "mf-program-1") != {fig6}
+    fails |= matrix.completes != "always" or buffer.completes != "always"
+    fails |= not buffers.delays_z_at_its_receiver() or not buffers.delays_y_at_its_sender()
+    because = (
+        f"{states(plain, matrix, buffer)}: under the matrix protocol z waits at P3 exactly while x is under way, and y "
+        "need not wait; under the buffer protocol y is never under way before x is got, and nothing that arrives waits"
+    )
+    shown = (Shown("Fig. 4: x is overtaken by y and z", figure("mf-fig4")), Shown("Figs 5 and 6", figure("mf-fig5")))
+    return Evidence(unless(fails, "checked"), within(plain, matrix, buffer), because, shown)
+
+
+@TEXT.claim(
+    "MF17",
+    "[MF] §4.1",
+    "If P3 asks for z before x, neither protocol lets it go beyond that receive.",
+    "checked",
+)
+def mf17(quick: bool) -> Evidence:
+    name = "mf-program-1-selective"
+    results = [ran(protocol, name) for protocol in ("rst", "buffer")]
+    there = {("P3 at its statement 1, receive from P2",)}
+    fails = not all(result.completes == "never" and result.exploration.blocked == there for result in results)
+    fails |= ran("unordered", name).completes == "never"
+    runs = [broken_by(result, "completes") for result in results]
+    because = f"every run ends with P3 at its first receive ({states(*results)}); without a protocol it can be served"
+    titles = ("the matrix protocol holds z back", "the buffer protocol has x first in P3's input buffer")
+    shown = tuple(Shown(title, run) for title, run in zip(titles, runs, strict=True) if run is not None)
+    return Evidence(unless(fails, "checked"), within(*results), because, shown)
+
+
+# -- §4.2: crowns, and selective receives ------------------------------------------------------------------------------
+
+
+@TEXT.claim("MF18", "[MF] §4.2", "Whatever computation the second program has, it is causally ordered.", "checked")
+def mf18(quick: bool) -> Evidence:
+    result = ran("unordered", "mf-program-2", orders=("causal",))
+    all_there_are = outcomes("unordered", "mf-program-2")
+    each = all(decide(computation_of(form), "causal").kept for form in all_there_are)
+    fails = not holds(result, "causal") or not each or result.completes != "always"
+    because = f"each of its {len(all_there_are)} computations over a channel that reorders, {states(result)}"
+    return Evidence(unless(fails, "checked"), within(result), because)
+
+
+#: How the two figures are read.
+CROWNS = (
+    "a crown has two messages or more. Overlapping, nested: of two crowns of three messages, with none in common, each "
+    "process sends in one, sends in the other, and receives in the first first, or in the second"
+)
+
+
+@TEXT.claim(
+    "MF19",
+    "[MF] §4.2, Fig. 7",
+    "The overlapping crowns of Fig. 7 are within the buffer protocol's reach.",
+    "checked",
+    reading=CROWNS,
+)
+def mf19(quick: bool) -> Evidence:
+    fig7 = figure("mf-fig7")
+    result = ran("buffer", "mf-program-2")
+    fails = buffers.three_crowns(fig7) != "overlapping" or buffers.form(fig7) not in outcomes("buffer", "mf-program-2")
+    fails |= result.completes != "always"
+    enforced = ran("buffer", "mf-program-2-fig7")
+    because = (
+        f"Fig. 7 is one of its {len(outcomes('buffer', 'mf-program-2'))} computations of the second program "
+        f"({states(result)}); where selective receives enforce it, the program completes {enforced.completes}"
+    )
+    shown = (Shown("Fig. 7: the crowns a c e and b d f overlap", fig7),)
+    return Evidence(unless(fails, "checked"), within(result, enforced), because, shown)
+
+
+@TEXT.claim(
+    "MF20",
+    "[MF] §4.2, Fig. 8",
+    "The nested crowns of Fig. 8 are within the matrix protocol's reach, and not within the buffer protocol's.",
+    "checked",
+    reading=CROWNS,
+)
+def mf20(quick: bool) -> Evidence:
+    fig8 = figure("mf-fig8")
+    program = "mf-program-2"
+    everything = outcomes("unordered", program)
+    fails = buffers.three_crowns(fig8) != "nested" or outcomes("rst", program) != everything
+    fails |= outcomes("buffer", program) != everything - {buffers.form(fig8)}
+    matrix, buffer = (ran(protocol, "mf-program-2-fig8") for protocol in ("rst", "buffer"))
+    fails |= (matrix.completes, buffer.completes) != ("always", "never")
+    because = (
+        f"of the {len(everything)} computations of the second program the matrix protocol generates all, the buffer "
+        "protocol all but Fig. 8; where selective receives enforce that, the one always ends and the other never"
+    )
+    shown = (Shown("Fig. 8: the crown b d f lies within a c e", fig8),)
+    return Evidence(unless(fails, "checked"), within(ran("buffer", program), matrix, buffer), because, shown)
+
+
+@TEXT.claim(
+    "MF21",
+    "[MF] §4.2",
+    "There are causally ordered computations that the buffer protocol never generates.",
+    "checked",
+    reading="asked also: which it does generate; mailbox order, we find. Smallest: fewest messages, then processes",
+)
+def mf21(quick: bool) -> Evidence:
+    smallest = _smallest("causal", "mailbox")
+    answers = [realized("buffer", 3, 3 if quick else 4), realized("buffer", 2, 4)]
+    answers += [realized("buffer", 2 if quick else 3, 3, self_sends=True)]
+    answers += [] if quick else [realized("buffer", 4, 4)]
+    fails = not all("mailbox" in answer.equal_orders for answer in answers)
+    program = buffers.plain_program(smallest)
+    reached, reached_by_buffers = (buffers.outcomes_of(protocol, program) for protocol in ("rst", "buffer"))
+    fails |= reached - reached_by_buffers != {buffers.form(smallest)}
+    fails |= decide(figure("mf-fig8"), "mailbox").kept
+    because = (
+        f"the smallest has {len(smallest.messages)} messages among {len(smallest.processes)} processes, and the matrix "
+        f"protocol generates it; what the buffer protocol generates is mailbox order exactly, in "
+        f"{sum(answer.computations for answer in answers):,} computations"
+    )
+    bounds = "; ".join(f"{answer.processes} processes, {answer.messages} messages" for answer in answers)
+    shown = (Shown("smallest that is causal and out of reach", smallest),)
+    return Evidence(unless(fails, "checked"), f"every complete computation up to {bounds}", because, shown)
+
+
+@TEXT.claim(
+    "MF22",
+    "[MF] §4.2",
+    "Whether the third program blocks under the buffer protocol depends on what arrives first; not so under matrices.",
+    "checked",
+)
+def mf22(quick: bool) -> Evidence:
+    walk = buffers.walk_of("buffer", "mf-program-3", (), buffers.arrivals_too)
+    ends = {(node[1], walk.system.finished(node[0])) for node, moves in walk if not moves}
+    buffer, matrix = (ran(protocol, "mf-program-3") for protocol in ("buffer", "rst"))
+    fails = ends != {(("x", "y"), True), (("y", "x"), False)}
+    fails |= (buffer.completes, matrix.completes) != ("sometimes", "always")
+    blocks = broken_by(buffer, "completes")
+    because = (
+        f"every run in which x arrives first ends, every run in which y does blocks ({states(buffer)}); under the "
+        f"matrix protocol every run ends ({states(matrix)})"
+    )
+    shown = () if blocks is None else (Shown("y arrives first, and P2 blocks", blocks),)
+    return Evidence(unless(fails, "checked"), within(buffer, matrix), because, shown)
+
+
+@TEXT.claim(
+    "MF23",
+    "[MF] §4.2",
+    "A program of plain receives runs to its end under the buffer protocol, and causally ordered.",
+    "checked",
+    reading="a program is a fixed line of sends and receives for each process, which some asynchronous computation "
+    "brings to its end (not one where all receive first). Messages may be left unreceived",
+)
+def mf23(quick: bool) -> Evidence:
+    bounds = [(2, 3), (3, 3)] if quick else [(2, 4), (3, 3), (4, 3), (3, 4)]
+    programs = [text for n, m in bounds for text in buffers.plain_programs(n, m)]
+    programs += buffers.plain_programs(2, 3, self_sends=True)
+    programs += buffers.plain_programs(3, 2 if quick else 3, complete=False)
+    for text in programs:
+        result = on("buffer", text, "with plain receives")
+        for name in ("completes", "causal"):
+            run = broken_by(result, name)
+            if run is not None or result.exploration.stopped:
+                shown = () if run is None else (Shown(f"breaks {name}", run),)
+                return Evidence("refuted", "a program with plain receives", text.replace("\n", " | "), shown)
+    because = f"{len(programs):,} programs: every interleaving of each comes to the end and is causally ordered"
+    told = "; ".join(f"{n} processes, {m} messages" for n, m in bounds)
+    return Evidence("checked", f"every such program of {told}; smaller ones with self-sends or unreceived", because)
+
+
+# -- §4.3, §5: costs, and what is left open ----------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "MF24",
+    "[MF] §4.3",
+    "The buffer protocol costs an acknowledgement a message, and no more; its delays are felt only where a process "
+    "sends in quick succession, or bandwidth is nearly used up.",
+    "open",
+)
+def mf24(quick: bool) -> Evidence:
+    n, m = 3, 3
+    walk = buffers.Walk(buffers.NeverAsked(n), Free(n, m))
+    bare = True
+    ratios = set()
+    for (state, _), moves in walk:
+        bare &= all(packet.stamp is None for packet in walk.system.in_flight(state))
+        if walk.system.may_end(moves):
+            ratios.add((sum(walk.system.position(state)), walk.came[(state, None)][2]))
+    # Each message is handed over, posted, got and acknowledged: four steps, one of which takes in an acknowledgement.
+    fails = not bare or ratios != {(sent, 4 * sent) for sent in range(m + 1)}
+    because = (
+        f"the costs hold, in {walk.nodes:,} states: no packet carries anything, and each message takes one packet and "
+        "one acknowledgement; the delay needs a measurement with times, which is not made yet"
+    )
+    return Evidence(unless(fails, "open"), f"costs: every interleaving, {n} processes, up to {m} messages", because)
+
+
+@TEXT.claim(
+    "MF25",
+    "[MF] §5",
+    "Open: a combination of both protocols; what faults do to each; buffers for causal broadcast.",
+    "open",
+    reading="questions, not statements; parts are answered",
+)
+def mf25(quick: bool) -> Evidence:
+    m = 2 if quick else 3
+    _, broken = buffers.broadcasts(buffers.CopyByCopy, 3, 2)
+    together, none = buffers.broadcasts(buffers.ReleasedTogether, 3, m)
+    matrix, buffer = (buffers.after_a_loss(protocol, 3, 3) for protocol in ("rst", "buffer"))
+    fails = not buffer or not all(stuck.same_sender for stuck in buffer)
+    fails |= not matrix or not all(stuck.same_receiver for stuck in matrix)
+    run = broken.get("causal")
+    fails |= run is None or bool(none)
+    length = 0 if run is None else len(run.actions)
+    because = (
+        f"broadcast copy by copy is not causal ({length} actions), and is if delivery waits until all input buffers "
+        f"have the message ({together.states:,} states, three packets a copy); after one loss what is stuck is all "
+        "of the same sender under the buffer protocol, all for the same receiver under the matrix protocol; whether "
+        "the two can be combined is not looked into yet"
+    )
+    scope = f"3 processes; up to {m} broadcasts; up to 3 messages and one loss"
+    shown = () if run is None else (Shown("copy by copy: the answer is delivered first", run),)
+    return Evidence(unless(fails, "open"), scope, because, shown)
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _smallest(kept: str, broken: str) -> Computation:
+    """A computation of fewest messages, then processes, that keeps one order and breaks the other: m messages are among
+    2m processes at most, so that none is left out.
+    """
+    return next(
+        c
+        for m in range(1, 6)
+        for n in range(2, 2 * m + 1)
+        for c in computations(n, m)
+        if decide(c, kept).kept and not decide(c, broken).kept
+    )
+
+
+def _lemma(name: str, quick: bool) -> Evidence:
+    n, m = 3, 3 if quick else 4
+    found = [lemmas("buffer", n, m), lemmas("buffer", 2, 3, self_sends=True)]
+    asked = sum(each.asked.get(name, 0) for each in found)
+    nodes = sum(each.nodes for each in found)
+    runs = [each.broken[name] for each in found if name in each.broken]
+    fails = bool(runs) or not asked
+    because = f"holds at each of {asked:,} steps that it is about, in {nodes:,} states"
+    shown = tuple(Shown(f"breaks {name}", run) for run in runs)
+    without_waiting = lemmas("buffer-pipelined", 2, 2, "unordered").broken.get(name)
+    if name != "Lemma 4":
+        fails |= without_waiting is None
+        because += "; where an output buffer does not wait and the channel reorders, it falls"
+    if without_waiting is not None:
+        shown += (Shown("it falls where an output buffer does not wait", without_waiting),)
+    scope = f"every interleaving: {n} processes, up to {m} messages; 2 processes, up to 3, also to oneself"
+    return Evidence(unless(fails, "checked"), scope, because, shown)

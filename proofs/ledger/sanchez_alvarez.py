@@ -2,6 +2,779 @@
 
 from __future__ import annotations
 
-from .claims import Text
+import random
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from heapq import heappop, heappush
+from itertools import product
+from statistics import mean
+from typing import Any, NamedTuple
+
+import z3
+
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.extra_messages import State as ExtraState
+from crownless.impl.optimal import Optimal, Stamp
+from crownless.impl.protocol import Packet, ProtocolMachine, Setting
+from crownless.impl.rst import Rst, State
+from crownless.impl.workloads import Free, Workload
+from crownless.model_check.checking import CheckResult
+from crownless.model_check.generating import clock_of, generate
+from crownless.model_check.runs import Run
+from crownless.proofs.terms import Term, Terms, for_every_n
+from crownless.proofs.theorem import Claim, theorem, without_each
+from crownless.spec.computation import Message
+
+from .claims import Evidence, Shown, Text, unless
+from .evidence import holds, searched, states, within
+from .matrix_evidence import (
+    SAME_GUARDS,
+    Beside,
+    ClearsOnce,
+    ClearsTheWholeColumn,
+    CountsOnce,
+    ExtraMessagesNeverWait,
+    ForgetsItsOwnColumn,
+    Judged,
+    Numbered,
+    Times,
+    all_proved,
+    first_run,
+    guards,
+    guards_in,
+    judged,
+    over,
+    program,
+)
+from .matrix_evidence import states as states_of
 
 TEXT = Text()
+
+#: Where P1 has heard from both others its matrix has four entries, the least threshold that the text allows for n = 3.
+FOUR_ENTRIES = """
+P1: send a to P2; send b to P3; receive; receive; send c to P2
+P2: send d to P3; send e to P1; receive; receive; receive
+P3: send f to P2; send g to P1; receive; receive
+"""
+
+#: P1 learns of four messages at once, and then has seven entries.
+SEVEN_ENTRIES = """
+P1: send a to P3; send b to P4; send c to P2; receive
+P2: send d to P3; send e to P4; receive h; receive j; send f to P1
+P3: send g to P4; send h to P2
+P4: send i to P3; send j to P2
+"""
+
+
+#: P2 has four entries and hears of others from P1; one column cleared, six are left.
+EIGHT_ENTRIES = """
+P1: send a to P3; send b to P4; receive f; send k to P2
+P2: send c to P4; send d to P3; receive g; receive j; receive k
+P3: send e to P4; send f to P1; send g to P2
+P4: send h to P3; send i to P1; send j to P2
+"""
+
+
+def never(n: int) -> int:
+    """A threshold that no matrix of n processes comes to."""
+    return (n - 1) ** 2 + 1
+
+
+def extra(n: int, k: Setting) -> ExtraMessages:
+    return ExtraMessages(n, parameters={"k": k})
+
+
+# -- §3: matrices and constraints --------------------------------------------------------------------------------------
+
+
+class AnyStamp(NamedTuple):
+    """A process i of any system, what it has delivered, and two matrices that a message may carry."""
+
+    terms: Terms
+    i: Term
+    deliv: Term
+    one: Term
+    other: Term
+
+    @classmethod
+    def make(cls) -> AnyStamp:
+        terms = Terms()
+        one, other = terms.any_matrix("one"), terms.any_matrix("other")
+        return cls(terms, terms.any_process("i"), terms.any_vector("deliv"), one, other)
+
+    def accepts(self, matrix: Term) -> Term:
+        """The guard of the matrix protocol, by its own code."""
+        machine, j = for_every_n(Rst, self.terms), self.terms.any_process("j")
+        packet = Packet(j, self.i, "message", Message("m", j, (self.i,)), matrix)
+        return machine.accepts(self.i, State(self.terms.any_matrix("sent"), self.deliv), packet)
+
+    def constraints(self, matrix: Term, *, but_zeroes: bool = False) -> Term:
+        """Every φ_kl of the matrix: if this is P_l, then DELIV[k] ≥ M[k, l]."""
+        k, l = z3.FreshConst(self.terms.process, "k"), z3.FreshConst(self.terms.process, "l")
+        stated = z3.And(self.i == l, matrix[k][l] > 0) if but_zeroes else self.i == l
+        return z3.ForAll([k, l], z3.Implies(stated, self.deliv[k] >= matrix[k][l]))
+
+    def every(self, holds_of: Any, of: int) -> Term:
+        some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
+        return z3.ForAll(some, holds_of(*some))
+
+
+@TEXT.claim(
+    "SA1",
+    "[SA] §3",
+    "A message's constraints are all met where its receiver's column passes the check, and nowhere else.",
+    "proved",
+)
+def sa1(quick: bool) -> Evidence:
+    any_stamp = AnyStamp.make()
+    accepts, constraints = any_stamp.accepts(any_stamp.one), any_stamp.constraints(any_stamp.one)
+    shown = theorem("the same check", {}, accepts == constraints)
+    neither_always_nor_never = all(
+        theorem("constant", {}, guard).outcome == "refuted" for guard in (accepts, z3.Not(accepts))
+    )
+    differ, cases = 0, 0
+    for n, entries in ((2, 3), (3, 2)):
+        for matrix, deliv in product(_matrices(n, entries), product(range(entries), repeat=n)):
+            for i in range(n):
+                cases += 1
+                machine = extra(n, never(n))
+                packet = Packet((i + 1) % n, i, "message", None, machine.entries(matrix))
+                every = all(i != l or deliv[k] >= matrix[k][l] for k in range(n) for l in range(n))
+                differ += machine.accepts(i, ExtraState(matrix, deliv), packet) != every
+    fails = not shown or not neither_always_nor_never or bool(differ)
+    because = f"z3, of the guard's own code; the guard that reads tuples is the same in {cases:,} cases"
+    return Evidence(unless(fails, "proved"), "any number of processes, any matrix and any DELIV", because)
+
+
+@TEXT.claim(
+    "SA2",
+    "[SA] §3",
+    "A zero asks for nothing, so tuples for the other entries say all that the matrix says.",
+    "proved",
+)
+def sa2(quick: bool) -> Evidence:
+    any_stamp = AnyStamp.make()
+    not_negative = any_stamp.every(lambda k: any_stamp.deliv[k] >= 0, 1)
+    stated = any_stamp.constraints(any_stamp.one, but_zeroes=True)
+    claim = Claim("zeroes say nothing", {"DELIV ≥ 0": not_negative}, any_stamp.accepts(any_stamp.one) == stated)
+    lost, cases = 0, 0
+    for n, entries in ((2, 4), (3, 2 if quick else 3)):
+        machine = extra(n, never(n))
+        for matrix in _matrices(n, entries):
+            cases += 1
+            tuples = machine.entries(matrix)
+            lost += machine.matrix_of(tuples) != matrix or len(tuples) != sum(
+                value > 0 for row in matrix for value in row
+            )
+    needed = not any(without_each(*claim).values())
+    fails = not theorem(*claim) or not all_proved(_deliv_is_not_negative()) or not needed or bool(lost)
+    because = (
+        "z3: without the zeroes the guard is the same, given DELIV ≥ 0, which every step keeps; "
+        f"{cases:,} matrices come back from their tuples"
+    )
+    return Evidence(unless(fails, "proved"), "any number of processes; the tuples: up to 3", because)
+
+
+def _matrices(n: int, values: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+    for flat in product(range(values), repeat=n * n):
+        yield tuple(flat[n * k : n * k + n] for k in range(n))
+
+
+class OwnStep(NamedTuple):
+    """A process i of the matrix protocol as §3 prints it, before and after a step of its own, by its own code."""
+
+    any_stamp: AnyStamp
+    j: Term
+    before: State
+    accepts: Term
+    sending: State
+    delivering: State
+
+    @classmethod
+    def make(cls) -> OwnStep:
+        some = AnyStamp.make()
+        machine, i, j = for_every_n(CountsOnce, some.terms), some.i, some.terms.any_process("j")
+        before = State(some.terms.any_matrix("sent"), some.deliv)
+        return cls(
+            some,
+            j,
+            before,
+            some.accepts(some.one),
+            machine.after_sending(i, before, j),
+            machine.after_delivering(i, before, j, some.one),
+        )
+
+
+def _deliv_is_not_negative() -> list[Claim]:
+    step = OwnStep.make()
+    some = step.any_stamp
+
+    def of(state: State) -> Term:
+        return some.every(lambda k: state.deliv[k] >= 0, 1)
+
+    start = for_every_n(CountsOnce, some.terms).initial(some.i)
+    kept = [Claim("kept", {"DELIV ≥ 0": of(step.before)}, of(after)) for after in (step.sending, step.delivering)]
+    return [Claim("at the start", {}, of(start)), *kept]
+
+
+@TEXT.claim(
+    "SA3",
+    "[SA] §3",
+    "A process's own column is its DELIV in the matrix protocol, and zeroes may stand in its place.",
+    "repaired",
+    reading="§3 has the receiver take the maximum and increment DELIV alone: then the own column is less; it equals "
+    "DELIV if the receiver increments SENT as well. What is needed, and holds in both, is that it is never more",
+)
+def sa3(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 5)
+    as_printed = over(CountsOnce(n), Free(n, m))
+    count = more = 0
+    for state, _ in states_of(as_printed):
+        count += 1
+        for i, local in enumerate(as_printed.local_states(state)):
+            more += any(local.sent[k][i] > local.deliv[k] for k in range(n))
+    system = over(CountsOnce(2), Free(2, 1))
+    differing = first_run(
+        system,
+        lambda state, moves: any(
+            local.sent[k][i] != local.deliv[k] for i, local in enumerate(system.local_states(state)) for k in range(2)
+        ),
+    )
+    beside = guards(ForgetsItsOwnColumn(n), Rst(n), Free(n, m))
+    zeroed = judged(ForgetsItsOwnColumn(n), Free(n, m))
+    if differing is None:
+        return Evidence("checked", f"{n} processes, up to {m} messages", "the own column is DELIV as printed")
+    fails = bool(more) or not all_proved(_own_column_asks_for_nothing()) or beside.found != SAME_GUARDS
+    fails = fails or bool(zeroed.broken) or not holds(searched("rst", n, m), "deliv-equals-sent-column")
+    because = (
+        f"as printed they differ after {len(differing.actions)} actions; z3: the own column never exceeds DELIV, any n "
+        f"(nor in {count:,} states); kept at zero, the same guard as rst in {beside.states:,} states, safe and live"
+    )
+    shown = (Shown("by the printed rules: P2's DELIV counts m1, and its own column does not", differing),)
+    scope = f"≤: any n; at zero: {n} processes, up to {m} messages, every interleaving; nobody sends to himself"
+    return Evidence(unless(fails, "repaired"), scope, because, shown)
+
+
+def _own_column_asks_for_nothing() -> list[Claim]:
+    """For all k: M_i[k, i] ≤ DELIV_i[k]; at the start, and kept by every step of i."""
+    step = OwnStep.make()
+    some = step.any_stamp
+
+    def of(state: State) -> Term:
+        return some.every(lambda k: state.sent[k][some.i] <= state.deliv[k], 1)
+
+    start = for_every_n(CountsOnce, some.terms).initial(some.i)
+    return [
+        Claim("at the start", {}, of(start)),
+        Claim("kept by sending", {"before": of(step.before), "to another": some.i != step.j}, of(step.sending)),
+        Claim("kept by delivering", {"before": of(step.before), "accepted": step.accepts}, of(step.delivering)),
+    ]
+
+
+@TEXT.claim(
+    "SA4",
+    "[SA] §3",
+    "Once a message to j is sent, its number is all that need be kept of column j.",
+    "checked",
+    reading="with thresholds that no matrix comes to, so that no extra message is sent",
+)
+def sa4(quick: bool) -> Evidence:
+    bounds = ((3, 4), (4, 3)) if quick else ((3, 5), (4, 4))
+    results = [searched("extra-messages", n, m, parameters={"k": never(n)}) for n, m in bounds]
+    besides = [guards(extra(n, never(n)), Rst(n), Free(n, m)) for n, m in ((3, 3), (4, 2) if quick else (4, 3))]
+    whole = judged(ClearsTheWholeColumn(3, parameters={"k": never(3)}), Free(3, 3))
+    fails = any(beside.found != SAME_GUARDS for beside in besides) or not all(holds(each) for each in results)
+    fails = fails or "fifo" not in whole.broken
+    shown = (Shown("without that entry: FIFO breaks", whole.run("fifo")),) if "fifo" in whole.broken else ()
+    because = (
+        f"safe and live in {states(*results)}; the same guard as rst in {sum(each.states for each in besides):,}; "
+        f"without the entry of the message FIFO breaks after {len(shown[0].what.actions) if shown else 0} actions"  # type: ignore[union-attr]
+    )
+    return Evidence(unless(fails, "checked"), within(*results), because, shown)
+
+
+# -- §3: extra messages ------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "SA5",
+    "[SA] §3",
+    "With extra messages nothing is delivered sooner than without.",
+    "checked",
+    reading="what is delivered may also be delivered by the matrix protocol, which sees the same messages",
+)
+def sa5(quick: bool) -> Evidence:
+    cases: list[tuple[int, int, Workload]] = [(3, 2, Free(3, 4)), (3, 4, program(FOUR_ENTRIES))]
+    if not quick:
+        cases += [(3, 3, Free(3, 5)), (4, 5, program(SEVEN_ENTRIES))]
+    besides = [guards(extra(n, k), Rst(n), workload) for n, k, workload in cases]
+    delayed = _delayed()
+    heedless = guards(ExtraMessagesNeverWait(3), Rst(3), program(FOUR_ENTRIES))
+    fails = any((True, False) in each.found for each in besides) or delayed is None
+    fails = fails or not all((False, True) in each.found for each in besides[:2]) or (True, False) not in heedless.found
+    excluded = frozenset() if quick else _forms(Rst(3)) ^ _forms(extra(3, 2))
+    because = (
+        f"in {sum(each.states for each in besides):,} states nothing is delivered that rst would hold back; some "
+        f"messages wait that rst would deliver{'' if quick else '; no computation of four messages is excluded (k=2)'}"
+    )
+    shown = (
+        () if delayed is None else (Shown("a message waits for an extra message, and not for causal order", delayed),)
+    )
+    told = "; ".join(f"{n} processes, k={k}, {_told(workload)}" for n, k, workload in cases)
+    return Evidence(unless(fails or bool(excluded), "checked"), f"every interleaving: {told}", because, shown)
+
+
+@cache
+def _delayed() -> Run | None:
+    system = over(Beside(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
+    return first_run(system, lambda state, moves: (False, True) in guards_in(system, state))
+
+
+def _forms(machine: ProtocolMachine) -> frozenset[Any]:
+    """Every computation of up to four messages that it generates."""
+    return generate(machine, Free(machine.n, 4), "unordered", clock_of(None)).forms
+
+
+def _told(workload: Workload) -> str:
+    if isinstance(workload, Free):
+        return f"up to {workload.messages} messages"
+    return f"a program of {workload.messages} messages"
+
+
+class Largest(NamedTuple):
+    """The most entries that any process keeps, and that any message carries; was any extra message sent?"""
+
+    kept: int
+    carried: int
+    any_extra: bool
+    states: int
+
+
+@cache
+def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str) -> Largest:
+    """Over the free workload of so many messages, or over a program."""
+    machine = kind(n, parameters={"k": k})
+    system = over(machine, Free(n, what) if isinstance(what, int) else program(what))
+    kept, carried, any_extra, count = 0, 0, False, 0
+    seen: set[int] = set()
+    for state, moves in states_of(system):
+        count += 1
+        for number in set(state[:n]) - seen:
+            seen.add(number)
+            kept = max(kept, len(machine.entries(system.local_state(number).matrix)))
+        for step, _ in moves:
+            for packet in system.transmitted(step):
+                carried = max(carried, len(packet.stamp))
+                any_extra |= packet.message is None
+    return Largest(kept, carried, any_extra, count)
+
+
+@TEXT.claim(
+    "SA6",
+    "[SA] §3",
+    "A threshold k from n+1 to n² bounds the entries that a process keeps and that a message carries.",
+    "repaired",
+    reading="the text tells of one extra message when the entries are too many, which from four processes on may leave "
+    "more than k; repaired, a process goes on until it has fewer than k. Then k ≥ n-1 is enough, and thresholds above "
+    "(n-1)² never act",
+)
+def sa6(quick: bool) -> Evidence:
+    cases: list[tuple[int, int | str]] = [(3, 3 if quick else 5), (3, FOUR_ENTRIES), (4, EIGHT_ENTRIES)]
+    cases += [] if quick else [(4, 3), (4, SEVEN_ENTRIES)]
+    fails, count = False, 0
+    too_small = []
+    for n, what in cases:
+        for k in range(1, n * n + 1):
+            largest = _largest(ExtraMessages, n, k, what)
+            count += largest.states
+            most = max(largest.kept, largest.carried)
+            fails |= (k >= n and most >= k) or (k >= n - 1 and most > k) or (k > (n - 1) ** 2 and largest.any_extra)
+            too_small += [(n, k)] * (most > k)
+    acts = all(_largest(ExtraMessages, n, (n - 1) ** 2, what).any_extra for n, what in ((3, FOUR_ENTRIES),))
+    fails |= {(3, 1), (4, 1), (4, 2)} != set(too_small) or not acts
+    once = _largest(ClearsOnce, 4, 5, EIGHT_ENTRIES)
+    shown = _left_by_one()
+    three = max(_largest(ClearsOnce, 3, 4, what).kept for what in (cases[0][1], FOUR_ENTRIES))
+    fails |= three > 4
+    if shown is None:
+        return Evidence(unless(fails, "checked"), "as below", "one extra message at a time keeps it")
+    because = (
+        f"one extra message at a time leaves {once.kept} entries at n=4, k=5; repaired, for every k from 1 to n² in "
+        f"{count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = n-1, more only for k < n-1"
+    )
+    drawn = (Shown(f"one extra message leaves P2 with {once.kept} entries, where k is 5", shown),)
+    free = "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
+    scope = f"{free}; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving"
+    return Evidence(unless(fails, "repaired"), scope, because, drawn)
+
+
+@cache
+def _left_by_one() -> Run | None:
+    """A shortest run of the program after which one extra message has left more entries than the threshold."""
+    machine = ClearsOnce(4, parameters={"k": 5})
+    system = over(machine, program(EIGHT_ENTRIES))
+    return first_run(
+        system,
+        lambda state, moves: any(len(machine.entries(local.matrix)) > 5 for local in system.local_states(state)),
+    )
+
+
+# -- §4: safety --------------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim("SA7", "[SA] Prop. 1", "A matrix that is nowhere less asks for no less.", "proved")
+def sa7(quick: bool) -> Evidence:
+    some = AnyStamp.make()
+    greater = some.every(lambda k, l: some.one[k][l] >= some.other[k][l], 2)
+    given = {"M1 ≥ M2": greater, "the constraints of M1 hold": some.accepts(some.one)}
+    claim = Claim("Proposition 1", given, some.accepts(some.other))
+    converse = Claim(
+        "its converse", {}, z3.Implies(z3.Implies(some.accepts(some.one), some.accepts(some.other)), greater)
+    )
+    fails = not theorem(*claim) or any(without_each(*claim).values())
+    because = (
+        "z3, of the guard's own code; each hypothesis is needed, and the converse is " + theorem(*converse).outcome
+    )
+    return Evidence(unless(fails, "proved"), "any number of processes, any matrices and any DELIV", because)
+
+
+class Implied(NamedTuple):
+    """Of a lemma about constraints: how many events were looked at, and for how many it fails; in how many states."""
+
+    cases: int
+    fail: int
+    #: Events for which it would fail, could the constraints be met by what is delivered in any run whatever.
+    fail_alone: int
+    states: int
+
+
+@cache
+def _lemma_2(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int | str) -> Implied:
+    """New constraints imply the old ones of the process that takes a step, at any moment of any run with that step."""
+    times = _times(kind, n, k, what)
+    cases = fail = fail_alone = 0
+    for state, moves in times.all:
+        for step, target in moves:
+            old = times.system.local_state(state[step.action.process]).matrix
+            new = times.system.local_state(step.local).matrix
+            cases += 1
+            fail += not times.implies(new, old, times.always(state, target))
+            fail_alone += not times.implies(new, old, times.in_any_run)
+    return Implied(cases, fail, fail_alone, len(times.all))
+
+
+@cache
+def _times(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int | str) -> Times:
+    workload = Free(n, what) if isinstance(what, int) else program(what)
+    return Times(over(kind(n, parameters={"k": k}), workload))
+
+
+def _cases(quick: bool) -> list[tuple[int, Setting, int | str]]:
+    """(processes, threshold, messages or program)"""
+    few: list[tuple[int, Setting, int | str]] = [(3, 2, 3), (3, 4, FOUR_ENTRIES)]
+    return few if quick else [*few, (3, 2, 4), (3, 3, 4), (3, 2, 5), (4, 2, 3), (4, 5, SEVEN_ENTRIES)]
+
+
+def _scope(cases: Sequence[tuple[int, Setting, int | str]]) -> str:
+    told = (
+        f"{n} processes, k={k}, {f'up to {what} messages' if isinstance(what, int) else 'a program'}"
+        for n, k, what in cases
+    )
+    return f"every interleaving: {'; '.join(told)}"
+
+
+@TEXT.claim(
+    "SA8",
+    "[SA] Lemma 2",
+    "Whatever a process does, its new constraints ask for all that its old ones did.",
+    "checked",
+    reading="at every process, and at any moment of any run in which the event happens; with what other "
+    "runs deliver it may fail",
+)
+def sa8(quick: bool) -> Evidence:
+    cases = _cases(quick)
+    found = [_lemma_2(ExtraMessages, *case) for case in cases]
+    broken = _lemma_2(ExtraMessagesNeverWait, 3, 4, FOUR_ENTRIES)
+    fails = any(each.fail for each in found) or not broken.fail or not any(each.fail_alone for each in found)
+    because = (
+        f"{sum(each.cases for each in found):,} events in {sum(each.states for each in found):,} states; "
+        f"if extra messages did not wait it would fail for {broken.fail} of {broken.cases:,}"
+    )
+    return Evidence(unless(fails, "checked"), _scope(cases), because)
+
+
+class Lemma3(NamedTuple):
+    sends: int
+    deliveries: int
+    #: The message carries what held before it was sent; what holds after its delivery implies it, later on.
+    sent_fails: int
+    delivered_fails: int
+    #: The same, were it said of all moments.
+    without_subscript_fails: int
+
+
+@cache
+def _lemma_3(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int | str) -> Lemma3:
+    times = _times(kind, n, k, what)
+    machine, system = times.machine, times.system
+    counts = [0] * 5
+    for state, moves in times.all:
+        for step, target in moves:
+            after = system.local_state(step.local).matrix
+            for packet in system.transmitted(step):
+                if packet.message is not None:
+                    counts[0] += 1
+                    before = system.local_state(state[step.action.process]).matrix
+                    carried = machine.matrix_of(packet.stamp)
+                    counts[2] += not times.implies(carried, before, times.always(state, target))
+            if step.delivered and step.action.packet is not None:
+                counts[1] += 1
+                carried = machine.matrix_of(step.action.packet.stamp)
+                counts[3] += not times.implies(after, carried, times.after[target])
+                counts[4] += not times.implies(after, carried, times.always(state, target))
+    return Lemma3(*counts)
+
+
+@TEXT.claim(
+    "SA9",
+    "[SA] Lemma 3",
+    "A receiver's constraints imply those on the message it delivered, and these its sender's before the send.",
+    "checked",
+    reading="the first from the delivery on, as the text's subscript says; at earlier moments it fails. The matrix "
+    "after the delivery is that after any extra messages it gives rise to",
+)
+def sa9(quick: bool) -> Evidence:
+    cases = _cases(quick)
+    found = [_lemma_3(ExtraMessages, *case) for case in cases]
+    fails = any(each.sent_fails or each.delivered_fails for each in found)
+    fails = fails or not all(each.sends and each.deliveries for each in found)
+    earlier = sum(each.without_subscript_fails for each in found)
+    fails = fails or not earlier
+    because = (
+        f"{sum(each.sends for each in found):,} sends, {sum(each.deliveries for each in found):,} deliveries; "
+        f"at moments before the delivery the first implication fails for {earlier:,}"
+    )
+    return Evidence(unless(fails, "checked"), _scope(cases), because)
+
+
+@TEXT.claim(
+    "SA10",
+    "[SA] Theorem 4",
+    "The protocol with extra messages keeps causal order.",
+    "checked",
+    reading="nobody sends to himself: FIFO would break, as the own column, which counts such messages, is kept at zero",
+)
+def sa10(quick: bool) -> Evidence:
+    results, programs = _free_checks(quick), _program_checks()
+    fails = not all(holds(each, "fifo", "causal") for each in results) or not all(each.safe for each in programs)
+    to_oneself = judged(extra(2, 9), Free(2, 3, self_sends=True))
+    shown = (
+        (Shown("messages to oneself: the third overtakes the second", to_oneself.run("fifo")),)
+        if "fifo" in to_oneself.broken
+        else ()
+    )
+    because = (
+        f"causal order kept in {states(*results)} of the free workload and "
+        f"{sum(each.exploration.states for each in programs):,} of two programs, where k=n+1 acts; messages to oneself "
+        f"break {', '.join(sorted(to_oneself.broken & {'fifo', 'causal'})) or 'nothing'}"
+    )
+    return Evidence(unless(fails, "checked"), _thresholds(results), because, shown)
+
+
+def _free_checks(quick: bool) -> list[CheckResult]:
+    bounds: list[tuple[int, int, Setting]] = [(3, 4, k) for k in (1, 2, 3, 4, (2, 4, 9))] + [
+        (4, 3, k) for k in (2, (2, 3, 5, 16))
+    ]
+    if not quick:
+        bounds += [(3, 5, k) for k in (1, 2, 3, 4)] + [(4, 4, k) for k in (2, 3)]
+    return [searched("extra-messages", n, m, parameters={"k": k}) for n, m, k in bounds]
+
+
+@cache
+def _program_checks() -> list[Judged]:
+    """Where the text's least threshold, n+1, acts; and where each process has its own."""
+    three: list[Setting] = [4, (3, 4, 5), (5, 4, 3)]
+    found = [judged(extra(3, k), program(FOUR_ENTRIES)) for k in three]
+    return [*found, judged(extra(4, 5), program(SEVEN_ENTRIES))]
+
+
+def _thresholds(results: Sequence[CheckResult]) -> str:
+    bounds: dict[tuple[int, int], list[str]] = {}
+    for each in results:
+        k = each.machine.settings["k"]
+        told = "/".join(map(str, k)) if isinstance(k, tuple) else str(k)
+        bounds.setdefault((each.machine.n, each.workload.messages), []).append(told)
+    told = "; ".join(f"{n} processes, up to {m} messages, k={', '.join(ks)}" for (n, m), ks in bounds.items())
+    return f"every interleaving: {told}; two programs"
+
+
+# -- §4: liveness ------------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "SA11",
+    "[SA] Prop. 5",
+    "A message whose number DELIV has not come to is not delivered yet.",
+    "checked",
+    reading="extra messages are numbered and counted with the others",
+)
+def sa11(quick: bool) -> Evidence:
+    cases = _cases(quick)
+    delivered = wrong = count = 0
+    for n, k, what in cases:
+        system = over(Numbered(extra(n, k)), Free(n, what) if isinstance(what, int) else program(what))
+        for _, moves in states_of(system):
+            count += 1
+            for step, _ in moves:
+                packet = step.action.packet
+                if packet is not None:
+                    delivered += 1
+                    wrong += system.local_state(step.local).decides.deliv[packet.source] != packet.stamp[1]
+    because = f"each of {delivered:,} deliveries in {count:,} states makes DELIV the number of its message"
+    return Evidence(unless(bool(wrong) or not delivered, "checked"), _scope(cases), because)
+
+
+@TEXT.claim("SA12", "[SA] Theorem 6", "Every message is delivered in the end, extra ones too.", "checked")
+def sa12(quick: bool) -> Evidence:
+    results, programs = _free_checks(quick), _program_checks()
+    fails = not all(holds(each) for each in results) or any(each.broken for each in programs)
+    ends = left = 0
+    for n, k, what in _cases(quick):
+        times = _times(ExtraMessages, n, k, what)
+        for state, moves in times.all:
+            kinds = {packet.message is None for packet, _ in times.system.flight(state)}
+            if times.system.may_end(moves) and False not in kinds:
+                ends += 1
+                left += True in kinds
+    because = (
+        f"everything delivered and nobody blocked in {states(*results)} of the free workload and "
+        f"{sum(each.exploration.states for each in programs):,} of two programs; in {ends:,} states where a run may "
+        "end with all delivered "
+        f"{left or 'no'} extra message is under way"
+    )
+    return Evidence(unless(fails or bool(left) or not ends, "checked"), _thresholds(results), because)
+
+
+# -- §5: what it costs -------------------------------------------------------------------------------------------------
+
+
+class Workday(NamedTuple):
+    """Messages in the order they are handed over, with their times and how long each is under way."""
+
+    n: int
+    sends: tuple[tuple[float, Message, float], ...]
+
+    @classmethod
+    def drawn(cls, n: int, messages: int, seed: int) -> Workday:
+        """Times between sends, and times under way, are exponential; the mean of both is 1, n sends a unit of time."""
+        rng = random.Random(seed)
+        now, sends = 0.0, []
+        for number in range(messages):
+            now += rng.expovariate(n)
+            i, j = rng.sample(range(n), 2)
+            sends.append((now, Message(f"m{number}", i, (j,)), rng.expovariate(1)))
+        return cls(n, tuple(sends))
+
+
+class Cost(NamedTuple):
+    """What one message of the application costs: numbers that travel, extra messages, time waited on arrival."""
+
+    numbers: float
+    extra: float
+    waited: float
+
+
+def cost(machine: ProtocolMachine, day: Workday, seed: int) -> Cost:
+    """The day's messages by this protocol. What is under way arrives by itself, and waits until it is accepted."""
+    rng = random.Random(seed)
+    locals_ = [machine.initial(i) for i in range(day.n)]
+    waiting: list[list[tuple[float, Packet]]] = [[] for _ in range(day.n)]
+    agenda: list[tuple[float, int, Message | Packet, float]] = []
+    for number, (time, message, under_way) in enumerate(day.sends):
+        heappush(agenda, (time, number, message, under_way))
+    numbers = extras = waited = 0.0
+    number = len(day.sends)
+
+    def transmit(now: float, packets: Sequence[Packet], under_way: float) -> None:
+        nonlocal number, numbers, extras
+        for packet in packets:
+            number += 1
+            numbers += size(packet.stamp)
+            extras += packet.message is None
+            delay = rng.expovariate(1) if packet.message is None else under_way
+            heappush(agenda, (now + delay, number, packet, 0.0))
+
+    while agenda:
+        now, _, what, under_way = heappop(agenda)
+        if isinstance(what, Message):
+            step = machine.send(what.sender, locals_[what.sender], what)[0]
+            locals_[what.sender] = step.state
+            transmit(now, step.packets, under_way)
+            continue
+        i = what.destination
+        waiting[i].append((now, what))
+        while accepted := [each for each in waiting[i] if machine.accepts(i, locals_[i], each[1])]:
+            waiting[i].remove(accepted[0])
+            arrived, packet = accepted[0]
+            waited += (now - arrived) * (packet.message is not None)
+            step = machine.arrive(i, locals_[i], packet)[0]
+            locals_[i] = step.state
+            transmit(now, step.packets, 0.0)
+    assert not any(waiting), "everything is delivered"
+    count = len(day.sends)
+    return Cost(numbers / count, extras / count, waited / count)
+
+
+def size(stamp: Any) -> int:
+    """The numbers in a stamp: all entries of a matrix, three a tuple; of the optimal algorithm clocks and processes."""
+    if isinstance(stamp, Stamp):
+        return 1 + sum(2 + len(left) for _, left in stamp.log)
+    return sum(map(len, stamp))
+
+
+@TEXT.claim(
+    "SA13",
+    "[SA] §5",
+    "Asked: how many extra messages, how large beside the optimal algorithm, thresholds that differ, time lost.",
+    "measured",
+    reading="that each process may have its own threshold is also checked: safe and live (SA10, SA12). Sizes count "
+    "numbers: n² a matrix, three a tuple, in the optimal algorithm (sender, clock) and destinations",
+)
+def sa13(quick: bool) -> Evidence:
+    n, messages, days = 6, 200 if quick else 500, 4 if quick else 10
+    thresholds: dict[str, Setting] = {
+        "k=n+1": n + 1,
+        "k=2n": 2 * n,
+        "k=n+1 at half, none at the others": (n + 1, never(n)) * (n // 2),
+        "no extra messages": never(n),
+    }
+    machines: dict[str, ProtocolMachine] = {told: extra(n, k) for told, k in thresholds.items()}
+    machines |= {"optimal": Optimal(n), "rst": Rst(n)}
+    costs = {
+        told: [cost(machine, Workday.drawn(n, messages, seed), seed) for seed in range(days)]
+        for told, machine in machines.items()
+    }
+    figures = "; ".join(f"{told}: {_figures(some)}" for told, some in costs.items())
+    least, none = costs["k=n+1"], costs["no extra messages"]
+    vacuous = not any(day.extra for day in least) or any(day.extra for day in none)
+    same_waits = all(
+        abs(day.waited - other.waited) < 1e-9
+        for told in ("optimal", "rst")
+        for day, other in zip(costs[told], none, strict=True)
+    )
+    fails = vacuous or not same_waits
+    because = f"a message of the application costs, mean (least to greatest of {days} days): {figures}"
+    scope = (
+        f"{n} processes, {messages} messages a day at random, {days} days; times exponential, mean 1, at each process"
+    )
+    return Evidence(unless(fails, "measured"), scope, because)
+
+
+def _figures(costs: Sequence[Cost]) -> str:
+    parts = []
+    for name in Cost._fields:
+        values = [getattr(each, name) for each in costs]
+        unit = {"numbers": "numbers", "extra": "extra messages", "waited": "waited"}[name]
+        if any(values):
+            parts.append(f"{mean(values):.3g} {unit} ({min(values):.3g} to {max(values):.3g})")
+    return ", ".join(parts)

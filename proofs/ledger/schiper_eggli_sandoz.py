@@ -2,6 +2,550 @@
 
 from __future__ import annotations
 
-from .claims import Text
+from crownless.impl.isis import Isis
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.ses import Ses
+from crownless.impl.ses_delete import SesDelete
+from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.ses_rollback import SesRollback
+from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.checking import CheckResult
+from crownless.model_check.runs import Run
+from crownless.spec import library, notation
+from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, late_messages, readings
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations
+from crownless.spec.orders import decide
+
+from . import vector_time_evidence as timed
+from .claims import Evidence, Shown, Text, unless
+from .evidence import broken_by, figure, holds, is_proved, proof_of, ran, searched, states, within
 
 TEXT = Text()
+
+LAMPORT, VECTOR = LamportClock(), VectorClock()
+FOR_EVERY_N = "any number of sites and messages, any channel; unicasts, none to oneself"
+NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
+
+
+@TEXT.claim(
+    "SES1",
+    "[SES] §1, Fig. 1",
+    "Times on messages do not order deliveries: in Fig. 1 the sends have ordered times and causal order is broken.",
+    "checked",
+    reading="the drawing is lost; recovered from §1 and §3",
+)
+def ses1(quick: bool) -> Evidence:
+    c = figure("ses-fig1")
+    program = ran("unordered", "ses-program-1")
+    first, second = (c.send_event[m] for m in (_number(c, "M1"), _number(c, "M2")))
+    in_order = all(
+        clock.late(readings(c, clock)[first].time, readings(c, clock)[second].time) for clock in CLOCKS.values()
+    )
+    fails = decide(c, "causal").kept or not in_order or broken_by(program, "causal") is None
+    because = "SEND(M1) has the smaller time by Lamport's and by vector clocks, and S3 receives M2 first"
+    return Evidence(unless(fails, "checked"), "Fig. 1; " + within(program), because, (Shown("Fig. 1", c),))
+
+
+@TEXT.claim(
+    "SES2",
+    "[SES] §2, Fig. 2",
+    "Where the holder of one token writes to all others, causal order has all replicas apply the writes in one order; "
+    "of two tokens with their data the writes may interleave differently at different replicas.",
+    "checked",
+    reading="a site applies its own write when it sends it; the token is a message under causal order, too",
+)
+def ses2(quick: bool) -> Evidence:
+    m = 4 if quick else 5
+    kept, differ, failing, smallest = 0, 0, None, None
+    for length in range(1, m + 1):
+        for c in timed.token_computations(3, length):
+            agree = len(set(timed.updates_seen(c))) == 1
+            if decide(c, "causal").kept:
+                kept += 1
+                failing = failing if agree else failing or c
+            elif not agree:
+                differ += 1
+                smallest = smallest or c
+    scope = (
+        f"one token: 3 sites, every computation of up to {m} messages; Fig. 2 and its like for two tokens as programs"
+    )
+    if failing is not None:
+        return Evidence("refuted", scope, "causal, and two orders", (Shown("two orders of the writes", failing),))
+    two = figure("ses-fig2-two-tokens")
+    each = all(len(set(timed.updates_seen(two, data))) == 1 for data in "WX")
+    interleaved = decide(two, "causal").kept and each and len(set(timed.updates_seen(two, "WX"))) > 1
+    reached = all(ran(name, "ses-fig2-two-tokens").completes != "never" for name in ("isis", "ses-multicast"))
+    fig_2 = all(_fig_2_in_two_orders(kind) is None for kind in (Isis, SesMulticast))
+    unordered = _fig_2_in_two_orders(Unordered)
+    fails = smallest is None or unordered is None or not (kept and interleaved and reached and fig_2)
+    because = (
+        f"one order in all {kept} causal computations with a token; {differ:,} that are not causal have two; "
+        "two tokens: a causal computation with two interleavings, which both protocols generate"
+    )
+    shown = [Shown("two tokens: causal, and S3 and S4 see W1 and X1 in different orders", two)]
+    if smallest is not None:
+        shown.insert(0, Shown("one token, not causal: two orders of the writes", smallest))
+    return Evidence(unless(fails, "checked"), scope, because, tuple(shown))
+
+
+@TEXT.claim(
+    "SES3",
+    "[SES] §3",
+    "The ISIS scheme, in which a message brings along all that its sender knows of, is causally ordered.",
+    "checked",
+    reading="a packet is taken in as a whole, its messages delivered in the order of emission",
+)
+def ses3(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 4)
+    results = [searched("isis", n, m), searched("isis", n, m, sends="multicast"), searched("isis", 4, m - 1)]
+    fails = not all(holds(result, "causal", "delivers-all", "delivers-once") for result in results)
+    because = f"causal order is kept, and all is delivered, once, in {states(*results)}"
+    return Evidence(unless(fails, "checked"), within(*results) + "; with multicasts, too, at 3 processes", because)
+
+
+@TEXT.claim(
+    "SES4",
+    "[SES] §3",
+    "A site may delete from its buffer what it has asked all others about, once all have acknowledged, if messages "
+    "between two sites arrive in the order of emission; the asked site may not delete.",
+    "repaired",
+    reading="as told, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
+    "acknowledges a request when it has received the messages of it that are for itself",
+)
+def ses4(quick: bool) -> Evidence:
+    once = {"rounds": (1, 0, 0)}
+    printed = searched("isis-gc", 3, 3, parameters=once)
+    fewer = [searched("isis-gc", 3, 2, parameters=once), searched("isis-gc", 2, 3)]
+    repaired = [searched("isis-gc-waits", 3, 3, parameters=once), searched("isis-gc-waits", 2, 3)]
+    if not quick:
+        repaired += [
+            searched("isis-gc-waits", 3, 4, parameters=once),
+            searched("isis-gc-waits", 3, 2),
+            searched("isis-gc-waits", 3, 3, parameters={"rounds": (1, 1, 0)}),
+        ]
+    run = broken_by(printed, "causal")
+    overtaking = broken_by(searched("isis-gc-waits", 2, 2, channel="unordered"), "delivers-once")
+    asked = timed.explored(timed.TheAskedSiteDeletesToo, Free(2, 2))
+    again = "delivers-once" in asked.broken
+    deletes = all("a-message-is-deleted" in result.exploration.reached for result in repaired)
+    if run is None:
+        fails = not (holds(printed) and overtaking and again)
+        return Evidence(unless(fails, "checked"), within(printed), "as printed it keeps causal order")
+    fails = not (all(map(holds, [*fewer, *repaired])) and deletes and overtaking and again)
+    because = (
+        f"as printed causal order breaks in {len(run.actions)} actions: a site forgets a message that its receiver has "
+        f"not got; if acknowledgements wait for that, all holds in {states(*repaired)}; without the order of emission "
+        f"({_length(overtaking)} actions), or if the asked site deletes ({asked.broken.get('delivers-once')} actions), "
+        "a message is delivered twice"
+    )
+    shown = [Shown("as printed: P1 deletes m1 before P3 has it, and what follows comes to P3 without it", run)]
+    if overtaking is not None:
+        shown.append(Shown("repaired, where a packet is overtaken by the acknowledgement: delivered twice", overtaking))
+    if again:
+        shown.append(Shown("the asked site deletes too, and does not know the replica", asked.run("delivers-once")))
+    scope = within(printed, *repaired) + "; one site or more collect once"
+    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown))
+
+
+@TEXT.claim(
+    "SES5",
+    "[SES] §4.1, Proposition 1, Fig. 3",
+    "By Lamport's clocks some message arrives with a smaller time than its receiver's if causal order is broken, and "
+    "also in some computations in which it is kept.",
+    "checked",
+    reading="of messages that do arrive; every send, delivery and local event advances the clock",
+)
+def ses5(quick: bool) -> Evidence:
+    late = timed.late_by(LAMPORT, quick)
+    smallest = timed.first_kept_and_late_by(LAMPORT)
+    fig_3 = figure("ses-fig3")
+    worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
+    converse_fails = smallest is not None and decide(fig_3, "causal").kept and bool(late_messages(fig_3, LAMPORT))
+    protocol = holds(worn, "causal") and broken_by(worn, "lamport-times") is not None
+    fails = late.broken_and_not_late is not None or not (late.broken and converse_fails and protocol)
+    because = (
+        f"in all {late.broken:,} computations that break causal order some message is late, and in "
+        f"{late.kept_and_late:,} of the {late.kept:,} that keep it"
+    )
+    shown = []
+    if late.broken_and_not_late is not None:
+        shown.append(Shown("causal order is broken, and no message late", late.broken_and_not_late))
+    if smallest is not None:
+        shown.append(Shown("Fig. 3, with the fewest messages: causal, and a message arrives late", smallest))
+    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because, tuple(shown))
+
+
+@TEXT.claim(
+    "SES6",
+    "[SES] §4.1",
+    "Of two different events one happened before the other iff its vector time is at most the other's.",
+    "checked",
+    reading="sends, deliveries and local events all advance the clock; what the text writes < is ≤ in every entry, so "
+    "that it must be two events",
+)
+def ses6(quick: bool) -> Evidence:
+    told = timed.told_by_times(quick)
+    if told.not_in_full is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_in_full),))
+    fails = not 0 < told.before < told.pairs
+    because = f"so of all {told.pairs:,} pairs of events, {told.before:,} of them ordered"
+    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because)
+
+
+@TEXT.claim(
+    "SES7",
+    "[SES] §4.1, Lemma 1",
+    "An event of a site happened before any other event whose time has at least its entry for that site.",
+    "checked",
+    reading="the text says every event, which takes in the event itself; it is meant of another, since nothing "
+    "happens before itself",
+)
+def ses7(quick: bool) -> Evidence:
+    told = timed.told_by_times(quick)
+    if told.not_by_entry is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_by_entry),))
+    sends = [put for put in proof_of("ses").claims if put.verdict.name.startswith("time tells what happened before")]
+    counting_sends = next((c for c in computations(2, 1) if not timed.entry_tells(c, timed.CountsSends())), None)
+    fails = not (told.before and sends and all(put.verdict for put in sends)) or counting_sends is None
+    because = (
+        f"so of all {told.pairs:,} pairs of events; of sends under the protocol z3 shows it for every n; if deliveries "
+        "did not advance the clock one message would be enough to break it"
+    )
+    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because)
+
+
+@TEXT.claim(
+    "SES8",
+    "[SES] §4.1, Proposition 2",
+    "Causal order is broken iff some message arrives where the local vector time is already at least its own.",
+    "checked",
+    reading="arriving is being delivered, once; nobody sends to himself, as the proof recalls and the proposition does "
+    "not say",
+)
+def ses8(quick: bool) -> Evidence:
+    late = timed.late_by(VECTOR, quick)
+    exception = late.broken_and_not_late or late.first_kept_and_late
+    if exception is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("late, or broken", exception),))
+    worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
+    without = searched("unordered", 3, 3, clocks=tuple(CLOCKS))
+    protocols = holds(worn, "causal", "vector-times") and broken_by(without, "vector-times") is not None
+    to_himself = next(
+        (c for c in computations(1, 1, self_sends=True) if decide(c, "causal").kept and late_messages(c, VECTOR)), None
+    )
+    fails = not (late.broken and late.kept and protocols) or to_himself is None
+    because = (
+        f"a message is late in all {late.broken:,} computations that break causal order and in none of the "
+        f"{late.kept:,} that keep it; one message to oneself is late and breaks nothing"
+    )
+    shown = () if to_himself is None else (Shown("to oneself: causal order is kept, and m1 is late", to_himself),)
+    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because, shown)
+
+
+@TEXT.claim(
+    "SES9",
+    "[SES] §4.2.1, Lemma 2",
+    "The time of every pair in a site's buffer is at most the site's own time.",
+    "proved",
+)
+def ses9(quick: bool) -> Evidence:
+    result = searched("ses-multicast", 3, 3, sends="multicast")
+    follows = all(timed.lemma_2(kind) for kind in (Ses, SesDelete))
+    fails = not (follows and is_proved("ses", "safe") and is_proved("ses-delete", "safe"))
+    fails |= not holds(result, "pairs-are-of-the-past")
+    because = (
+        "z3 shows that it follows from what the proofs of ses and ses-delete keep by induction: a pair's entries are "
+        f"those of messages that the site knows; with multicasts it holds in {states(result)}"
+    )
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+
+
+@TEXT.claim(
+    "SES10",
+    "[SES] §4.2.1",
+    "A buffer has at most N − 1 pairs, and of two pairs for one site the older may be discarded.",
+    "proved",
+    reading=NOTHING_FOR_ONESELF,
+)
+def ses10(quick: bool) -> Evidence:
+    counted = timed.explored(timed.CountsPairs, Free(3 if quick else 4, 3))
+    tight = not counted.broken and "a-pair-for-every-other" in counted.found.reached
+    steps = timed.no_pair_for_itself(Ses) and timed.older_pair_says_nothing_more(Ses) and timed.lemma_2(Ses)
+    fails = not (steps and is_proved("ses", "safe", "live") and tight)
+    because = (
+        "z3: no site has a pair for itself, and by Lemma 2 the older pair asks for nothing that the new one does not; "
+        "ses discards it, and is safe and live; N − 1 pairs are reached, and no more, in "
+        f"{counted.found.states:,} states"
+    )
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+
+
+@TEXT.claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
+def ses11(quick: bool) -> Evidence:
+    results = [searched("ses", 3, 3 if quick else 4, channel="unordered"), searched("ses", 2, 4, channel="unordered")]
+    overtaken = searched("unordered", 3, 3)
+    fails = not (is_proved("ses", "safe", "live") and all(map(holds, results))) or holds(overtaken, "fifo")
+    because = (
+        "z3 shows it safe and live where any packet may overtake any other; and every interleaving over such a channel "
+        f"keeps FIFO and causal order, in {states(*results)}"
+    )
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+
+
+@TEXT.claim(
+    "SES12",
+    "[SES] §4.2.1, end",
+    "Where a message to several sites tells each of the pairs of the others, multicasts are causally ordered.",
+    "checked",
+    reading="those pairs go besides the sender's buffer, which then gets the pair of every destination: of that "
+    "the text says nothing",
+)
+def ses12(quick: bool) -> Evidence:
+    bounds = [(3, 3), (4, 2)] if quick else [(3, 4), (4, 3)]
+    results = [searched("ses-multicast", n, m, sends="multicast") for n, m in bounds]
+    fails = not all(map(holds, results))
+    because = f"causal order is kept and all is delivered, in {states(*results)}"
+    return Evidence(unless(fails, "checked"), within(*results) + ", to any set of others", because)
+
+
+@TEXT.claim(
+    "SES13",
+    "[SES] §4.2.2",
+    "Two pairs for one site may be merged into one with the greater of every two entries.",
+    "proved",
+)
+def ses13(quick: bool) -> Evidence:
+    fails = not (timed.merged_pair_says_the_same(Ses) and is_proved("ses", "safe", "live"))
+    because = "z3: a time has passed the merged pair iff it has passed both; and ses, which merges, is safe and live"
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+
+
+@TEXT.claim(
+    "SES14",
+    "[SES] §4.2.4",
+    "A site may delete the pair of the site whose message it delivers, if the message's time has passed it: that "
+    "keeps safety and liveness.",
+    "proved",
+    reading="compared with the buffer as merged; the message brings no pair for its own sender, so it is the same",
+)
+def ses14(quick: bool) -> Evidence:
+    several = timed.explored(timed.SesDeleteMulticast, Free(3, 2 if quick else 3, sends="multicast"))
+    deletes = searched("ses-delete", 3, 3).exploration.states != searched("ses", 3, 3).exploration.states
+    fails = not is_proved("ses-delete") or bool(several.broken) or not deletes
+    because = (
+        "z3 shows ses-delete safe, optimal and live, of the protocol's own code; with multicasts, too, nothing breaks "
+        f"in {several.found.states:,} states"
+    )
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+
+
+@TEXT.claim(
+    "SES15",
+    "[SES] §4.2.5, safety",
+    "The vector-pair protocol delivers in causal order.",
+    "proved",
+    reading="the clock advances when a message is delivered (§4.2.2), not already when it arrives (§4.1, to the "
+    f"letter); {NOTHING_FOR_ONESELF}",
+)
+def ses15(quick: bool) -> Evidence:
+    on_arrival = timed.explored(timed.LearnsTheTimeOnArrival, Free(2, 2))
+    to_himself = timed.explored(Ses, Free(1, 2, self_sends=True))
+    readings_matter = "causal" in on_arrival.broken and "causal" in to_himself.broken
+    fails = not is_proved("ses", "safe") or not readings_matter
+    because = (
+        f"z3 shows {len(proof_of('ses').claims)} claims, of the protocol's own code; if the clock advanced on arrival, "
+        f"causal order would break in {on_arrival.broken.get('causal')} actions, and by messages to oneself in "
+        f"{to_himself.broken.get('causal')}"
+    )
+    shown = []
+    if "causal" in on_arrival.broken:
+        shown.append(
+            Shown("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival.run("causal"))
+        )
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because, tuple(shown))
+
+
+@TEXT.claim(
+    "SES16",
+    "[SES] §4.2.5, liveness",
+    "Without failures the vector-pair protocol delivers every message.",
+    "proved",
+    reading="what can be delivered for ever is delivered at last. The claim, not its printed proof, which takes the "
+    "event that any missing entry numbers for the emission of a message to the waiting site",
+)
+def ses16(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 4)
+    any_entry = timed.first_run(
+        timed.remembering(Ses, Free(3, 3)),
+        lambda now: any(
+            not timed.numbers_a_message_for(now, s, packet, i) for sites, s, packet in timed.missing(now) for i in sites
+        ),
+    )
+    no_entry = timed.first_run(
+        timed.remembering(Ses, Free(n, m)),
+        lambda now: any(
+            not any(timed.numbers_a_message_for(now, s, packet, i) for i in sites)
+            for sites, s, packet in timed.missing(now)
+        ),
+    )
+    fails = not is_proved("ses", "live") or no_entry is not None
+    because = (
+        "z3 shows that of the messages under way the one sent first is accepted, so that each is delivered in turn"
+    )
+    shown = []
+    if any_entry is not None:
+        because += (
+            f"; a step of the printed proof fails in {any_entry.length} actions, and holds of some entry of every "
+            f"message that waits, with {n} sites and {m} messages"
+        )
+        shown.append(
+            Shown("m3 waits at P3 with a pair that counts P1's event, which is a message to P2", any_entry.run)
+        )
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N + "; fair scheduling, nothing is lost", because, tuple(shown))
+
+
+#: Fig. 6, but that S3 goes on and another site hears from it.
+FIG_6_AND_ON = """
+S1: send M1 to S2; send M2 to S3
+S2: receive; receive; receive; receive
+S3: receive; send M3 to S2; send M4 to S2; send M5 to S4
+S4: receive; send M6 to S2
+"""
+
+
+@TEXT.claim(
+    "SES17",
+    "[SES] §4.3, Fig. 6",
+    "If S1 dies and M1 is lost, nothing that S3 sends after M2, nor any site that then heard from it, ever reaches S2; "
+    "under ISIS all of it does.",
+    "checked",
+    reading="of what is sent after the delivery of M2; what was sent before it still arrives",
+)
+def ses17(quick: bool) -> Evidence:
+    bounds = [(3, 3)] if quick else [(3, 4), (4, 3)]
+    pairs = [searched("ses", n, m, crash="P1") for n, m in bounds]
+    isis = [searched("isis", n, m, crash="P1") for n, m in bounds]
+    isis.append(searched("isis", 3, 2 if quick else 3, crash="P1", sends="multicast"))
+    program = Program(notation.parse(FIG_6_AND_ON))
+    stuck = timed.first_run(timed.remembering(Ses, program, 0), _all_wait_for_m1)
+    passed = timed.explored(Ses, program, crash=0)
+    whole = timed.explored(Isis, program, crash=0)
+    cut_off = all(holds(result, "causal") and broken_by(result, "delivers-all") for result in pairs)
+    fails = not (cut_off and is_proved("ses", "safe") and all(map(holds, isis)))
+    fails |= stuck is None or set(passed.broken) != {"delivers-all"} or bool(whole.broken)
+    lengths = {_length(broken_by(result, "delivers-all")) for result in pairs}
+    because = (
+        "never, since z3 shows that what depends on a message waits for it, lost or not; something stays undelivered "
+        f"in {min(lengths)} actions; under ISIS all that survivors owe each other is delivered, in {states(*isis)}"
+    )
+    shown = () if stuck is None else (Shown("M3 and M4 of S3, and M6 of S4, wait at S2 for M1, for ever", stuck.run),)
+    scope = _crashing(*pairs, *isis) + "; ISIS with multicasts, too; Fig. 6 with a fourth site"
+    return Evidence(unless(fails, "checked"), scope, because, shown)
+
+
+#: Z, which waits for M1, may still be under way when Q tells S3 of P; the number agreed on is then 3.
+ONCE_MORE = """
+S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
+S2: receive; receive
+S3: receive; send Z to S2; receive; receive; receive; receive
+"""
+
+
+@TEXT.claim(
+    "SES18",
+    "[SES] §4.3",
+    "After the survivors have agreed on N, the first event of S1 of which a message is missing, and those who know of "
+    "it have rewound, nobody is blocked and causal order holds.",
+    "repaired",
+    reading="as printed they agree once. Repaired: they agree, and rewind, again whenever a waiting message shows "
+    "evidence. Nothing else happens meanwhile; what depends on event N is dropped",
+)
+def ses18(quick: bool) -> Evidence:
+    program = Program(notation.parse(ONCE_MORE))
+    once, again = (timed.explored(kind, program, crash=0) for kind in (timed.AgreesOnlyOnce, SesRollback))
+    at_rest = timed.first_run(
+        timed.remembering(timed.AgreesOnlyOnce, program, 0),
+        timed.somebody_waits_for_ever,
+        only={"agree": timed.is_at_rest},
+    )
+    fewer = timed.explored(timed.AgreesOnlyOnce, Free(3, 3 if quick else 4), crash=0)
+    results = [searched("ses-rollback", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 2)])]
+    alike = [Program(notation.parse(text)) for text in timed.programs_of_five((1,) if quick else range(5))]
+    blocked = sum(bool(timed.explored(timed.AgreesOnlyOnce, each, crash=0).broken) for each in alike)
+    mended = not any(timed.explored(SesRollback, each, crash=0).broken for each in alike)
+    not_oldest = timed.first_run(
+        timed.remembering(SesRollback, Free(2, 3), 0),
+        lambda now: (
+            now.may("agree") and timed.is_at_rest(now) and timed.agreed_event(now) != timed.oldest_undelivered(now)
+        ),
+        only={"agree": timed.never},
+        then="agree",
+    )
+    late, needless = (
+        timed.first_run(
+            timed.remembering(SesRollback, Free(n, m), 0),
+            lambda now, delivered=delivered: (  # type: ignore[misc]
+                now.may("agree") and (not delivered or timed.all_of_the_first_is_delivered(now))
+            ),
+            only={"lose": timed.never, "agree": timed.never},
+            then="agree",
+        )
+        for n, m, delivered in ((2, 2, False), (3, 3, True))
+    )
+    scope = _crashing(*results) + f"; agreeing once: up to {3 if quick else 4} messages, and programs with 5"
+    if not once.broken.get("delivers-all"):
+        return Evidence(unless(bool(once.broken), "checked"), scope, "agreeing once is enough")
+    fails = bool(fewer.broken or again.broken) or not all(map(holds, results)) or not (blocked and mended)
+    fails |= None in (at_rest, not_oldest, late, needless)
+    because = (
+        f"agreeing once leaves a message blocked ({once.broken['delivers-all']} actions, 5 messages), even if they do "
+        f"so when all that is not lost has come ({_steps(at_rest)}); the number is not that of the oldest lost message "
+        f"({_steps(not_oldest)}), and sites rewind though nothing is lost "
+        f"({_steps(late)}), even though all of S1 is delivered ({_steps(needless)}); agreeing again whenever there is "
+        f"evidence leaves nobody blocked and keeps causal order, in {states(*results)}, and in {len(alike)} programs "
+        f"like that one, in {blocked} of which agreeing once leaves somebody blocked"
+    )
+    shown = []
+    if at_rest is not None:
+        shown.append(Shown("agreeing once: the number is 3, that of P; S3 keeps M2, and Z waits for M1", at_rest.run))
+    if not_oldest is not None:
+        shown.append(Shown("m1 and m2 are lost, and the number is 2: the pair tells of the younger", not_oldest.run))
+    if needless is not None:
+        shown.append(Shown("nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1", needless.run))
+    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown))
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def _number(c: Computation, name: str) -> int:
+    return next(m for m, message in enumerate(c.messages) if message.name == name)
+
+
+def _fig_2_in_two_orders(kind: type[ProtocolMachine]) -> timed.Found | None:
+    """A run of Fig. 2 in which two sites see the writes in two orders, if there is one; they take what comes."""
+    text = library.path("ses-fig2").read_text(encoding="utf-8")
+    for k in range(1, 5):
+        text = text.replace(f"receive W{k}", "receive")
+    system = timed.remembering(kind, Program(notation.parse(text)))
+    return timed.first_run(system, lambda now: not timed.one_order(map(now.updates, range(3))))
+
+
+def _all_wait_for_m1(now: timed.Situation) -> bool:
+    """All is sent, S2 has nothing, and nothing can happen any more."""
+    sent = {message.name for p in range(4) for kind, message in now.events(p) if kind == "send"}
+    return not now.moves and len(sent) == 6 and not now.events(1)
+
+
+def _crashing(*results: CheckResult) -> str:
+    return within(*results) + "; P1 may crash at any time, and what it has under way be lost"
+
+
+def _length(run: Run | None) -> int:
+    return 0 if run is None else len(run.actions)
+
+
+def _steps(found: timed.Found | None) -> str:
+    return "never" if found is None else f"{found.length} actions"

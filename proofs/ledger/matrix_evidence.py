@@ -1,0 +1,578 @@
+"""Evidence about matrix protocols that no registry lists: variations of them, explored state by state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from crownless.impl.channels import channel_named
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.extra_messages import State as ExtraState
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.rst import Rst, State
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.observers import Ledger, observers_of
+from crownless.model_check.properties import Property, properties_of
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.shortest import shortest_run
+from crownless.model_check.system import LocalStep, Move, System
+from crownless.model_check.system import State as GlobalState
+from crownless.proofs.theorem import Claim, theorem
+from crownless.spec import notation
+from crownless.spec.computation import Message
+
+# -- exploring ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What becomes of a machine: whether it keeps FIFO and causal order, delivers everything and never blocks."""
+
+    system: System
+    properties: Mapping[str, Property]
+    exploration: Exploration
+
+    @property
+    def broken(self) -> set[str]:
+        return set(self.exploration.broken)
+
+    @property
+    def safe(self) -> bool:
+        return not self.broken & {"fifo", "causal", "delivers-once"}
+
+    @property
+    def live(self) -> bool:
+        return not self.broken & {"delivers-all", "never-blocks", "completes"}
+
+    def run(self, name: str) -> Run:
+        """A shortest run that breaks the property."""
+        steps, _, _ = shortest_run(self.system, self.properties[name], self.exploration.broken[name])
+        return run_of(self.system, steps, keep_names=isinstance(self.system.workload, Program))
+
+
+def judged(machine: ProtocolMachine, workload: Workload, channel: str = "unordered") -> Judged:
+    """Every interleaving of the workload."""
+    orders = ("fifo", "causal")
+    system = System(machine, workload, channel_named(channel), observers_of(machine, orders))
+    properties = properties_of(machine, orders, program=isinstance(workload, Program))
+    found = explore(system, properties)
+    assert found.graded, "no run comes back to a state, so that every run has an end"
+    return Judged(system, {known.name: known for known in properties}, found)
+
+
+def over(machine: ProtocolMachine, workload: Workload, channel: str = "unordered") -> System:
+    """The transition system, with no order to judge."""
+    return System(machine, workload, channel_named(channel), [Ledger()])
+
+
+def program(text: str) -> Program:
+    return Program(notation.parse(text))
+
+
+def states(system: System) -> Iterator[tuple[GlobalState, list[Move]]]:
+    """Every state, the nearest first, with its moves."""
+    found = [system.initial()]
+    known = set(found)
+    for state in found:
+        moves = system.moves(state)
+        yield state, moves
+        for _, target in moves:
+            if target not in known:
+                known.add(target)
+                found.append(target)
+
+
+def first_run(system: System, wanted: Callable[[GlobalState, Sequence[Move]], bool]) -> Run | None:
+    """A shortest run to a state like that; None if there is none."""
+    came: dict[GlobalState, tuple[GlobalState, LocalStep] | None] = {system.initial(): None}
+    for state, moves in states(system):
+        if wanted(state, moves):
+            steps = []
+            before = came[state]
+            while before is not None:
+                state, step = before
+                steps.append(step)
+                before = came[state]
+            return run_of(system, steps[::-1], keep_names=isinstance(system.workload, Program))
+        for step, target in moves:
+            came.setdefault(target, (state, step))
+    return None
+
+
+class Told(NamedTuple):
+    """The packets that an action transmits or takes in, and the local state after it."""
+
+    packets: Sequence[Packet]
+    local: Any
+
+
+def told_run(system: System, told: Sequence[tuple[int, str, str]]) -> tuple[Run, list[Told]]:
+    """The run of these (process, action, message), as far as it goes, and what each transmits and leaves."""
+    state, steps, seen = system.initial(), [], []
+    for process, action, name in told:
+        moves = [
+            (step, target)
+            for step, target in system.moves(state)
+            if (step.action.process, step.action.name) == (process, action)
+            and step.action.message is not None
+            and step.action.message.name == name
+        ]
+        if len(moves) != 1:
+            break
+        ((step, state),) = moves
+        steps.append(step)
+        packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
+        seen.append(Told(packets, system.local_states(state)[process]))
+    return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
+
+
+def all_proved(claims: Iterable[Claim]) -> bool:
+    return all(theorem(*claim) for claim in claims)
+
+
+# -- one protocol beside another ---------------------------------------------------------------------------------------
+
+
+class Both(NamedTuple):
+    decides: object
+    watches: object
+
+
+class Beside(ProtocolMachine):
+    """A protocol that decides, and with it another, which sees the same messages of the application.
+
+    The other one has a single step for each input, and sends no packets but the messages.
+    """
+
+    promises = "causal"
+
+    def __init__(self, decides: ProtocolMachine, watches: ProtocolMachine) -> None:
+        super().__init__(decides.n)
+        self.decides, self.watches = decides, watches
+
+    def initial(self, i: int) -> Both:
+        return Both(self.decides.initial(i), self.watches.initial(i))
+
+    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
+        (other,) = self.watches.send(i, state.watches, message)
+        stamps = {packet.destination: packet.stamp for packet in other.packets}
+        return [self._beside(step, other.state, stamps) for step in self.decides.send(i, state.decides, message)]
+
+    def accepts(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.decides.accepts(i, state.decides, packet._replace(stamp=packet.stamp[0])))
+
+    def watcher_accepts(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.watches.accepts(i, state.watches, packet._replace(stamp=packet.stamp[1])))
+
+    def arrive(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+        after = state.watches
+        if packet.message is not None:
+            (other,) = self.watches.arrive(i, state.watches, packet._replace(stamp=packet.stamp[1]))
+            after = other.state
+        steps = self.decides.arrive(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+        return [self._beside(step, after, {}) for step in steps]
+
+    def _beside(self, step: Step, other: object, stamps: Mapping[int, object]) -> Step:
+        packets = [
+            packet._replace(stamp=(packet.stamp, stamps.get(packet.destination) if packet.message else None))
+            for packet in step.packets
+        ]
+        return Step(Both(step.state, other), packets, step.events)
+
+
+class Guards(NamedTuple):
+    """Of every message under way, in every state: (would the one protocol deliver it, would the other)?"""
+
+    found: frozenset[tuple[bool, bool]]
+    states: int
+
+
+SAME_GUARDS = frozenset({(True, True), (False, False)})
+
+
+def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Guards:
+    system = over(Beside(decides, watches), workload)
+    found, count = set(), 0
+    for state, _ in states(system):
+        count += 1
+        found.update(guards_in(system, state))
+    return Guards(frozenset(found), count)
+
+
+def guards_in(system: System, state: GlobalState) -> set[tuple[bool, bool]]:
+    machine = system.machine
+    assert isinstance(machine, Beside)
+    locals_ = system.local_states(state)
+    return {
+        (
+            machine.accepts(packet.destination, locals_[packet.destination], packet),
+            machine.watcher_accepts(packet.destination, locals_[packet.destination], packet),
+        )
+        for packet in system.in_flight(state)
+        if packet.message is not None
+    }
+
+
+# -- the matrix protocol, each piece a knob ----------------------------------------------------------------------------
+
+
+class Knobs(NamedTuple):
+    """The pieces of the matrix protocol; the first value of each in `CHOICES` is as printed."""
+
+    attach: str = "SENT as it was before the increment"
+    count_sent: str = "increment SENT_i[i, j] on sending"
+    check: str = "DELIV_i[k] ≥ SENT_m[k, i] for all k"
+    read: str = "read DELIV"
+    count_delivered: str = "increment DELIV_i[j] on delivering"
+    count_received: str = "increment SENT_i[j, i] on delivering"
+    merge: str = "take the maximum"
+
+
+AS_PRINTED = Knobs()
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "attach": (
+        AS_PRINTED.attach,
+        "attach SENT after the increment",
+        "attach column j alone",
+        "attach all but the own column",
+        "attach the own row alone",
+        "attach zeroes",
+    ),
+    "count_sent": (AS_PRINTED.count_sent, "no increment on sending"),
+    "check": (
+        AS_PRINTED.check,
+        "check the sender's entry alone",
+        "check all but the sender's entry",
+        "check every column",
+        "check row i",
+        "ask for more than SENT_m says",
+        "ask for exactly what SENT_m says",
+        "ask the sender for exactly what SENT_m says",
+        "ask the sender for exactly one less than SENT_m says",
+        "check nothing",
+    ),
+    "read": (AS_PRINTED.read, "read the own column of SENT"),
+    "count_delivered": (AS_PRINTED.count_delivered, "DELIV never counts"),
+    "count_received": (AS_PRINTED.count_received, "no second increment of SENT"),
+    "merge": (
+        AS_PRINTED.merge,
+        "no maximum",
+        "take SENT_m over",
+        "add SENT_m",
+        "maximum in the own column alone",
+        "maximum in all but the own column",
+    ),
+}
+
+
+class Turned(Rst):
+    """The matrix protocol with its knobs turned."""
+
+    invariants = {}
+
+    def __init__(self, n: int, knobs: Knobs) -> None:
+        super().__init__(n)
+        self.knobs = knobs
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        j = message.receiver
+        after = state if self.knobs.count_sent == "no increment on sending" else self.after_sending(i, state, j)
+        source = after if self.knobs.attach == "attach SENT after the increment" else state
+        kept: Callable[[int, int], bool] = {
+            "attach column j alone": lambda k, l: l == j,
+            "attach all but the own column": lambda k, l: l != i,
+            "attach the own row alone": lambda k, l: k == i,
+            "attach zeroes": lambda k, l: False,
+        }.get(self.knobs.attach, lambda k, l: True)
+        packet = Packet(i, j, "message", message, self.masked(source.sent, kept))
+        return [Step(after, [packet], [Happened("send", message)])]
+
+    def masked(self, matrix: Value, kept: Callable[[int, int], bool]) -> Value:
+        return self.ops.matrix(lambda k, l: matrix[k][l] if kept(k, l) else 0)
+
+    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+        j, stamp, check = packet.source, packet.stamp, self.knobs.check
+        column = [row[i] for row in state.sent]
+        counts = state.deliv if self.knobs.read == AS_PRINTED.read else column
+        asked = {
+            "check every column": [sum(row) for row in stamp],
+            "check row i": stamp[i],
+            "ask for more than SENT_m says": [row[i] + 1 for row in stamp],
+            "ask the sender for exactly one less than SENT_m says": [row[i] - (k == j) for k, row in enumerate(stamp)],
+        }.get(check, [row[i] for row in stamp])
+        exactly = {
+            "ask for exactly what SENT_m says": range(self.n),
+            "ask the sender for exactly what SENT_m says": [j],
+            "ask the sender for exactly one less than SENT_m says": [j],
+        }.get(check, [])
+        unchecked = {
+            "check the sender's entry alone": [k for k in range(self.n) if k != j],
+            "check all but the sender's entry": [j],
+            "check nothing": range(self.n),
+        }.get(check, [])
+        enough = all(counts[k] >= asked[k] for k in range(self.n) if k not in unchecked)
+        return enough and all(counts[k] == asked[k] for k in exactly)
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        twice = self.knobs.count_received == AS_PRINTED.count_received
+        sent = self.ops.incremented(state.sent, j, i) if twice else state.sent
+        merged: Callable[[int, int], int] = {
+            "no maximum": lambda k, l: sent[k][l],
+            "take SENT_m over": lambda k, l: stamp[k][l],
+            "add SENT_m": lambda k, l: sent[k][l] + stamp[k][l],
+            "maximum in the own column alone": lambda k, l: max(sent[k][l], stamp[k][l]) if l == i else sent[k][l],
+            "maximum in all but the own column": lambda k, l: max(sent[k][l], stamp[k][l]) if l != i else sent[k][l],
+        }.get(self.knobs.merge, lambda k, l: max(sent[k][l], stamp[k][l]))
+        counts = self.knobs.count_delivered == AS_PRINTED.count_delivered
+        return State(self.ops.matrix(merged), self.deliv_after(state, j) if counts else state.deliv)
+
+
+@cache
+def turned(knobs: Knobs, n: int, m: int) -> Judged:
+    return judged(Turned(n, knobs), Free(n, m))
+
+
+def single_changes() -> list[tuple[str, Knobs]]:
+    """Every setting with one knob turned, under the value it is turned to."""
+    return [(value, AS_PRINTED._replace(**{knob: value})) for knob, values in CHOICES.items() for value in values[1:]]
+
+
+# -- variations of the matrix protocol, for any n ----------------------------------------------------------------------
+
+
+class IncrementsBefore(Rst):
+    """Increment, then attach; of the sender exactly one more than DELIV; no second increment of SENT."""
+
+    invariants = {}
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        after = self.after_sending(i, state, message.receiver)
+        return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [Happened("send", message)])]
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        j, stamp = packet.source, packet.stamp
+        return self.ops.all_of(
+            self.ops.every(lambda k: state.deliv[k] + self.ops.one_if(k == j) >= stamp[k][i]),
+            stamp[j][i] == state.deliv[j] + 1,
+        )
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        return State(self.ops.maximum(state.sent, stamp), self.deliv_after(state, j))
+
+
+class CountsOnce(Rst):
+    """The matrix protocol as [SA] §3 prints it: on delivery the maximum is taken, and SENT is not incremented."""
+
+    invariants = {}
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        return State(self.ops.maximum(state.sent, stamp), self.deliv_after(state, j))
+
+
+class ForgetsItsOwnColumn(CountsOnce):
+    """The same, with the own column kept at zero."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        after = super().after_delivering(i, state, j, stamp)
+        return after._replace(sent=self.ops.matrix(lambda k, l: after.sent[k][l] * (1 - self.ops.one_if(l == i))))
+
+
+class TellsWhatMayBeRelayed(Rst):
+    """Entry (k, l) travels to j only if something may get from j to l. `links`: who may ever send to whom."""
+
+    invariants = {}
+
+    def __init__(self, n: int, links: frozenset[tuple[int, int]]) -> None:
+        super().__init__(n)
+        self.reaches = {(p, p) for p in range(n)} | set(links)
+        for middle in range(n):
+            into = [p for p, q in self.reaches if q == middle]
+            out_of = [q for p, q in self.reaches if p == middle]
+            self.reaches |= {(p, q) for p in into for q in out_of}
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[self._thinned(packet) for packet in step.packets])]
+
+    def _thinned(self, packet: Packet) -> Packet:
+        j = packet.destination
+        stamp = self.ops.matrix(lambda k, l: packet.stamp[k][l] if (j, l) in self.reaches else 0)
+        return packet._replace(stamp=stamp)
+
+
+class Linked(Free):
+    """The free workload over some links alone."""
+
+    def __init__(self, n: int, messages: int, links: frozenset[tuple[int, int]]) -> None:
+        super().__init__(n, messages)
+        self.channels = [(p, receivers) for p, receivers in self.channels if (p, receivers[0]) in links]
+        self._number = {channel: number for number, channel in enumerate(self.channels)}
+
+
+class Broadcasting(Rst):
+    """A message to several: SENT is attached, and then incremented for each receiver. On delivery as printed."""
+
+    invariants = {}
+    admits_multicast = True
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        after = state
+        for j in message.receivers:
+            after = self.after_sending(i, after, j)
+        packets = [Packet(i, j, "message", message, self.stamp(state)) for j in message.receivers]
+        return [Step(after, packets, [Happened("send", message)])]
+
+
+class BroadcastingAndCountingAll(Broadcasting):
+    """The same; who delivers a message counts it for all of its receivers."""
+
+    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, state, packet)
+        assert packet.message is not None
+        after = step.state
+        for j in packet.message.receivers:
+            if j != i:
+                after = self.after_sending(packet.source, after, j)
+        return [step._replace(state=after)]
+
+
+class BroadcastingBefore(IncrementsBefore):
+    """A message to several, in the form that increments before it sends."""
+
+    admits_multicast = True
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        after = state
+        for j in message.receivers:
+            after = self.after_sending(i, after, j)
+        packets = [Packet(i, j, "message", message, after.sent) for j in message.receivers]
+        return [Step(after, packets, [Happened("send", message)])]
+
+
+# -- variations of the protocol with extra messages --------------------------------------------------------------------
+
+
+class ClearsTheWholeColumn(ExtraMessages):
+    """Not even the entry of the message itself is left in column j."""
+
+    def after_sending(self, i: Value, state: ExtraState, j: Value) -> ExtraState:
+        return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
+
+
+class ClearsOnce(ExtraMessages):
+    """One extra message at a time, however many entries are left."""
+
+    def clearings(self, i: int, state: ExtraState) -> Iterable[tuple[ExtraState, Sequence[Packet]]]:
+        for cleared, extra in super().clearings(i, state):
+            if not extra:
+                return [(cleared, extra)]
+        sizes = [len(self.column(state, j)) for j in range(self.n)]
+        return [
+            (self.after_sending(i, state, j), [Packet(i, j, "extra", None, self.column(state, j))])
+            for j in range(self.n)
+            if sizes[j] == max(sizes)
+        ]
+
+
+class ExtraMessagesNeverWait(ExtraMessages):
+    """The constraints that an extra message carries are not heeded."""
+
+    def accepts(self, i: int, state: ExtraState, packet: Packet) -> Value:
+        return packet.message is None or super().accepts(i, state, packet)
+
+
+class Numbered(ProtocolMachine):
+    """A protocol whose packets are numbered on each link from one, which it cannot see."""
+
+    promises = "causal"
+
+    def __init__(self, inner: ProtocolMachine) -> None:
+        super().__init__(inner.n)
+        self.inner = inner
+
+    def initial(self, i: int) -> Both:
+        return Both(self.inner.initial(i), (0,) * self.n)
+
+    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
+        return [self._numbered(state, step) for step in self.inner.send(i, state.decides, message)]
+
+    def accepts(self, i: int, state: Both, packet: Packet) -> Value:
+        return self.inner.accepts(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+
+    def arrive(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+        steps = self.inner.arrive(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+        return [self._numbered(state, step) for step in steps]
+
+    def _numbered(self, state: Both, step: Step) -> Step:
+        counts, packets = list(state.watches), []  # type: ignore[call-overload]
+        for packet in step.packets:
+            counts[packet.destination] += 1
+            packets.append(packet._replace(stamp=(packet.stamp, counts[packet.destination])))
+        return Step(Both(step.state, tuple(counts)), packets, step.events)
+
+
+# -- constraints over time ---------------------------------------------------------------------------------------------
+
+
+class Times:
+    """In a system of extra messages: which DELIV each process may have had before a state, and may have after it."""
+
+    def __init__(self, system: System) -> None:
+        assert isinstance(system.machine, ExtraMessages)
+        self.system, self.machine = system, system.machine
+        self.all = list(states(system))
+        self.delivs: list[tuple[int, ...]] = []
+        self._number: dict[tuple[int, ...], int] = {}
+        own = {state: self._now(state) for state, _ in self.all}
+        self.before, self.after = dict(own), dict(own)
+        for state, moves in self.all:
+            for _, target in moves:
+                self.before[target] = _union(self.before[target], self.before[state])
+        for state, moves in reversed(self.all):
+            for _, target in moves:
+                self.after[state] = _union(self.after[state], self.after[target])
+        self._wrong: dict[tuple[Value, Value], tuple[int, ...]] = {}
+
+    def _now(self, state: GlobalState) -> tuple[int, ...]:
+        bits = []
+        for local in self.system.local_states(state):
+            number = self._number.setdefault(local.deliv, len(self.delivs))
+            if number == len(self.delivs):
+                self.delivs.append(local.deliv)
+            bits.append(1 << number)
+        return tuple(bits)
+
+    def implies(self, new: Value, old: Value, times: tuple[int, ...]) -> bool:
+        """At all these times, at every process: if it satisfies the new constraints, does it satisfy the old ones?"""
+        wrong = self._wrong.get((new, old))
+        if wrong is None:
+            wrong = self._wrong[new, old] = tuple(self._wrong_at(q, new, old) for q in range(self.system.n))
+        return not any(bad & some for bad, some in zip(wrong, times, strict=True))
+
+    def _wrong_at(self, q: int, new: Value, old: Value) -> int:
+        def satisfied(deliv: tuple[int, ...], matrix: Value) -> bool:
+            return bool(self.machine.satisfied(q, ExtraState(matrix, deliv), matrix))
+
+        return sum(
+            1 << number
+            for number, deliv in enumerate(self.delivs)
+            if satisfied(deliv, new) and not satisfied(deliv, old)
+        )
+
+    @property
+    def in_any_run(self) -> tuple[int, ...]:
+        """Whatever any process has delivered in some state."""
+        everything = (1 << len(self.delivs)) - 1
+        return tuple(everything for _ in range(self.system.n))
+
+    def always(self, state: GlobalState, target: GlobalState) -> tuple[int, ...]:
+        """At any moment of any run that takes this step."""
+        return _union(self.before[state], self.after[target])
+
+
+def _union(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a | b for a, b in zip(one, other, strict=True))

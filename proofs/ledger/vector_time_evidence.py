@@ -1,0 +1,518 @@
+"""Evidence for the claims on vector time: clocks on computations, tokens, searches of machines in no registry, and what
+z3 shows of single steps of the vector-pair protocol.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+import z3
+
+from crownless.impl.channels import channel_named
+from crownless.impl.isis_gc import IsisGc
+from crownless.impl.isis_gc import State as GcState
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.ses import Ses, Stamp, State
+from crownless.impl.ses_delete import SesDelete
+from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.ses_rollback import Failure, SesRollback
+from crownless.impl.ses_rollback import State as SiteState
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.cycles import endless
+from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.observers import History, Ledger, observers_of
+from crownless.model_check.properties import DELIVERS_ALL, NEVER_BLOCKS, Property, properties_of
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.shortest import shortest_run
+from crownless.model_check.system import AGREED, Ghost, LocalStep, Move, System
+from crownless.model_check.system import State as GlobalState
+from crownless.proofs.any_run import AnyRun
+from crownless.proofs.schiper_eggli_sandoz import INVARIANTS
+from crownless.proofs.terms import Term, Terms, for_every_n
+from crownless.proofs.theorem import Claim, theorem
+from crownless.spec.clocks import Clock, VectorClock, late_messages, readings
+from crownless.spec.computation import Computation, Event, Message, topological_order
+from crownless.spec.enumeration import computations, trusted
+from crownless.spec.orders import decide
+
+# -- computations ------------------------------------------------------------------------------------------------------
+
+
+def timed_computations(quick: bool) -> Iterator[Computation]:
+    """Computations on which clocks are tried, each once: of unicasts and local events, and of multicasts."""
+    for n, counts in ((3, range(1, 4)), (2, (4,))) if quick else ((4, range(1, 4)), (3, (4,)), (2, (5,))):
+        for m in counts:
+            yield from with_local_events(n, m)
+    for c in computations(3, 2 if quick else 3, sends="multicast"):
+        if any(len(message.receivers) > 1 for message in c.messages):
+            yield c
+
+
+TIMED = {
+    True: "every computation of 3 sites with up to 3 unicasts and local events, of 2 with 4, of 3 with 2 multicasts",
+    False: "every computation of 4 sites with up to 3 unicasts and local events, of 3 with 4, of 2 with 5, of 3 with 3 "
+    "multicasts",
+}
+
+
+def with_local_events(n: int, m: int) -> Iterator[Computation]:
+    """Every computation of n processes with m unicasts and local events.
+
+    A local event is made of a message that is never received, of those of one process to the first other.
+    """
+    for c in computations(n, m, complete=False):
+        if all(q == (c.messages[number].sender == 0) for number, q in c.unreceived):
+            yield _without_unreceived(c)
+
+
+def _without_unreceived(c: Computation) -> Computation:
+    received = [m for m, receives in enumerate(c.receive_events) if receives]
+    number = {m: k for k, m in enumerate(received)}
+    lines = tuple(
+        tuple(Event(e.kind, number[e.message]) if e.message in number else Event("internal", None) for e in line)
+        for line in c.lines
+    )
+    return trusted(c.processes, tuple(c.messages[m] for m in received), lines)
+
+
+def distinct_events(c: Computation) -> Iterator[tuple[int, int]]:
+    """Every two events, in both orders."""
+    return permutations(range(c.event_count), 2)
+
+
+class Late(NamedTuple):
+    """What late messages say of causal order, of all computations looked at."""
+
+    kept: int
+    broken: int
+    kept_and_late: int
+    first_kept_and_late: Computation | None
+    broken_and_not_late: Computation | None
+
+
+@cache
+def late_by(clock: Clock, quick: bool) -> Late:
+    """Is a message late just where causal order is broken?"""
+    kept = broken = kept_and_late = 0
+    needless = unnoticed = None
+    for c in timed_computations(quick):
+        late = bool(late_messages(c, clock))
+        if decide(c, "causal").kept:
+            kept += 1
+            kept_and_late += late
+            needless = needless or (c if late else None)
+        else:
+            broken += 1
+            unnoticed = unnoticed or (None if late else c)
+    return Late(kept, broken, kept_and_late, needless, unnoticed)
+
+
+def first_kept_and_late_by(clock: Clock) -> Computation | None:
+    """With as few messages as possible, and no local events."""
+    bounds = [(n, m) for m in (1, 2, 3) for n in (2, 3)]
+    some = (c for n, m in bounds for c in computations(n, m))
+    return next((c for c in some if decide(c, "causal").kept and late_messages(c, clock)), None)
+
+
+class ToldByTimes(NamedTuple):
+    """Of pairs of events: how many, how many ordered, and where vector time says otherwise than happened-before."""
+
+    pairs: int
+    before: int
+    not_in_full: Computation | None
+    not_by_entry: Computation | None
+
+
+@cache
+def told_by_times(quick: bool) -> ToldByTimes:
+    """Do vector times tell what happened before, compared in full and by the first event's own entry?"""
+    vector = VectorClock()
+    pairs = before = 0
+    not_in_full = not_by_entry = None
+    for c in timed_computations(quick):
+        times = [reading.time for reading in readings(c, vector)]
+        for e, f in distinct_events(c):
+            happened, i = c.happened_before(e, f), c.process_of[e]
+            pairs += 1
+            before += happened
+            if vector.late(times[e], times[f]) != happened:
+                not_in_full = not_in_full or c
+            if times[e][i] <= times[f][i] and not happened:
+                not_by_entry = not_by_entry or c
+    return ToldByTimes(pairs, before, not_in_full, not_by_entry)
+
+
+class CountsSends(VectorClock):
+    """A delivery is no event."""
+
+    def after_receiving(self, time: tuple[int, ...], p: int, stamp: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(map(max, time, stamp))
+
+
+def entry_tells(c: Computation, clock: VectorClock) -> bool:
+    """Does Lemma 1 hold of all events?"""
+    times = [reading.time for reading in readings(c, clock)]
+    return all(
+        c.happened_before(e, f) for e, f in distinct_events(c) if times[e][c.process_of[e]] <= times[f][c.process_of[e]]
+    )
+
+
+# -- one token ---------------------------------------------------------------------------------------------------------
+
+
+def one_order(lines: Iterable[tuple[str, ...]]) -> bool:
+    """Do these see the same updates in the same order, as far as they have got?"""
+    longest = max(lines := list(lines), key=len)
+    return all(line == longest[: len(line)] for line in lines)
+
+
+def token_computations(n: int, m: int) -> Iterator[Computation]:
+    """Every computation of so many messages in which one token, first at P1, goes about, and who has it may write: send
+    an update to all others.
+    """
+    for plan in product(("write", *range(n)), repeat=m):
+        yield from _by_plan(n, plan)
+
+
+def _by_plan(n: int, plan: Sequence[str | int]) -> Iterator[Computation]:
+    """A plan says, in order, what is sent by who has the token: an update, or the token and to whom."""
+    messages: list[Message] = []
+    fixed: list[list[Event]] = [[] for _ in range(n)]
+    holder = 0
+    for number, what in enumerate(plan):
+        if what == holder:
+            return
+        to = tuple(p for p in range(n) if p != holder) if isinstance(what, str) else (what,)
+        messages.append(Message(f"{'W' if isinstance(what, str) else 'T'}{number + 1}", holder, to))
+        fixed[holder].append(Event("send", number))
+        if isinstance(what, int):
+            fixed[what].append(Event("receive", number))
+            holder = what
+    writes = [number for number, what in enumerate(plan) if isinstance(what, str)]
+    free = [[Event("receive", number) for number in writes if messages[number].sender != p] for p in range(n)]
+    for lines in product(*[list(_merged(own, some)) for own, some in zip(fixed, free, strict=True)]):
+        c = trusted(tuple(f"P{p + 1}" for p in range(n)), tuple(messages), lines)
+        if topological_order(c.immediate_successors()) is not None:
+            yield c
+
+
+def _merged(fixed: Sequence[Event], free: Sequence[Event]) -> Iterator[tuple[Event, ...]]:
+    """Every line of these events that has the fixed ones in their order."""
+    for line in permutations([*fixed, *free]):
+        if [event for event in line if event in fixed] == list(fixed):
+            yield line
+
+
+def updates_seen(c: Computation, prefix: str = "W") -> list[tuple[str, ...]]:
+    """The updates in the order in which each process makes or receives them, by the first letter of their names."""
+    named = [[c.messages[event.message].name for event in line if event.message is not None] for line in c.lines]
+    return [tuple(name for name in line if name[0] in prefix) for line in named]
+
+
+# -- machines in no registry -------------------------------------------------------------------------------------------
+
+ORDERS = ("fifo", "causal")
+
+
+class Explored(NamedTuple):
+    """All runs of a machine."""
+
+    system: System
+    found: Exploration
+    judged: Mapping[str, Property]
+    #: The steps to where a run may go on for ever with something undelivered.
+    lasso: Sequence[LocalStep] | None
+
+    @property
+    def broken(self) -> dict[str, int]:
+        """What is broken, and in how many actions; 0 by a run that goes on for ever only."""
+        return {**self.found.broken, **({} if self.lasso is None else {DELIVERS_ALL.name: 0})}
+
+    def run(self, name: str) -> Run:
+        """A shortest run that breaks this."""
+        steps, _, _ = shortest_run(self.system, self.judged[name], self.found.broken[name])
+        return run_of(self.system, steps, keep_names=isinstance(self.system.workload, Program))
+
+
+def explored(
+    kind: type[ProtocolMachine], workload: Workload, *, channel: str | None = None, crash: int | None = None
+) -> Explored:
+    """Every interleaving. In a program, receives that nothing is left for may stay undone."""
+    machine = kind(len(workload.processes))
+    system = System(
+        machine, workload, channel_named(channel or kind.needs_channel), observers_of(machine, ORDERS), crash
+    )
+    properties = properties_of(machine, ORDERS, program=False, crash=crash is not None)
+    judged = {
+        known.name: known
+        for known in properties
+        if known.kind != "sometimes" and (isinstance(workload, Free) or known != NEVER_BLOCKS)
+    }
+    found = explore(system, list(judged.values()))
+    settled = found.graded or DELIVERS_ALL.name in found.broken
+    return Explored(system, found, judged, None if settled else endless(system, DELIVERS_ALL))
+
+
+class Situation(NamedTuple):
+    """Where a run has got: the system and its state, each process's events so far, and what may happen next."""
+
+    system: System
+    state: GlobalState
+    ghost: Ghost
+    moves: Sequence[Move]
+
+    @property
+    def locals(self) -> list[Any]:
+        return self.system.local_states(self.state)
+
+    def events(self, p: int) -> Sequence[tuple[str, Message]]:
+        """The events of a process, as (`send` or `receive`, message)."""
+        line: Sequence[tuple[str, Message]] = self.ghost[1][p]
+        return line
+
+    def updates(self, p: int) -> tuple[str, ...]:
+        """The updates in the order in which the process makes or receives them."""
+        return tuple(message.name for _, message in self.events(p) if message.name.startswith("W"))
+
+    def may(self, action: str) -> bool:
+        return any(step.action.name == action for step, _ in self.moves)
+
+
+def remembering(kind: type[ProtocolMachine], workload: Workload, crash: int | None = None) -> System:
+    """The system, with an observer that remembers the computation."""
+    machine = kind(len(workload.processes))
+    return System(machine, workload, channel_named("unordered"), [Ledger(), History(machine.n, "causal")], crash)
+
+
+class Found(NamedTuple):
+    """A shortest run to a situation, how many actions that takes, and what is shown to happen then."""
+
+    length: int
+    run: Run
+
+
+def first_run(
+    system: System,
+    there: Callable[[Situation], bool],
+    *,
+    only: Mapping[str, Callable[[Situation], bool]] | None = None,
+    then: str | None = None,
+) -> Found | None:
+    """A shortest run to such a situation; None if there is none.
+
+    `only`: some actions, and in which situations alone they happen. `then`: an action that is shown at the end, with
+    what all survivors learn by it.
+    """
+    start = (system.initial(), system.initial_ghost())
+    came_by: dict[tuple[GlobalState, Ghost], list[LocalStep]] = {start: []}
+    nodes = deque([start])
+    while nodes:
+        node = nodes.popleft()
+        steps, moves = came_by[node], system.moves(node[0])
+        now = Situation(system, *node, moves)
+        if there(now):
+            shown = [*steps, *([] if then is None else _with_what_is_learnt(system, moves, then))]
+            run = run_of(system, shown, keep_names=isinstance(system.workload, Program))
+            return Found(len(steps) + (then is not None), run)
+        for step, target in moves:
+            happens = (only or {}).get(step.action.name)
+            after = (target, system.judge(node[1], step)[0])
+            if (happens is None or happens(now)) and after not in came_by:
+                came_by[after] = [*steps, step]
+                nodes.append(after)
+    return None
+
+
+def _with_what_is_learnt(system: System, moves: Sequence[Move], then: str) -> list[LocalStep]:
+    step, state = next(move for move in moves if move[0].action.name == then)
+    steps = [step]
+    while (moves := system.moves(state)) and moves[0][0].action.name == f"receive {AGREED}":
+        step, state = moves[0]
+        steps.append(step)
+    return steps
+
+
+class TheAskedSiteDeletesToo(IsisGc):
+    """[SES] §3 forbids it: a site that is asked deletes what the request names."""
+
+    def asked(self, state: GcState, j: int, ids: frozenset[Message]) -> GcState:
+        after = super().asked(state, j, ids)
+        return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
+
+
+class LearnsTheTimeOnArrival(SesRollback):
+    """§4.1 to the letter: the clock goes on when a message arrives, be it delivered or not."""
+
+    rolls_back = False
+
+    def arrive(self, i: int, state: SiteState, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+        (step,) = super().arrive(i, state, packet)
+        site = state.site._replace(time=self.time_after(i, state.time, packet.stamp.time))
+        return [step._replace(state=step.state._replace(site=site))]
+
+
+class CountsPairs(Ses):
+    """The vector-pair protocol, watched for how many pairs a buffer has."""
+
+    invariants = {"fewer-pairs-than-sites": lambda machine, i, state: sum(map(any, state.buffer)) < machine.n}
+    witnesses = {"a-pair-for-every-other": lambda machine, i, state: sum(map(any, state.buffer)) == machine.n - 1}
+
+
+class SesDeleteMulticast(SesDelete, SesMulticast):
+    """Deletion of obsolete pairs, and multicasts."""
+
+
+class AgreesOnlyOnce(SesRollback):
+    """§4.3 as printed: the survivors agree on the time of the failure, and that is that."""
+
+    def agree(self, states: Mapping[int, SiteState], crashed: int) -> Failure | None:
+        return None if any(state.failure for state in states.values()) else super().agree(states, crashed)
+
+
+# -- situations --------------------------------------------------------------------------------------------------------
+
+
+def missing(now: Situation) -> Iterator[tuple[list[int], int, Packet]]:
+    """Of each message that waits: the sites i with VT(S)[i] < VT[i] in its pair, S, and the packet."""
+    for packet in now.system.refused(now.state):
+        s = packet.destination
+        time = now.locals[s].time
+        yield [i for i, event in enumerate(packet.stamp.buffer[s]) if event > time[i]], s, packet
+
+
+def numbers_a_message_for(now: Situation, s: int, packet: Packet, i: int) -> bool:
+    """Is the event VT[i] of site i, VT being the pair for S, the emission of a message for S?"""
+    kind, message = now.events(i)[packet.stamp.buffer[s][i] - 1]
+    return kind == "send" and s in message.receivers
+
+
+def all_of_the_first_is_delivered(now: Situation) -> bool:
+    """P1 has crashed, and the others have delivered all that it sent to them."""
+    flight = [packet for packet in now.system.in_flight(now.state) if packet.destination]
+    waiting = [packet for local in now.locals[1:] for packet in local.waiting]
+    return all(packet.source for packet in (*flight, *waiting))
+
+
+def never(now: Situation) -> bool:
+    """In no situation."""
+    return False
+
+
+def somebody_waits_for_ever(now: Situation) -> bool:
+    """Nothing can happen any more, and a message waits at a survivor of P1."""
+    return not now.moves and any(local.waiting for local in now.locals[1:])
+
+
+def is_at_rest(now: Situation) -> bool:
+    """Nothing is under way to a survivor of P1, and none has anything that it might deliver."""
+    deliverable = [now.system.machine.receive(i, local, None) for i, local in enumerate(now.locals) if i]
+    return not any(deliverable) and not any(packet.destination for packet in now.system.in_flight(now.state))
+
+
+def agreed_event(now: Situation) -> int:
+    """The number on which the survivors of P1 would agree now."""
+    survivors = {i: local for i, local in enumerate(now.locals) if i}
+    failure = now.system.machine.agree(survivors, 0)
+    assert isinstance(failure, Failure)
+    return failure.event
+
+
+def oldest_undelivered(now: Situation) -> int | None:
+    """The number of P1's first event that is the emission of a message which its receiver has not delivered."""
+    return next(
+        (
+            number
+            for number, (kind, message) in enumerate(now.events(0), 1)
+            if kind == "send" and ("receive", message) not in now.events(message.receiver)
+        ),
+        None,
+    )
+
+
+def programs_of_five(places: Iterable[int]) -> Iterator[str]:
+    """Programs in which S1 sends four messages, to S2 and S3 in any way, and S3 one to S2, after so many deliveries.
+
+    There are receives to spare, for deliveries that are repeated.
+    """
+    for place in places:
+        for receivers in product(("S2", "S3"), repeat=4):
+            sends = "; ".join(f"send M{number} to {receiver}" for number, receiver in enumerate(receivers, 1))
+            before, after = "receive; " * place, "; receive" * 5
+            yield f"S1: {sends}\nS2: receive{after}\nS3: {before}send Z to S2{after}"
+
+
+# -- single steps, put to z3 -------------------------------------------------------------------------------------------
+
+_OF_PAIRS = (
+    "times are not negative",
+    "what is known is not later",
+    "a site's pairs are those of messages that it knows",
+)
+
+
+def lemma_2(protocol: type[Ses]) -> bool:
+    """Does it follow from the invariants of the proof that every pair of a site is of its past?"""
+    run = AnyRun(protocol)
+    given = {name: INVARIANTS[name](run, run.before) for name in ("what is known or delivered is sent", *_OF_PAIRS)}
+    of_the_past = run.processes(
+        lambda p, l, k: run.before.local(p).buffer[l][k] <= run.before.local(p).time[k],
+        of=3,
+    )
+    return bool(theorem("Lemma 2", given, of_the_past))
+
+
+def no_pair_for_itself(protocol: type[Ses]) -> bool:
+    """By induction: a site has no pair for itself, so that it has fewer pairs than there are sites."""
+    run = _Site(protocol)
+    none = run.row_is_zero(run.state)
+    return all(
+        theorem(*claim)
+        for claim in (
+            Claim("at the start", {}, run.row_is_zero(run.machine.initial(run.i))),
+            Claim("kept by sending", {"none before": none, "to another": run.i != run.j}, run.row_is_zero(run.sent)),
+            Claim("kept by delivering", {"none before": none}, run.row_is_zero(run.delivered)),
+        )
+    )
+
+
+def older_pair_says_nothing_more(protocol: type[Ses]) -> bool:
+    """Given Lemma 2: is a discarded pair at most the one that takes its place?"""
+    run = _Site(protocol)
+    past = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.state.time[k])
+    shows = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.sent.buffer[run.j][k])
+    return bool(theorem("the older pair", {"Lemma 2": past}, shows))
+
+
+def merged_pair_says_the_same(protocol: type[Ses]) -> bool:
+    """Is a time at least the merged pair for another site iff it is at least either of the two?"""
+    run = _Site(protocol)
+    time, l = run.terms.any_vector("time"), run.terms.any_process("l")
+
+    def passed(pair: Term) -> Term:
+        return run.machine.ops.every(lambda k: pair[k] <= time[k])
+
+    both = z3.And(passed(run.state.buffer[l]), passed(run.stamp.buffer[l]))
+    given = {"for another site": l != run.i, "times are not negative": run.machine.ops.every(lambda k: time[k] >= 0)}
+    merged = run.machine.merged(run.i, run.state.buffer, run.stamp.buffer)
+    return bool(theorem("the supremum", given, passed(merged[l]) == both))
+
+
+class _Site:
+    """Any site i of any number, in any state; and the states after it has sent to j, and after it has delivered."""
+
+    def __init__(self, protocol: type[Ses]) -> None:
+        self.terms = terms = Terms()
+        self.machine = machine = for_every_n(protocol, terms)
+        self.i, self.j = terms.any_process("i"), terms.any_process("j")
+        self.state = State(terms.any_vector("time"), terms.any_matrix("buffer"))
+        self.stamp = Stamp(terms.any_vector("stamped"), terms.any_matrix("carried"))
+        (sending,) = machine.send(self.i, self.state, Message("m", self.i, (self.j,)))
+        self.sent: State = sending.state
+        self.delivered: State = machine.after_delivering(self.i, self.state, self.j, self.stamp)
+
+    def row_is_zero(self, state: State) -> Term:
+        return self.machine.ops.every(lambda k: state.buffer[self.i][k] == 0)
