@@ -11,7 +11,7 @@ from crownless.model_check.runs import Run
 from crownless.proofs.ledger.claims import VERDICTS, Shown
 from crownless.proofs.ledger.ledger import Finding, entries_named, look_into
 
-from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, speaks_unicode, status, table
+from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, some, speaks_unicode, status, table
 
 
 @click.command()
@@ -54,10 +54,8 @@ def _print(findings: list[Finding], drawn: bool) -> None:
             rows.add_row(finding.entry.id, finding.entry.source, told, finding.evidence.scope, f"{finding.seconds:.1f}")
         print_table(rows)
     counts = Counter(finding.evidence.verdict for finding in findings)
-    print(
-        f"{len(findings)} claims: "
-        + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    )
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    print(f"{some(len(findings), 'claim')}: {told}")
     for finding in findings:
         if not finding.as_recorded:
             recorded, found = finding.entry.recorded, finding.evidence.verdict
