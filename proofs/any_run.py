@@ -50,6 +50,7 @@ class Event(NamedTuple):
     name: str
     given: Mapping[str, Term]
     after: Moment
+    sends: bool = False
 
 
 class AnyRun:
@@ -97,6 +98,14 @@ class AnyRun:
         some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
         return z3.ForAll(some, holds(*some))
 
+    def all_numbered(self, now: Moment) -> Term:
+        """Each number, up to how many there are, is that of a message of the channel."""
+        k, l, number = self.terms.any_process("k"), self.terms.any_process("l"), z3.Int("number")
+        x = self.numbered(k, l, number)
+        is_it = z3.And(now.sent(x), self.sender(x) == k, self.receiver(x) == l, self.number(x) == number)
+        there = z3.Implies(z3.And(number >= 1, number <= now.count(k, l)), is_it)
+        return z3.ForAll([k, l, number], there, patterns=[x])
+
     def packet(self, m: Term) -> Packet:
         """The packet of a message."""
         sender, receiver = self.sender(m), self.receiver(m)
@@ -143,7 +152,7 @@ class AnyRun:
             count=lambda k, l: before.count(k, l) + z3.If(z3.And(k == i, l == j), 1, 0),
             witness=lambda p, l, k: z3.If(z3.And(p == i, l == j), m, before.witness(p, l, k)),
         )
-        return Event("sending", given, after)
+        return Event("sending", given, after, sends=True)
 
     def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
         """Process i delivers the message m. `takes`: of which entries (l, k) does m bring the greater one, and so the
@@ -166,6 +175,10 @@ class AnyRun:
         )
         return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
 
+    def events(self, takes: Callable[[Term, Term], Term] | None = None) -> list[Event]:
+        """All that may happen; `takes` as in `delivering`."""
+        return [self.sending(), self.delivering(takes)]
+
     @property
     def under_way(self) -> dict[str, Term]:
         """The message m is under way to i."""
@@ -187,7 +200,7 @@ class AnyRun:
     def _stepped(self, step: Step) -> Moment:
         """The moment after a step of i, but for the ghosts."""
         before, i = self.before, self.i
-        return replace(before, local=lambda p: _chosen(p == i, step.state, before.local(p)))
+        return replace(before, local=lambda p: chosen(p == i, step.state, before.local(p)))
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -219,5 +232,6 @@ def _functions(name: str, value: Any, of: Term) -> Callable[[Term], Any]:
     return lambda thing: _rebuilt(value, [function(thing) for function in functions])
 
 
-def _chosen(condition: Term, this: Any, other: Any) -> Any:
+def chosen(condition: Term, this: Any, other: Any) -> Any:
+    """This value if the condition holds, else the other."""
     return _rebuilt(this, [z3.If(condition, a, b) for a, b in zip(_leaves(this), _leaves(other), strict=True)])

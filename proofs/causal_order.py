@@ -48,10 +48,17 @@ class CausalOrder:
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Of what the receiver keeps, and m carries, which entries (l, k) does m bring? None: no witnesses are needed.
     takes: Callable[[AnyRun, Term, Term], Term] | None = None
+    #: What may happen in a run, if not just that a message is sent or delivered.
+    world: type[AnyRun] = AnyRun
+    #: Is it used in place of the guard that m is delivered safely, to show that its delivery keeps the invariants?
+    #: Safety follows from them, and from the guard.
+    safe_helps: bool = False
+    #: What of the protocol's code is put to z3, if not all of it.
+    remark: str = ""
 
     def claims(self) -> dict[str, list[Claim]]:
         """What is to be put to z3, under what it proves (`PROVES`)."""
-        run = AnyRun(self.protocol)
+        run = self.world(self.protocol)
         return {
             "invariants": self._induction(run),
             "safe": [Claim("safe", self._given(run, self.safe_by, delivered=True), run.past_delivered)],
@@ -64,7 +71,7 @@ class CausalOrder:
         accepted with something sent to i before it: to be refuted.
         """
         process, message = _three("Process", "P1 P2 P3"), _three("Message", "x y z")
-        run = AnyRun(self.protocol, terms=Terms(process.sort), message=message.sort)
+        run = self.world(self.protocol, terms=Terms(process.sort), message=message.sort)
         x = z3.Const("before m", run.message)
         given = {name: holds(run, run.before) for name, holds in self.invariants.items()} | run.under_way
         given[ACCEPTED] = run.accepted
@@ -77,11 +84,13 @@ class CausalOrder:
         claims = [Claim(f"{name}: at the start", {}, holds(run, run.start)) for name, holds in self.invariants.items()]
         now = {name: holds(run, run.before) for name, holds in self.invariants.items()}
         takes = self.takes
-        delivering = run.delivering(None if takes is None else lambda l, k: takes(run, l, k))
-        for event in (run.sending(), delivering):
+        for event in run.events(None if takes is None else lambda l, k: takes(run, l, k)):
             for name, holds in self.invariants.items():
-                used = self.kept_by.get(name, now) if event is delivering else now
+                used = now if event.sends else self.kept_by.get(name, now)
                 given = {other: now[other] for other in (name, *used)} | dict(event.given)
+                if self.safe_helps and not event.sends:
+                    given[PAST] = run.past_delivered
+                    del given[ACCEPTED]
                 claims.append(Claim(f"{name}: kept by {event.name}", given, holds(run, event.after)))
         return claims
 
@@ -167,12 +176,11 @@ def _live(run: AnyRun) -> list[Claim]:
         }
 
     claims = [Claim(f"{name}: at the start", {}, holds) for name, holds in in_order(run.start, clock).items()]
-    sending, delivering = run.sending(), run.delivering()
-    for event, later in ((sending, clock + 1), (delivering, clock)):
+    for event in run.events():
         given = {**in_order(now, clock), **event.given}
-        if event is sending:
+        if event.sends:
             given["m is sent now"] = time(m) == clock
-        for name, holds in in_order(event.after, later).items():
+        for name, holds in in_order(event.after, clock + 1 if event.sends else clock).items():
             claims.append(Claim(f"{name}: kept by {event.name}", given, holds))
     earliest = run.messages(lambda x: z3.Implies(z3.And(now.sent(x), z3.Not(now.delivered(x))), time(m) <= time(x)))
     given = {**in_order(now, clock), **run.under_way, "m is the earliest under way": earliest}

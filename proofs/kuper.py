@@ -61,7 +61,7 @@ def counting(at: Counts) -> Invariants:
         "each number is that of one message": lambda run, now: run.messages(
             lambda x: z3.Implies(now.sent(x), run.numbered(*of_channel(run, x), run.number(x)) == x)
         ),
-        "there is a message of each number": _all_numbered,
+        "there is a message of each number": lambda run, now: run.all_numbered(now),
         "a sender counts what it sent": lambda run, now: run.processes(
             lambda k, l: at.known(now, k, k, l) == now.count(k, l), of=2
         ),
@@ -99,15 +99,6 @@ def counting(at: Counts) -> Invariants:
             )
         ),
     }
-
-
-def _all_numbered(run: AnyRun, now: Moment) -> Term:
-    k, l = run.terms.any_process("k"), run.terms.any_process("l")
-    number = z3.Int("number")
-    x = run.numbered(k, l, number)
-    of_channel = z3.And(now.sent(x), run.sender(x) == k, run.receiver(x) == l, run.number(x) == number)
-    there = z3.Implies(z3.And(number >= 1, number <= now.count(k, l)), of_channel)
-    return z3.ForAll([k, l, number], there, patterns=[x])
 
 
 SAFE_BY = (

@@ -11,6 +11,7 @@ from .any_run import ASSUMED
 from .causal_order import CausalOrder
 from .kuper import RST, RST_SENT_ALONE
 from .mattern_fuenfrocken import RST_BEFORE
+from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .theorem import EFFORT, Claim, Verdict, theorem, without_each
 
@@ -21,6 +22,7 @@ PROOFS: Mapping[str, CausalOrder] = {
     "rst-before": RST_BEFORE,
     "ses": SES,
     "ses-delete": SES_DELETE,
+    "extra-messages": EXTRA_MESSAGES,
 }
 
 #: What is shown of a protocol: what that means, and which parts of its proof it takes.
@@ -82,6 +84,7 @@ class Proved:
             "processes": "any number",
             "messages": "any number",
             "assumptions": list(ASSUMED),
+            "remark": PROOFS[self.protocol].remark if self.protocol in PROOFS else "",
             "not_vacuous": self.not_vacuous,
             "claims": [
                 {

@@ -67,6 +67,9 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
     print()
     for shown, (meaning, _) in SHOWN.items():
         print(f"{shown}: {meaning}")
+    for proved in found:
+        if PROOFS[proved.protocol].remark:
+            print(f"{proved.protocol}: {PROOFS[proved.protocol].remark}")
     print("For any number of processes and messages. Assumed:")
     for assumption in ASSUMED:
         print(f"- {assumption}")
