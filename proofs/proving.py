@@ -41,8 +41,10 @@ SHOWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 
-#: Steps of z3 that show any claim here; see `needs`.
+#: Steps of z3 that show nearly any claim here; see `needs`.
 ENOUGH = 100_000
+#: So many ways z3 may take.
+ATTEMPTS = 5
 
 Outcome = Literal["proved", "refuted", "unknown"]
 
@@ -102,9 +104,13 @@ class Proved:
 
 
 def prove(
-    protocol: str, proof: CausalOrder, effort: int = EFFORT, progress: Callable[[Claim], None] | None = None
+    protocol: str,
+    proof: CausalOrder,
+    effort: int = EFFORT,
+    progress: Callable[[Claim], None] | None = None,
+    attempts: int = ATTEMPTS,
 ) -> Proved:
-    """All claims of the proof, each put to z3; `progress` is told of each before."""
+    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before."""
     started = time.monotonic()
     claims = []
     for part, some in proof.claims().items():
@@ -112,8 +118,8 @@ def prove(
             if progress is not None:
                 progress(claim)
             began = time.monotonic()
-            claims.append(Put(part, theorem(*claim, effort=effort), time.monotonic() - began))
-    not_vacuous = theorem(*proof.vacuity(), effort=effort).outcome == "refuted"
+            claims.append(Put(part, theorem(*claim, effort=effort, attempts=attempts), time.monotonic() - began))
+    not_vacuous = theorem(*proof.vacuity(), effort=effort, attempts=attempts).outcome == "refuted"
     return Proved(protocol, tuple(claims), not_vacuous, time.monotonic() - started)
 
 

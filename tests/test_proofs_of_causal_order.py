@@ -13,7 +13,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
+from crownless.proofs.proving import ATTEMPTS, PROOFS, SHOWN, Proved, needs, prove
 from crownless.proofs.theorem import EFFORT, theorem
 
 #: z3 shows most claims in fewer steps if they are true; if not, it is not asked to look long for a model.
@@ -55,7 +55,11 @@ def proof_for(machine: type[ProtocolMachine]) -> CausalOrder | None:
 def put(machine: type[ProtocolMachine], effort: int = FEW) -> Proved | None:
     """What z3 says of it; None if it cannot be put to z3, as when its transitions branch on values."""
     proof = proof_for(machine)
-    return None if proof is None or not can_be_put(proof) else prove(machine.__name__, proof, effort)
+    return (
+        None
+        if proof is None or not can_be_put(proof)
+        else prove(machine.__name__, proof, effort, attempts=1 if effort == FEW else ATTEMPTS)
+    )
 
 
 def can_be_put(proof: CausalOrder) -> bool:
@@ -137,7 +141,7 @@ def test_a_guard_that_never_holds_proves_nothing() -> None:
         def accepts(self, i: object, state: object, packet: object) -> object:
             return z3.BoolVal(False) if not isinstance(i, int) else False
 
-    proved = prove("never delivers", replace(PROOFS["rst"], protocol=NeverDelivers), FEW)
+    proved = prove("never delivers", replace(PROOFS["rst"], protocol=NeverDelivers), FEW, attempts=1)
     assert not proved.not_vacuous
     assert proved.outcome("safe") == "unknown"
     assert proved.outcome("live") == "refuted"

@@ -564,8 +564,8 @@ def sa9(quick: bool) -> Evidence:
     "[SA] Theorem 4",
     "The protocol with extra messages keeps causal order.",
     "proved",
-    reading="extra messages may be sent at any time, so for every threshold; nobody sends to himself: FIFO would break, "
-    "as the own column, which counts such messages, is kept at zero",
+    reading="extra messages may be sent at any time, so for every threshold; nobody sends to himself: FIFO would "
+    "break, as the own column, which counts such messages, is kept at zero",
 )
 def sa10(quick: bool) -> Evidence:
     results, programs = _free_checks(quick), _program_checks()
