@@ -30,6 +30,32 @@ from .theorem import Claim
 #: What holds at every moment: name → what it says of a moment of a run.
 Invariants = Mapping[str, Callable[[AnyRun, Moment], Term]]
 
+#: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
+OF_CHANNELS: Invariants = {
+    "what is known or delivered is sent": lambda run, now: z3.And(
+        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
+        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
+        run.messages(lambda x: z3.Implies(now.delivered(x), now.sent(x))),
+    ),
+    "a channel's messages are numbered from one": lambda run, now: z3.And(
+        run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
+        run.messages(
+            lambda x: z3.Implies(
+                now.sent(x),
+                z3.And(
+                    run.number(x) >= 1,
+                    run.number(x) <= now.count(run.sender(x), run.receiver(x)),
+                    run.sender(x) != run.receiver(x),
+                ),
+            )
+        ),
+    ),
+    "each number is that of one message": lambda run, now: run.messages(
+        lambda x: z3.Implies(now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x)
+    ),
+    "there is a message of each number": lambda run, now: run.all_numbered(now),
+}
+
 PAST = "all sent to i before m is delivered"
 PROVES = ("invariants", "safe", "optimal", "live")
 

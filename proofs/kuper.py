@@ -18,7 +18,7 @@ from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstSentAlone
 
 from .any_run import AnyRun, Moment
-from .causal_order import CausalOrder, Invariants
+from .causal_order import OF_CHANNELS, CausalOrder, Invariants
 from .terms import Term
 
 
@@ -40,28 +40,7 @@ def counting(at: Counts) -> Invariants:
         return run.sender(x), run.receiver(x)
 
     return {
-        "what is known or delivered is sent": lambda run, now: z3.And(
-            run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
-            run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-            run.messages(lambda x: z3.Implies(now.delivered(x), now.sent(x))),
-        ),
-        "a channel's messages are numbered from one": lambda run, now: z3.And(
-            run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
-            run.messages(
-                lambda x: z3.Implies(
-                    now.sent(x),
-                    z3.And(
-                        run.number(x) >= 1,
-                        run.number(x) <= now.count(*of_channel(run, x)),
-                        run.sender(x) != run.receiver(x),
-                    ),
-                )
-            ),
-        ),
-        "each number is that of one message": lambda run, now: run.messages(
-            lambda x: z3.Implies(now.sent(x), run.numbered(*of_channel(run, x), run.number(x)) == x)
-        ),
-        "there is a message of each number": lambda run, now: run.all_numbered(now),
+        **OF_CHANNELS,
         "a sender counts what it sent": lambda run, now: run.processes(
             lambda k, l: at.known(now, k, k, l) == now.count(k, l), of=2
         ),

@@ -41,8 +41,8 @@ SHOWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 
-#: Steps of z3 that show nearly any claim here; see `needs`.
-ENOUGH = 100_000
+#: Steps of z3 that show most claims here; see `needs`.
+MOST = 100_000
 #: So many ways z3 may take.
 ATTEMPTS = 5
 
@@ -126,13 +126,17 @@ def prove(
 def needs(
     proof: CausalOrder, effort: int = EFFORT, progress: Callable[[Claim], None] | None = None
 ) -> dict[str, list[str]]:
-    """Of each claim the hypotheses without any one of which z3 does not prove it."""
+    """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
     needed = {}
     for some in proof.claims().values():
         for claim in some:
             if progress is not None:
                 progress(claim)
-            # Without one that is needed there is nothing to find, and z3 may look for long.
-            verdicts = without_each(*claim, effort=min(effort, ENOUGH))
-            needed[claim.name] = [hypothesis for hypothesis, verdict in verdicts.items() if not verdict]
+            steps = next(
+                (few for few in (MOST, 5 * MOST, effort) if few <= effort and theorem(*claim, effort=few)), None
+            )
+            if steps is not None:
+                # Without one that is needed there is nothing to find, and z3 may look for long.
+                verdicts = without_each(*claim, effort=2 * steps)
+                needed[claim.name] = [hypothesis for hypothesis, verdict in verdicts.items() if not verdict]
     return needed

@@ -26,7 +26,7 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .any_run import AnyRun, Event, Moment, chosen
-from .causal_order import CausalOrder
+from .causal_order import OF_CHANNELS, CausalOrder
 from .terms import Term
 
 
@@ -133,28 +133,7 @@ def _stamps_cover(run: WithExtraMessages, now: Covered) -> Term:
 
 
 INVARIANTS: dict[str, Callable[[Any, Any], Term]] = {
-    "what is known or delivered is sent": lambda run, now: z3.And(
-        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
-        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-        run.messages(lambda x: z3.Implies(now.delivered(x), now.sent(x))),
-    ),
-    "a channel's messages are numbered from one": lambda run, now: z3.And(
-        run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
-        run.messages(
-            lambda x: z3.Implies(
-                now.sent(x),
-                z3.And(
-                    run.number(x) >= 1,
-                    run.number(x) <= now.count(run.sender(x), run.receiver(x)),
-                    run.sender(x) != run.receiver(x),
-                ),
-            )
-        ),
-    ),
-    "each number is that of one message": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x)
-    ),
-    "there is a message of each number": lambda run, now: run.all_numbered(now),
+    **OF_CHANNELS,
     "a matrix counts no more than there are": lambda run, now: run.processes(
         lambda p, k, l: z3.And(now.local(p).matrix[k][l] >= 0, now.local(p).matrix[k][l] <= now.count(k, l)), of=3
     ),

@@ -12,14 +12,16 @@ from crownless.spec.computation import Computation
 
 #: proved: z3 shows it for any number of messages; checked: everything up to a bound was examined; measured: a quantity;
 #: refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds; and
-#: open: not decided yet.
+#: open: not decided yet, or what it rested on fails.
 Verdict = Literal["proved", "checked", "measured", "refuted", "repaired", "open"]
 VERDICTS: tuple[Verdict, ...] = ("proved", "checked", "measured", "refuted", "repaired", "open")
 
 
 def unless(fails: bool, verdict: Verdict) -> Verdict:
-    """The verdict, unless what it rests on fails."""
-    return "refuted" if fails else verdict
+    """The verdict, unless what it rests on fails: a claim that is no longer shown is not refuted by that, but open.
+    What was open before can only be found false.
+    """
+    return verdict if not fails else "refuted" if verdict == "open" else "open"
 
 
 class Shown(NamedTuple):

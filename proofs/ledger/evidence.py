@@ -11,7 +11,7 @@ from crownless.model_check.checking import CheckResult, run_check
 from crownless.model_check.runs import Run
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, prove
 from crownless.spec.computation import Computation
-from crownless.spec.enumeration import computations
+from crownless.spec.enumeration import Sends, computations
 from crownless.spec.library import path
 from crownless.spec.notation import load, to_computation
 
@@ -23,7 +23,7 @@ def searched(
     *,
     channel: str | None = None,
     orders: tuple[str, ...] = (),
-    sends: str | None = None,
+    sends: Sends | None = None,
     self_sends: bool = False,
     crash: str | None = None,
     parameters: Mapping[str, Setting] | None = None,
@@ -41,7 +41,7 @@ def _searched(
     m: int,
     channel: str | None,
     orders: tuple[str, ...],
-    sends: str | None,
+    sends: Sends | None,
     self_sends: bool,
     crash: str | None,
     settings: tuple[tuple[str, Setting], ...],
@@ -53,7 +53,7 @@ def _searched(
         m,
         channel=channel,
         orders=orders,
-        sends=sends,  # type: ignore[arg-type]
+        sends=sends,
         self_sends=self_sends,
         crash=crash,
         parameters=dict(settings),

@@ -15,7 +15,12 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_t
 
 @click.command("prove")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
-@click.option("--effort", type=click.IntRange(min=1), default=EFFORT, help="Steps of z3 for one claim, at most.")
+@click.option(
+    "--effort",
+    type=click.IntRange(min=1),
+    default=EFFORT,
+    help="Steps of z3 for one attempt at a claim, of which it has five.",
+)
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which ones does it need?")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) -> int:
