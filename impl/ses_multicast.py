@@ -7,7 +7,7 @@ which the text says nothing: that is §4.2.1's rule for one destination, for eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from crownless.spec.computation import Message
 
@@ -31,11 +31,14 @@ class SesMulticast(Ses):
         after = State(time, self.with_pairs(state.buffer, message.receivers, time))
         return [Step(after, packets, [Happened("send", message)])]
 
-    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         """What the copy for S_j carries: the buffer, and the pairs of the other sites in DEST."""
-        return self.with_pairs(buffer, [k for k in dest if k != j], time)
+        pairs = self.with_pairs(buffer, dest, time)
+        return self.ops.matrix(
+            lambda l, k: buffer[l][k] * self.ops.one_if(l == j) + pairs[l][k] * self.ops.one_if(l != j)
+        )
 
-    def with_pairs(self, buffer: Value, dest: Sequence[int], time: Value) -> Value:
-        for j in dest:
-            buffer = self.with_pair(buffer, j, time)
-        return buffer
+    def with_pairs(self, buffer: Value, dest: Collection[int], time: Value) -> Value:
+        """(S', VT) inserted for every S' in DEST; older pairs for them are discarded (§4.2.1)."""
+        among = self.ops.among
+        return self.ops.matrix(lambda l, k: buffer[l][k] * (1 - among(l, dest)) + time[k] * among(l, dest))

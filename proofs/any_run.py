@@ -38,9 +38,12 @@ class Moment:
 
     local: Callable[[Term], Any]  #: process → its local state
     sent: Callable[[Term], Term]  #: message → is it sent?
-    delivered: Callable[[Term], Term]  #: message → is it delivered?
+    delivered: Callable[
+        ..., Term
+    ]  #: message → is it delivered? In `any_multicast`: message, process → to this process?
     knows: Callable[[Term, Term], Term]  #: process, message → is its send in the causal past of the process?
-    count: Callable[[Term, Term], Term]  #: sender, receiver → how many messages have been sent on this channel
+    #: Sender, receiver → how many messages have been sent on this channel. In `any_multicast`: sender → how many by it.
+    count: Callable[..., Term]
     witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; a proof says which
 
 
@@ -61,30 +64,43 @@ class AnyRun:
         self.terms = terms = Terms() if terms is None else terms
         self.machine = for_every_n(protocol, terms)
         self.message = z3.DeclareSort("Message") if message is None else message
-        process, message, truth, number = terms.process, self.message, z3.BoolSort(), z3.IntSort()
+        process, message = terms.process, self.message
+        self.i, self.m = terms.any_process("i"), z3.Const("m", message)
         self.sender = z3.Function("sender", message, process)
+        #: Does the send of the first message happen before that of the second?
+        self.precedes = z3.Function("precedes", message, message, z3.BoolSort())
+        #: The witnesses (`Moment.witness`) of its sender when it was sent.
+        self.witness = z3.Function("witness-of", message, process, process, message)
+        self._declare()
+
+    def _declare(self) -> None:
+        """What else there is of a message, and the moment before the next step."""
+        process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
         self.receiver = z3.Function("receiver", message, process)
         #: 1, 2, … for the messages from one process to another.
         self.number = z3.Function("number", message, number)
         #: The message of that number from one process to another.
         self.numbered = z3.Function("numbered", process, process, number, message)
-        #: Does the send of the first message happen before that of the second?
-        self.precedes = z3.Function("precedes", message, message, truth)
-        #: The witnesses (`Moment.witness`) of its sender when it was sent.
-        self.witness = z3.Function("witness-of", message, process, process, message)
-        p = terms.any_process("p")
+        p = self.terms.any_process("p")
         initial = self.machine.initial(p)
         (step,) = self.machine.send(p, initial, Message("m", p, (p,)))
-        self.stamp = _functions("stamp", step.packets[0].stamp, message)
+        self.stamp = functions("stamp", step.packets[0].stamp, message)
         self.before = Moment(
-            _functions("local", initial, process),
+            functions("local", initial, process),
             z3.Function("sent", message, truth),
             z3.Function("delivered", message, truth),
             z3.Function("knows", process, message, truth),
             z3.Function("count", process, process, number),
             z3.Function("witness", process, process, process, message),
         )
-        self.i, self.m = terms.any_process("i"), z3.Const("m", message)
+
+    def to(self, x: Term, p: Term) -> Term:
+        """Is the message to this process?"""
+        return self.receiver(x) == p
+
+    def arrived(self, now: Moment, x: Term, p: Term) -> Term:
+        """Is the message delivered to this process, which it is to?"""
+        return now.delivered(x)
 
     # -- speaking of all -----------------------------------------------------------------------------------------------
 
@@ -132,7 +148,7 @@ class AnyRun:
         j = self.receiver(m)
         (step,) = self.machine.send(i, before.local(i), Message("m", i, (j,)))
         (packet,) = step.packets
-        stamps = zip(_leaves(self.stamp(m)), _leaves(packet.stamp), strict=True)
+        stamps = zip(leaves(self.stamp(m)), leaves(packet.stamp), strict=True)
         given = {
             "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
             TO_ANOTHER: i != j,
@@ -183,7 +199,7 @@ class AnyRun:
     def under_way(self) -> dict[str, Term]:
         """The message m is under way to i."""
         i, m, now = self.i, self.m, self.before
-        return {"m is under way to i": z3.And(self.receiver(m) == i, now.sent(m), z3.Not(now.delivered(m)))}
+        return {"m is under way to i": z3.And(self.to(m, i), now.sent(m), z3.Not(self.arrived(now, m, i)))}
 
     @property
     def accepted(self) -> Term:
@@ -195,7 +211,16 @@ class AnyRun:
     def past_delivered(self) -> Term:
         """What was sent to i, causally before m, is delivered: what causal order asks when m is."""
         i, m, now = self.i, self.m, self.before
-        return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.receiver(x) == i), now.delivered(x)))
+        return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.to(x, i)), self.arrived(now, x, i)))
+
+    def earliest(self, time: Callable[[Term], Term]) -> Term:
+        """No message that is under way has an earlier time than m."""
+        now, m = self.before, self.m
+
+        def waits(x: Term, p: Term) -> Term:
+            return z3.And(now.sent(x), self.to(x, p), z3.Not(self.arrived(now, x, p)))
+
+        return self.messages(lambda x: self.processes(lambda p: z3.Implies(waits(x, p), time(m) <= time(x))))
 
     def _stepped(self, step: Step) -> Moment:
         """The moment after a step of i, but for the ghosts."""
@@ -206,16 +231,16 @@ class AnyRun:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _leaves(value: Any) -> list[Term]:
+def leaves(value: Any) -> list[Term]:
     """The terms that a value consists of, in order."""
     if isinstance(value, tuple):
-        return [leaf for part in value for leaf in _leaves(part)]
+        return [leaf for part in value for leaf in leaves(part)]
     return [value]
 
 
-def _rebuilt(value: Any, leaves: Sequence[Term]) -> Any:
+def _rebuilt(value: Any, terms: Sequence[Term]) -> Any:
     """A value like this one, of these terms."""
-    rest = iter(leaves)
+    rest = iter(terms)
 
     def build(part: Any) -> Any:
         if isinstance(part, tuple):
@@ -226,12 +251,12 @@ def _rebuilt(value: Any, leaves: Sequence[Term]) -> Any:
     return build(value)
 
 
-def _functions(name: str, value: Any, of: Term) -> Callable[[Term], Any]:
-    """Values like this one, one for each thing of a sort, of which nothing is known."""
-    functions = [z3.Function(f"{name}-{k}", of, leaf.sort()) for k, leaf in enumerate(_leaves(value))]
-    return lambda thing: _rebuilt(value, [function(thing) for function in functions])
+def functions(name: str, value: Any, *of: Term) -> Callable[..., Any]:
+    """Values like this one, one for each thing of a sort, or each few of several, of which nothing is known."""
+    each = [z3.Function(f"{name}-{k}", *of, leaf.sort()) for k, leaf in enumerate(leaves(value))]
+    return lambda *things: _rebuilt(value, [function(*things) for function in each])
 
 
 def chosen(condition: Term, this: Any, other: Any) -> Any:
     """This value if the condition holds, else the other."""
-    return _rebuilt(this, [z3.If(condition, a, b) for a, b in zip(_leaves(this), _leaves(other), strict=True)])
+    return _rebuilt(this, [z3.If(condition, a, b) for a, b in zip(leaves(this), leaves(other), strict=True)])

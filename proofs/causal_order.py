@@ -23,7 +23,7 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 
-from .any_run import ACCEPTED, AnyRun, Moment
+from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
 from .terms import Term, Terms
 from .theorem import Claim
 
@@ -81,6 +81,8 @@ class CausalOrder:
     safe_helps: bool = False
     #: What of the protocol's code is put to z3, if not all of it.
     remark: str = ""
+    #: What is assumed of the world.
+    assumed: Sequence[str] = ASSUMED
 
     def claims(self) -> dict[str, list[Claim]]:
         """What is to be put to z3, under what it proves (`PROVES`)."""
@@ -101,7 +103,7 @@ class CausalOrder:
         x = z3.Const("before m", run.message)
         given = {name: holds(run, run.before) for name, holds in self.invariants.items()} | run.under_way
         given[ACCEPTED] = run.accepted
-        given["something was sent to i before m"] = z3.And(run.precedes(x, run.m), run.receiver(x) == run.i)
+        given["something was sent to i before m"] = z3.And(run.precedes(x, run.m), run.to(x, run.i))
         numbers = [z3.IntVal(number) for number in range(1, 4)]
         things = {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
         return Claim("vacuous", {name: _of_each(holds, things) for name, holds in given.items()}, z3.BoolVal(False))
@@ -208,7 +210,6 @@ def _live(run: AnyRun) -> list[Claim]:
             given["m is sent now"] = time(m) == clock
         for name, holds in in_order(event.after, clock + 1 if event.sends else clock).items():
             claims.append(Claim(f"{name}: kept by {event.name}", given, holds))
-    earliest = run.messages(lambda x: z3.Implies(z3.And(now.sent(x), z3.Not(now.delivered(x))), time(m) <= time(x)))
-    given = {**in_order(now, clock), **run.under_way, "m is the earliest under way": earliest}
+    given = {**in_order(now, clock), **run.under_way, "m is the earliest under way": run.earliest(time)}
     claims.append(Claim("the earliest message has its past delivered", given, run.past_delivered))
     return claims

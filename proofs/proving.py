@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .any_run import ASSUMED
+from .birman_schiper_stephenson import CBCAST
 from .causal_order import CausalOrder
 from .kuper import RST, RST_SENT_ALONE
 from .mattern_fuenfrocken import RST_BEFORE
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
+from .ses_multicast import SES_MULTICAST
 from .theorem import EFFORT, Claim, Verdict, theorem, without_each
 
 #: The protocols that are proved to realise causal order, by name.
@@ -22,6 +23,8 @@ PROOFS: Mapping[str, CausalOrder] = {
     "rst-before": RST_BEFORE,
     "ses": SES,
     "ses-delete": SES_DELETE,
+    "ses-multicast": SES_MULTICAST,
+    "cbcast": CBCAST,
     "extra-messages": EXTRA_MESSAGES,
 }
 
@@ -85,7 +88,7 @@ class Proved:
             **{shown: self.outcome(shown) for shown in SHOWN},
             "processes": "any number",
             "messages": "any number",
-            "assumptions": list(ASSUMED),
+            "assumptions": list(PROOFS[self.protocol].assumed) if self.protocol in PROOFS else [],
             "remark": PROOFS[self.protocol].remark if self.protocol in PROOFS else "",
             "not_vacuous": self.not_vacuous,
             "claims": [

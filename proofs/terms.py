@@ -30,7 +30,7 @@ Machine = TypeVar("Machine", bound=ProtocolMachine)
 def for_every_n(machine: type[Machine], terms: Terms) -> Machine:
     """The protocol for any number of processes; raises `TypeError` if a step of it branches on a value or reads n."""
     _refuse_branches(machine)
-    return machine(_ANY, terms)
+    return machine(_N, terms)
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,10 @@ class Terms:
 
     def one_if(self, *conditions: Value) -> Term:
         return z3.If(z3.And(*map(as_term, conditions)), z3.IntVal(1), z3.IntVal(0))
+
+    def among(self, k: Value, some: Any) -> Term:
+        """`some` says by subscript which processes are of it, as `Receivers` does."""
+        return self.one_if(some[k])
 
     def any_process(self, name: str) -> Term:
         """A process of which nothing is known; the same name is the same process. Likewise the next two."""
@@ -134,7 +138,18 @@ class _Opaque:
         raise TypeError("a transition asks whether a value is true: z3 cannot see a Python branch; use ops")
 
 
+class _NotANumber(_Opaque):
+    """The number of processes: what holds for every n must not depend on it."""
+
+    def _another(self, *others: object) -> Any:
+        raise TypeError("a transition reads the number of processes: what is proved is of any number")
+
+    __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _another
+
+
 _ANY: Any = _Opaque()
+_N: Any = _NotANumber()
 
 
 class _Unasked:
@@ -164,13 +179,16 @@ class _Unasked:
     def incremented(self, array: Value, *place: Value) -> Value:
         return _ANY
 
+    def among(self, k: Value, some: Any) -> Value:
+        return _ANY
+
 
 def _refuse_branches(machine: type[ProtocolMachine]) -> None:
     """Run every input of the protocol once on opaque values, from the initial state.
 
     That is every path if the state consists of values only. A protocol that also keeps queues or sets has more.
     """
-    opaque = machine(_ANY, _Unasked())
+    opaque = machine(_N, _Unasked())
     state = opaque.initial(_ANY)
     for step in opaque.send(_ANY, state, Message("m", _ANY, (_ANY,))):
         for packet in step.packets:

@@ -1,0 +1,206 @@
+"""Any run of a protocol whose messages go to several processes, of any number of them (`any_run`).
+
+`send` goes through the receivers of a message in a Python loop, which has no end for a set of unknown size. Here it
+runs on `Receivers`, which a loop finds to be two processes of which nothing is known; and `copies` sees to it that
+neither the state afterwards nor the packet for one of them depends on the loop. Then one packet speaks for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.spec.computation import Message
+
+from .any_run import ACCEPTED, AnyRun, Event, Moment, functions, leaves
+from .terms import Term, Terms
+
+ASSUMED = (
+    "each message is sent once, to any set of other processes, and delivered to each of them at most once",
+    "a copy is what its sender put on the channel; it may take any time, overtake others, and be lost",
+    "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past",
+    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+)
+
+TO_OTHERS = "m is not to its sender"
+TO_ALL_OTHERS = "m is to all others"
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """A set of processes of any size: by subscript, is it one of them? A loop finds two, of which nothing is known."""
+
+    some: tuple[Term, Term]
+    has: Callable[[Term], Term]
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.some)
+
+    def __getitem__(self, k: Any) -> Term:
+        if not z3.is_expr(k):
+            raise TypeError("a transition asks for one receiver by its place: what is proved is of sets")
+        return self.has(k)
+
+
+class AnyMulticast(AnyRun):
+    """A run in which messages are to sets of processes; i takes the next step, with its copy of the message m."""
+
+    #: If broadcasts only: each is to all others.
+    broadcasts = False
+
+    def _declare(self) -> None:
+        process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
+        self._to = z3.Function("to", message, process, truth)
+        #: 1, 2, … for the messages of one process.
+        self.number = z3.Function("number", message, number)
+        #: The message of that number of a process.
+        self.numbered = z3.Function("numbered", process, number, message)
+        p = self.terms.any_process("p")
+        initial = self.machine.initial(p)
+        _, packet = copies(self.machine, self.terms, p, initial, lambda k: k != p)
+        #: On the copy of a message for a process.
+        self.stamp = functions("stamp", packet(p).stamp, message, process)
+        self.before = Moment(
+            functions("local", initial, process),
+            z3.Function("sent", message, truth),
+            z3.Function("delivered", message, process, truth),
+            z3.Function("knows", process, message, truth),
+            z3.Function("count", process, number),
+            z3.Function("witness", process, process, process, message),
+        )
+
+    def to(self, x: Term, p: Term) -> Term:
+        return self._to(x, p)
+
+    def arrived(self, now: Moment, x: Term, p: Term) -> Term:
+        return now.delivered(x, p)
+
+    def all_numbered(self, now: Moment) -> Term:
+        k, number = self.terms.any_process("k"), z3.Int("number")
+        x = self.numbered(k, number)
+        is_it = z3.And(now.sent(x), self.sender(x) == k, self.number(x) == number)
+        there = z3.Implies(z3.And(number >= 1, number <= now.count(k)), is_it)
+        return z3.ForAll([k, number], there, patterns=[x])
+
+    def packet(self, m: Term) -> Packet:
+        """The copy of a message for i."""
+        i, sender = self.i, self.sender(m)
+        return Packet(sender, i, "message", Message("m", sender, (i,)), self.stamp(m, i))
+
+    @property
+    def start(self) -> Moment:
+        no = z3.BoolVal(False)
+        return replace(super().start, delivered=lambda x, p: no, count=lambda k: z3.IntVal(0))
+
+    def sending(self) -> Event:
+        """Process i sends the message m. From then on it is the witness of its receivers' rows."""
+        i, m, before = self.i, self.m, self.before
+        step, packet = copies(self.machine, self.terms, i, before.local(i), lambda k: self.to(m, k))
+        others = self.processes(lambda k: self.to(m, k) == (k != i)) if self.broadcasts else z3.Not(self.to(m, i))
+        given = {
+            "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
+            TO_ALL_OTHERS if self.broadcasts else TO_OTHERS: others,
+            "each copy carries what i attaches": self.processes(
+                lambda j: self._same(self.stamp(m, j), packet(j).stamp)
+            ),
+            "m has the next number of its sender": z3.And(
+                self.number(m) == before.count(i) + 1, self.numbered(i, self.number(m)) == m
+            ),
+            "before m happened what i knows of": self.messages(lambda x: self.precedes(x, m) == before.knows(i, x)),
+            "m has the witnesses of i": self.processes(
+                lambda l, k: self.witness(m, l, k) == before.witness(i, l, k), of=2
+            ),
+        }
+        after = replace(
+            self._stepped(step),
+            sent=lambda x: z3.Or(before.sent(x), x == m),
+            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, x == m)),
+            count=lambda k: before.count(k) + z3.If(k == i, 1, 0),
+            witness=lambda p, l, k: z3.If(z3.And(p == i, self.to(m, l)), m, before.witness(p, l, k)),
+        )
+        return Event("sending", given, after, sends=True)
+
+    def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
+        i, m, before = self.i, self.m, self.before
+        unicast = super().delivering()
+
+        def witness(p: Term, l: Term, k: Term) -> Term:
+            if takes is None:
+                return before.witness(p, l, k)
+            brought = z3.If(self.to(m, l), m, self.witness(m, l, k))
+            return z3.If(z3.And(p == i, takes(l, k)), brought, before.witness(p, l, k))
+
+        after = replace(
+            unicast.after,
+            delivered=lambda x, p: z3.Or(before.delivered(x, p), z3.And(x == m, p == i)),
+            witness=witness,
+        )
+        return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
+
+    def _same(self, one: Any, other: Any) -> Term:
+        """Are these values equal, entry by entry? What is built by a comprehension is read before z3 sees it."""
+        return z3.And([self._same_term(a, b) for a, b in zip(leaves(one), leaves(other), strict=True)])
+
+    def _same_term(self, a: Term, b: Term) -> Term:
+        if not _is_array(a):
+            return a == b
+        return self.processes(lambda k: self._same_term(a[k], z3.simplify(b[k])))
+
+
+def copies(
+    machine: ProtocolMachine, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
+) -> tuple[Step, Callable[[Term], Packet]]:
+    """What process i does when it sends to these processes, and the packet for each; raises `TypeError` if the packets
+    are not made each for itself, in whatever order.
+    """
+    first, second = z3.FreshConst(terms.process, "receiver"), z3.FreshConst(terms.process, "receiver")
+
+    def sent(some: tuple[Term, Term]) -> Step:
+        receivers: Any = Receivers(some, to)
+        (step,) = machine.send(i, state, Message("m", i, receivers))
+        return step
+
+    step, swapped = sent((first, second)), sent((second, first))
+    if len(step.packets) != 2:
+        raise TypeError("a message does not go to each of its receivers")
+    one, other = step.packets
+    k, l = z3.FreshConst(terms.process, "k"), z3.FreshConst(terms.process, "l")
+    unlike = [
+        *zip(_read(step.state, k, l), _read(swapped.state, k, l), strict=True),
+        *zip(_read(one.stamp, k, l), _read(swapped.packets[1].stamp, k, l), strict=True),
+        *((term, z3.substitute(term, (second, k))) for term in _read(one.stamp, k, l)),
+        *((term, z3.substitute(term, (first, k))) for term in _read(step.state, k, l)),
+    ]
+    if not (one.destination is first and other.destination is second) or not all(a.eq(b) for a, b in unlike):
+        raise TypeError("a loop over the receivers of a message leaves its trace in a state or a stamp")
+
+    def packet(j: Term) -> Packet:
+        stamp = _substituted(one.stamp, first, j)
+        return one._replace(destination=j, stamp=stamp)
+
+    return step, packet
+
+
+def _read(value: Any, k: Term, l: Term) -> list[Term]:
+    """Any entry of each of its vectors and matrices, so that terms can be compared."""
+    return [z3.simplify(_entry(leaf, [k, l])) for leaf in leaves(value)]
+
+
+def _entry(leaf: Term, places: list[Term]) -> Term:
+    return _entry(leaf[places[0]], places[1:]) if _is_array(leaf) else leaf
+
+
+def _is_array(term: Term) -> bool:
+    """Is it an array, be it one that a comprehension built?"""
+    return isinstance(term.sort(), z3.ArraySortRef)
+
+
+def _substituted(value: Any, this: Term, that: Term) -> Any:
+    if isinstance(value, tuple):
+        parts = [_substituted(part, this, that) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return z3.substitute(value, (this, that))
