@@ -16,13 +16,13 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import ACCEPTED, AnyRun, Event, Moment, functions, leaves
+from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves
 from .terms import Term, Terms
 
 ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
     "a copy is what its sender put on the channel; it may take any time, overtake others, and be lost",
-    "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past",
+    CAUSAL_PAST,
     "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
 )
 

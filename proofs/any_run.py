@@ -21,10 +21,13 @@ from crownless.spec.computation import Message
 
 from .terms import Term, Terms, as_term, for_every_n
 
+CAUSAL_PAST = (
+    "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past"
+)
 ASSUMED = (
     "each message is sent once, to one process that is not its sender, and delivered at most once",
     "a packet is what its sender put on the channel; it may take any time, overtake others, and be lost",
-    "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past",
+    CAUSAL_PAST,
     "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
 )
 

@@ -15,15 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import product
-from typing import NamedTuple
 
 import z3
 
 from crownless.impl.protocol import ProtocolMachine
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
+from .ground import instances, of_each, three
 from .terms import Term, Terms
 from .theorem import Claim
 
@@ -57,7 +55,22 @@ OF_CHANNELS: Invariants = {
 }
 
 PAST = "all sent to i before m is delivered"
-PROVES = ("invariants", "safe", "optimal", "live")
+
+#: What is shown of a protocol: what that means, and which parts of its proof it takes.
+SHOWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "safe": (
+        "a message is delivered after all that was sent to its receiver causally before it",
+        ("invariants", "safe"),
+    ),
+    "optimal": (
+        "it waits only while one of those is missing: nothing that keeps causal order delivers it sooner",
+        ("invariants", "optimal"),
+    ),
+    "live": (
+        "of the messages under way the earliest is accepted, so that each is delivered in the end",
+        ("invariants", "optimal", "live"),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -84,8 +97,12 @@ class CausalOrder:
     #: What is assumed of the world.
     assumed: Sequence[str] = ASSUMED
 
+    @property
+    def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        return SHOWN
+
     def claims(self) -> dict[str, list[Claim]]:
-        """What is to be put to z3, under what it proves (`PROVES`)."""
+        """What is to be put to z3, part by part."""
         run = self.world(self.protocol)
         return {
             "invariants": self._induction(run),
@@ -98,7 +115,7 @@ class CausalOrder:
         """That in no system of three processes and three messages, in no situation in which the invariants hold, m is
         accepted with something sent to i before it: to be refuted.
         """
-        process, message = _three("Process", "P1 P2 P3"), _three("Message", "x y z")
+        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
         run = self.world(self.protocol, terms=Terms(process.sort), message=message.sort)
         x = z3.Const("before m", run.message)
         given = {name: holds(run, run.before) for name, holds in self.invariants.items()} | run.under_way
@@ -106,7 +123,7 @@ class CausalOrder:
         given["something was sent to i before m"] = z3.And(run.precedes(x, run.m), run.to(x, run.i))
         numbers = [z3.IntVal(number) for number in range(1, 4)]
         things = {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
-        return Claim("vacuous", {name: _of_each(holds, things) for name, holds in given.items()}, z3.BoolVal(False))
+        return Claim("vacuous", {name: of_each(holds, things) for name, holds in given.items()}, z3.BoolVal(False))
 
     def _induction(self, run: AnyRun) -> list[Claim]:
         claims = [Claim(f"{name}: at the start", {}, holds(run, run.start)) for name, holds in self.invariants.items()]
@@ -134,44 +151,9 @@ class CausalOrder:
         numbers = [part for m in messages for part in m.children() if part.sort() == z3.IntSort()]
         things = {run.message: messages, run.terms.process: processes, z3.IntSort(): numbers}
         used = self._given(run, self.optimal_by, delivered=False)
-        given = {name: z3.And(_instances(holds, things)) for name, holds in used.items()}
+        given = {name: z3.And(instances(holds, things)) for name, holds in used.items()}
         parts = _parts(run.accepted, k)
         return [Claim(f"optimal: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)]
-
-
-#: Of each sort the things that are spoken of.
-Things = Mapping[Term, Sequence[Term]]
-
-
-def _instances(holds: Term, things: Things) -> list[Term]:
-    """What it says of these things, in place of what it says of all: z3 need not look for them."""
-    if z3.is_and(holds):
-        return [instance for part in holds.children() for instance in _instances(part, things)]
-    if not (z3.is_quantifier(holds) and holds.is_forall()):
-        return [holds]
-    sorts = [holds.var_sort(k) for k in range(holds.num_vars())]
-    # z3 numbers variables from the innermost.
-    chosen = [tuple(reversed(some)) for some in product(*[things[sort] for sort in sorts])]
-    return [instance for some in chosen for instance in _instances(z3.substitute_vars(holds.body(), *some), things)]
-
-
-def _of_each(holds: Term, things: Things) -> Term:
-    """The same, where these are all things that there are."""
-    if z3.is_quantifier(holds):
-        return z3.And([_of_each(each, things) for each in _instances(holds, things)]) if holds.is_forall() else holds
-    parts = [_of_each(part, things) for part in holds.children()]
-    return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
-
-
-class _Three(NamedTuple):
-    sort: Term
-    all: Sequence[Term]
-
-
-@cache
-def _three(name: str, things: str) -> _Three:
-    """A sort of three things; z3 wants to be told once."""
-    return _Three(*z3.EnumSort(f"{name} of three", things.split()))
 
 
 def _parts(guard: Term, k: Term) -> list[Term]:

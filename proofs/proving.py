@@ -1,4 +1,4 @@
-"""Puts a protocol's proof to z3: what is safe, optimal and live for every n, and what that rests on."""
+"""Puts a protocol's proof to z3: what is shown for every n, and what that rests on."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .birman_schiper_stephenson import CBCAST
+from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .kuper import RST, RST_SENT_ALONE
 from .mattern_fuenfrocken import RST_BEFORE
+from .murty_garg import MURTY_GARG
+from .queues import QueueProof
+from .refinement import Refinement, refines
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .ses_multicast import SES_MULTICAST
 from .theorem import EFFORT, Claim, Verdict, theorem, without_each
 
-#: The protocols that are proved to realise causal order, by name.
-PROOFS: Mapping[str, CausalOrder] = {
+Proof = CausalOrder | QueueProof
+
+#: The protocols of which something is proved, by name.
+PROOFS: Mapping[str, Proof] = {
     "rst": RST,
     "rst-sent-alone": RST_SENT_ALONE,
     "rst-before": RST_BEFORE,
@@ -26,30 +32,19 @@ PROOFS: Mapping[str, CausalOrder] = {
     "ses-multicast": SES_MULTICAST,
     "cbcast": CBCAST,
     "extra-messages": EXTRA_MESSAGES,
+    "buffer": BUFFER,
+    "murty-garg": MURTY_GARG,
 }
 
-#: What is shown of a protocol: what that means, and which parts of its proof it takes.
-SHOWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "safe": (
-        "a message is delivered after all that was sent to its receiver causally before it",
-        ("invariants", "safe"),
-    ),
-    "optimal": (
-        "it waits only while one of those is missing: nothing that keeps causal order delivers it sooner",
-        ("invariants", "optimal"),
-    ),
-    "live": (
-        "of the messages under way the earliest is accepted, so that each is delivered in the end",
-        ("invariants", "optimal", "live"),
-    ),
-}
+#: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
+SHOWN = ("safe", "optimal", "live")
 
 #: Steps of z3 that show most claims here; see `needs`.
 MOST = 100_000
 #: So many ways z3 may take.
 ATTEMPTS = 5
 
-Outcome = Literal["proved", "refuted", "unknown"]
+Outcome = Literal["proved", "refuted", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +52,7 @@ class Put:
     """A claim that was put to z3."""
 
     part: str
+    claim: Claim
     verdict: Verdict
     seconds: float
 
@@ -66,15 +62,23 @@ class Proved:
     """What z3 says of a protocol's proof."""
 
     protocol: str
+    proof: Proof
     claims: tuple[Put, ...]
-    #: Is there a moment at which a message with a past at its receiver is accepted? Else it would all be of nothing.
+    #: Is there a moment of which the proof speaks, such as one at which a message with a past at its receiver is
+    #: accepted? Else it would all be of nothing.
     not_vacuous: bool
+    #: Of a proof about an abstraction: does the protocol's machine do what that does?
+    refinements: tuple[Refinement, ...]
     seconds: float
 
     def outcome(self, shown: str) -> Outcome:
-        """Refuted: z3 has a situation in which a step of the proof fails; that need not be one of a run."""
-        outcomes = [put.verdict.outcome for put in self.claims if put.part in SHOWN[shown][1]]
-        if all(outcome == "proved" for outcome in outcomes) and self.not_vacuous:
+        """Refuted: z3 has a situation in which a step of the proof fails; that need not be one of a run. A proof about
+        an abstraction that the machine does not follow says nothing of the protocol.
+        """
+        if shown not in self.proof.shown:
+            return "not claimed"
+        outcomes = [put.verdict.outcome for put in self.claims if put.part in self.proof.shown[shown][1]]
+        if all(outcome == "proved" for outcome in outcomes) and self.not_vacuous and all(self.refinements):
             return "proved"
         return "refuted" if "refuted" in outcomes else "unknown"
 
@@ -86,11 +90,21 @@ class Proved:
         return {
             "protocol": self.protocol,
             **{shown: self.outcome(shown) for shown in SHOWN},
+            "means": {shown: meaning for shown, (meaning, _) in self.proof.shown.items()},
             "processes": "any number",
             "messages": "any number",
-            "assumptions": list(PROOFS[self.protocol].assumed) if self.protocol in PROOFS else [],
-            "remark": PROOFS[self.protocol].remark if self.protocol in PROOFS else "",
+            "assumptions": list(self.proof.assumed),
+            "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,
+            "abstraction_checked": [
+                {
+                    "processes": each.processes,
+                    "messages": each.messages,
+                    "states": each.states,
+                    "differs": each.differs,
+                }
+                for each in self.refinements
+            ],
             "claims": [
                 {
                     "part": put.part,
@@ -108,9 +122,9 @@ class Proved:
 
 def prove(
     protocol: str,
-    proof: CausalOrder,
+    proof: Proof,
     effort: int = EFFORT,
-    progress: Callable[[Claim], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     attempts: int = ATTEMPTS,
 ) -> Proved:
     """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before."""
@@ -119,22 +133,31 @@ def prove(
     for part, some in proof.claims().items():
         for claim in some:
             if progress is not None:
-                progress(claim)
+                progress(claim.name)
             began = time.monotonic()
-            claims.append(Put(part, theorem(*claim, effort=effort, attempts=attempts), time.monotonic() - began))
+            verdict = theorem(*claim, effort=effort, attempts=attempts)
+            claims.append(Put(part, claim, verdict, time.monotonic() - began))
     not_vacuous = theorem(*proof.vacuity(), effort=effort, attempts=attempts).outcome == "refuted"
-    return Proved(protocol, tuple(claims), not_vacuous, time.monotonic() - started)
+    return Proved(
+        protocol, proof, tuple(claims), not_vacuous, _refinements(proof, progress), time.monotonic() - started
+    )
 
 
-def needs(
-    proof: CausalOrder, effort: int = EFFORT, progress: Callable[[Claim], None] | None = None
-) -> dict[str, list[str]]:
+def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
+    if isinstance(proof, CausalOrder):
+        return ()
+    if progress is not None:
+        progress("does the machine do what its abstraction does?")
+    return tuple(refines(proof, n, messages) for n, messages in proof.refined)
+
+
+def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None) -> dict[str, list[str]]:
     """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
     needed = {}
     for some in proof.claims().values():
         for claim in some:
             if progress is not None:
-                progress(claim)
+                progress(claim.name)
             steps = next(
                 (few for few in (MOST, 5 * MOST, effort) if few <= effort and theorem(*claim, effort=few)), None
             )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
 import click
 
 from crownless.impl.registry import protocol_named
-from crownless.proofs.any_run import ASSUMED
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
-from crownless.proofs.theorem import EFFORT, Claim
+from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_table, status, table
+
+What = TypeVar("What", bound=Hashable)
 
 
 @click.command("prove")
@@ -24,11 +28,12 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_t
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which ones does it need?")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) -> int:
-    """Prove that protocols realise causal order, for any number of processes and messages.
+    """Prove that protocols keep their order, for any number of processes and messages.
 
-    Every step is taken by the protocol's own code, run on terms of z3. Without a PROTOCOL: all that have a proof.
+    Protocols of vectors and matrices take every step by their own code, run on terms of z3; of protocols of queues an
+    abstraction is proved, and their machines are held against it. Without a PROTOCOL: all that have a proof.
 
-    Exit codes: 0 all is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one.
+    Exit codes: 0 all that is claimed is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one.
     """
     for name in protocols:
         protocol_named(name)
@@ -39,9 +44,9 @@ def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) ->
     with status(as_json) as line:
         for name in protocols or PROOFS:
 
-            def tell(claim: Claim, name: str = name) -> None:
+            def tell(claim: str, name: str = name) -> None:
                 if line is not None:
-                    line.update(f"{name}: {claim.name}")
+                    line.update(f"{name}: {claim}")
 
             found.append(prove(name, PROOFS[name], effort, tell))
             if why:
@@ -62,19 +67,41 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
         rows.add_row(proved.protocol, *outcomes, str(len(proved.claims)), f"{proved.seconds:.1f}")
     print_table(rows)
     for proved in found:
-        for put in proved.failures:
-            because = f": {put.verdict.reason}" if put.verdict.reason else ""
-            print(f"{proved.protocol}: {put.verdict.outcome}: {put.verdict.name}{because}")
-        if not proved.not_vacuous:
-            print(f"{proved.protocol}: no situation was found in which a message with something before it is accepted")
-        for name, hypotheses in needed.get(proved.protocol, {}).items():
-            print(f"{proved.protocol}: {name}, from: {'; '.join(hypotheses) or 'nothing'}")
+        _print_doubts(proved, needed.get(proved.protocol, {}))
     print()
-    for shown, (meaning, _) in SHOWN.items():
-        print(f"{shown}: {meaning}")
+    for shown in SHOWN:
+        of_it = [proved for proved in found if shown in proved.proof.shown]
+        for meaning, names in _together((proved.proof.shown[shown][0], proved.protocol) for proved in of_it):
+            print(f"{shown}{names}: {meaning}")
     for proved in found:
-        if PROOFS[proved.protocol].remark:
-            print(f"{proved.protocol}: {PROOFS[proved.protocol].remark}")
-    print("For any number of processes and messages. Assumed:")
-    for assumption in ASSUMED:
-        print(f"- {assumption}")
+        if proved.proof.remark:
+            print(f"{proved.protocol}: {proved.proof.remark}")
+        for same in proved.refinements:
+            told = "its machine does just what the abstraction does" if same else f"it differs: {same.differs}"
+            scope = f"{same.processes} processes, up to {same.messages} messages, {same.states:,} states"
+            print(f"{proved.protocol}: {told} ({scope})")
+    print("For any number of processes and messages.")
+    for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in found):
+        print(f"Assumed{names}:")
+        for assumption in assumed:
+            print(f"- {assumption}")
+
+
+def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
+    """What was not shown, and what the rest needs."""
+    for put in proved.failures:
+        because = f": {put.verdict.reason}" if put.verdict.reason else ""
+        print(f"{proved.protocol}: {put.verdict.outcome}: {put.verdict.name}{because}")
+    if not proved.not_vacuous:
+        print(f"{proved.protocol}: no situation was found of which the proof speaks")
+    for name, hypotheses in needed.items():
+        print(f"{proved.protocol}: {name}, from: {'; '.join(hypotheses) or 'nothing'}")
+
+
+def _together(told: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
+    """What is told of several protocols, once: of the most, and of the others with their names."""
+    names: dict[What, list[str]] = {}
+    for what, name in told:
+        names.setdefault(what, []).append(name)
+    usual = max(names, key=lambda what: len(names[what]), default=None)
+    return [(what, "" if what == usual else f" of {', '.join(of_it)}") for what, of_it in names.items()]

@@ -1,0 +1,46 @@
+"""What is said of all processes and messages, said of each of a few instead: z3 need not look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import z3
+
+from .terms import Term
+
+#: Of each sort the things that are spoken of.
+Things = Mapping[Term, Sequence[Term]]
+
+
+def instances(holds: Term, things: Things) -> list[Term]:
+    """What it says of these things, in place of what it says of all: z3 need not look for them."""
+    if z3.is_and(holds):
+        return [instance for part in holds.children() for instance in instances(part, things)]
+    if not (z3.is_quantifier(holds) and holds.is_forall()):
+        return [holds]
+    sorts = [holds.var_sort(k) for k in range(holds.num_vars())]
+    # z3 numbers variables from the innermost.
+    chosen = [tuple(reversed(some)) for some in product(*[things[sort] for sort in sorts])]
+    return [instance for some in chosen for instance in instances(z3.substitute_vars(holds.body(), *some), things)]
+
+
+def of_each(holds: Term, things: Things) -> Term:
+    """The same, where these are all things that there are."""
+    if z3.is_quantifier(holds):
+        return z3.And([of_each(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
+    parts = [of_each(part, things) for part in holds.children()]
+    return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
+
+
+class Three(NamedTuple):
+    sort: Term
+    all: Sequence[Term]
+
+
+@cache
+def three(name: str, things: str) -> Three:
+    """A sort of three things; z3 wants to be told once."""
+    return Three(*z3.EnumSort(f"{name} of three", things.split()))

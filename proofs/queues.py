@@ -1,0 +1,95 @@
+"""What it takes to prove something of a protocol of queues: invariants of its abstraction (`stages`), by induction.
+
+What is proved is proved of the abstraction, for any number of processes and messages. That the protocol's machine does
+just what its abstraction does is checked up to a bound (`refinement`), and said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.spec.computation import Message
+
+from .ground import of_each, three
+from .stages import Abstraction, Formulas, Invariants, Moment, Truth, fixed_by, symbolic
+from .theorem import Claim
+
+#: Claims by name: what is given, beside the invariants, and what follows.
+Given = Mapping[str, tuple[Mapping[str, Truth], Truth]]
+
+
+@dataclass(frozen=True)
+class QueueProof:
+    """A proof about an abstraction of a protocol."""
+
+    protocol: type[ProtocolMachine]
+    abstraction: type[Abstraction]
+    invariants: Invariants
+    #: What is shown: what that means, and the claims that follow from the invariants.
+    follows: Mapping[str, tuple[str, Callable[[Any], Given]]]
+    #: A situation that the proof is about: it must be possible.
+    eventful: Callable[[Any], Mapping[str, Truth]]
+    #: What the machine's local states, and the packets under way, are at a moment; so many processes; these messages.
+    view: Callable[[Any, Moment, int, Sequence[Message]], tuple[list[Any], list[Packet]]]
+    assumed: Sequence[str]
+    #: What is taken for granted of processes.
+    axioms: Invariants = field(default_factory=dict)
+    #: Of an invariant, the others that are used to show that it is kept; of one that is not here, all.
+    kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Does the text admit messages to oneself?
+    self_sends: bool = False
+
+    #: That its machine does what the abstraction does is checked for so many processes and messages.
+    refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
+
+    @property
+    def remark(self) -> str:
+        return "of an abstraction of its queues: the stages that a message goes through, and when it came to each"
+
+    @property
+    def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """What is shown: what it means, and the parts of the proof that it takes."""
+        return {name: (meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
+
+    def claims(self) -> dict[str, list[Claim]]:
+        """What is to be put to z3, under what it proves."""
+        run = symbolic(self.abstraction)
+        now = self._now(run)
+        claims = {"invariants": self._induction(run, now)}
+        for part, (_, follows) in self.follows.items():
+            claims[part] = [Claim(name, {**now, **given}, shows) for name, (given, shows) in follows(run).items()]
+        return claims
+
+    def _now(self, run: Abstraction) -> dict[str, Truth]:
+        """What is known of any moment."""
+        all_said = {**self.axioms, **self.invariants}
+        return {name: holds(run, run.before, run.logic) for name, holds in all_said.items()}
+
+    def _induction(self, run: Abstraction, now: Mapping[str, Truth]) -> list[Claim]:
+        start = run.start()
+        claims = [
+            Claim(f"{name}: at the start", {}, holds(run, start, run.logic)) for name, holds in self.invariants.items()
+        ]
+        for event in run.events():
+            happens = {**event.given, **fixed_by(run, event)}
+            for name, holds in self.invariants.items():
+                given = {other: now[other] for other in (*self.axioms, name, *self.kept_by.get(name, now))}
+                shows = holds(run, event.after, run.logic)
+                claims.append(Claim(f"{name}: kept by {event.name}", {**given, **happens}, shows))
+        return claims
+
+    def vacuity(self) -> Claim:
+        """That of three processes and three messages, in no situation in which the invariants hold, what the proof is
+        about can happen: to be refuted.
+        """
+        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
+        run = symbolic(self.abstraction, Formulas(process.sort, message.sort))
+        numbers = [z3.IntVal(number) for number in range(1, 4)]
+        things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
+        all_given = {**self._now(run), **self.eventful(run)}
+        return Claim("vacuous", {name: of_each(holds, things) for name, holds in all_given.items()}, z3.BoolVal(False))
