@@ -17,8 +17,9 @@ from .queues import QueueProof
 from .refinement import Refinement, refines
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
+from .second_solver import asked_again
 from .ses_multicast import SES_MULTICAST
-from .theorem import EFFORT, Claim, Verdict, theorem, without_each
+from .theorem import EFFORT, Claim, Outcome, Verdict, theorem, without_each
 
 Proof = CausalOrder | QueueProof
 
@@ -44,7 +45,8 @@ MOST = 100_000
 #: So many ways z3 may take.
 ATTEMPTS = 5
 
-Outcome = Literal["proved", "refuted", "unknown", "not claimed"]
+#: What is said of a protocol.
+Told = Literal["proved", "refuted", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Put:
     claim: Claim
     verdict: Verdict
     seconds: float
+    #: What the second solver says, if it was asked.
+    again: Outcome | None = None
 
 
 @dataclass(frozen=True)
@@ -71,16 +75,26 @@ class Proved:
     refinements: tuple[Refinement, ...]
     seconds: float
 
-    def outcome(self, shown: str) -> Outcome:
+    def outcome(self, shown: str) -> Told:
         """Refuted: z3 has a situation in which a step of the proof fails; that need not be one of a run. A proof about
         an abstraction that the machine does not follow says nothing of the protocol.
         """
         if shown not in self.proof.shown:
             return "not claimed"
-        outcomes = [put.verdict.outcome for put in self.claims if put.part in self.proof.shown[shown][1]]
+        of_it = [put for put in self.claims if put.part in self.proof.shown[shown][1]]
+        outcomes = [put.verdict.outcome for put in of_it]
+        if any(put.again == "refuted" and put.verdict for put in of_it):
+            return "unknown"
         if all(outcome == "proved" for outcome in outcomes) and self.not_vacuous and all(self.refinements):
             return "proved"
         return "refuted" if "refuted" in outcomes else "unknown"
+
+    @property
+    def confirmed(self) -> int | None:
+        """How many of the claims the second solver proves too; None if it was not asked."""
+        if all(put.again is None for put in self.claims):
+            return None
+        return sum(put.again == "proved" for put in self.claims)
 
     @property
     def failures(self) -> list[Put]:
@@ -112,6 +126,7 @@ class Proved:
                     "outcome": put.verdict.outcome,
                     "given": list(put.verdict.given),
                     "reason": put.verdict.reason,
+                    **({} if put.again is None else {"cvc5": put.again}),
                     "seconds": round(put.seconds, 3),
                 }
                 for put in self.claims
@@ -126,8 +141,12 @@ def prove(
     effort: int = EFFORT,
     progress: Callable[[str], None] | None = None,
     attempts: int = ATTEMPTS,
+    recheck: bool = False,
 ) -> Proved:
-    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before."""
+    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before.
+
+    With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
+    """
     started = time.monotonic()
     claims = []
     for part, some in proof.claims().items():
@@ -136,7 +155,8 @@ def prove(
                 progress(claim.name)
             began = time.monotonic()
             verdict = theorem(*claim, effort=effort, attempts=attempts)
-            claims.append(Put(part, claim, verdict, time.monotonic() - began))
+            again = asked_again(claim) if recheck and verdict else None
+            claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
     not_vacuous = theorem(*proof.vacuity(), effort=effort, attempts=attempts).outcome == "refuted"
     return Proved(
         protocol, proof, tuple(claims), not_vacuous, _refinements(proof, progress), time.monotonic() - started

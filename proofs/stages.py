@@ -70,7 +70,7 @@ class Formulas:
         return z3.And(*all_of)
 
     def either(self, *any_of: Truth) -> Term:
-        return z3.Or(*any_of)
+        return z3.Or(*any_of) if any_of else z3.BoolVal(False)
 
     def no(self, holds: Truth) -> Term:
         return z3.Not(holds)

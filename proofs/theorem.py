@@ -20,6 +20,9 @@ from .terms import Term
 EFFORT = 2_000_000
 
 
+Outcome = Literal["proved", "refuted", "unknown"]
+
+
 class Claim(NamedTuple):
     """What is to be put to z3: `theorem(*claim)`."""
 
@@ -33,7 +36,7 @@ class Verdict:
     """What z3 says of a claim; true only if it is proved."""
 
     name: str
-    outcome: Literal["proved", "refuted", "unknown"]
+    outcome: Outcome
     given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
     model: Term = None  #: if refuted: a situation in which the given holds and the claim fails
     reason: str = ""  #: if unknown: why, in z3's words

@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 
 from crownless.impl.registry import protocol_named
+from crownless.proofs import second_solver
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -26,8 +27,9 @@ What = TypeVar("What", bound=Hashable)
     help="Steps of z3 for one attempt at a claim, of which it has five.",
 )
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which ones does it need?")
+@click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) -> int:
+def prove_(protocols: tuple[str, ...], effort: int, why: bool, recheck: bool, as_json: bool) -> int:
     """Prove that protocols keep their order, for any number of processes and messages.
 
     Protocols of vectors and matrices take every step by their own code, run on terms of z3; of protocols of queues an
@@ -40,6 +42,8 @@ def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) ->
         if name not in PROOFS:
             mend = f"crownless check {name} looks at all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
             raise BadInput(f"{name}: there is no proof of it", mend=mend)
+    if recheck:
+        second_solver.required()
     found, needed = [], {}
     with status(as_json) as line:
         for name in protocols or PROOFS:
@@ -48,7 +52,7 @@ def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) ->
                 if line is not None:
                     line.update(f"{name}: {claim}")
 
-            found.append(prove(name, PROOFS[name], effort, tell))
+            found.append(prove(name, PROOFS[name], effort, tell, recheck=recheck))
             if why:
                 needed[name] = needs(PROOFS[name], effort, tell)
     if as_json:
@@ -61,10 +65,12 @@ def prove_(protocols: tuple[str, ...], effort: int, why: bool, as_json: bool) ->
 
 
 def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
-    rows = table("protocol", *SHOWN, right=("claims", "seconds"))
+    asked_again = any(proved.confirmed is not None for proved in found)
+    rows = table("protocol", *SHOWN, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
         outcomes = [proved.outcome(shown) for shown in SHOWN]
-        rows.add_row(proved.protocol, *outcomes, str(len(proved.claims)), f"{proved.seconds:.1f}")
+        again = [str(proved.confirmed)] if asked_again else []
+        rows.add_row(proved.protocol, *outcomes, str(len(proved.claims)), *again, f"{proved.seconds:.1f}")
     print_table(rows)
     for proved in found:
         _print_doubts(proved, needed.get(proved.protocol, {}))
@@ -92,6 +98,9 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
     for put in proved.failures:
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
         print(f"{proved.protocol}: {put.verdict.outcome}: {put.verdict.name}{because}")
+    for put in proved.claims:
+        if put.again not in (None, "proved"):
+            print(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     if not proved.not_vacuous:
         print(f"{proved.protocol}: no situation was found of which the proof speaks")
     for name, hypotheses in needed.items():
