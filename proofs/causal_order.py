@@ -13,7 +13,7 @@ rests on the second, and on happened-before having no cycle: a message is sent l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import z3
@@ -21,7 +21,8 @@ import z3
 from crownless.impl.protocol import ProtocolMachine
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
-from .ground import instances, of_each, three
+from .comprehensions import read_out
+from .ground import Things, instances, of_each, three
 from .terms import Term, Terms
 from .theorem import Claim
 
@@ -103,7 +104,25 @@ class CausalOrder:
 
     def claims(self) -> dict[str, list[Claim]]:
         """What is to be put to z3, part by part."""
-        run = self.world(self.protocol)
+        return self._claims(self.world(self.protocol))
+
+    def claims_of_three(self, names: Container[str]) -> list[Claim]:
+        """Those of these names, of three processes and three messages, where z3 sees at once if anything is against
+        them.
+        """
+        run, things = self.of_three()
+
+        def said(holds: Term) -> Term:
+            return of_each(read_out(holds), things)
+
+        return [
+            Claim(name, {each: said(holds) for each, holds in given.items()}, said(shows))
+            for claims in self._claims(run).values()
+            for name, given, shows in claims
+            if name in names
+        ]
+
+    def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
         return {
             "invariants": self._induction(run),
             "safe": [Claim("safe", self._given(run, self.safe_by, delivered=True), run.past_delivered)],
@@ -111,18 +130,22 @@ class CausalOrder:
             "live": _live(run),
         }
 
+    def of_three(self) -> tuple[AnyRun, Things]:
+        """A run of three processes and three messages, and what there is of each sort."""
+        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
+        run = self.world(self.protocol, terms=Terms(process.sort), message=message.sort)
+        numbers = [z3.IntVal(number) for number in range(1, 4)]
+        return run, {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
+
     def vacuity(self) -> Claim:
         """That in no system of three processes and three messages, in no situation in which the invariants hold, m is
         accepted with something sent to i before it: to be refuted.
         """
-        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
-        run = self.world(self.protocol, terms=Terms(process.sort), message=message.sort)
+        run, things = self.of_three()
         x = z3.Const("before m", run.message)
         given = {name: holds(run, run.before) for name, holds in self.invariants.items()} | run.under_way
         given[ACCEPTED] = run.accepted
         given["something was sent to i before m"] = z3.And(run.precedes(x, run.m), run.to(x, run.i))
-        numbers = [z3.IntVal(number) for number in range(1, 4)]
-        things = {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
         return Claim("vacuous", {name: of_each(holds, things) for name, holds in given.items()}, z3.BoolVal(False))
 
     def _induction(self, run: AnyRun) -> list[Claim]:

@@ -9,8 +9,9 @@ import pytest
 import z3
 from broken_rst import NeverMerges
 
+from crownless.proofs.comprehensions import read_out
 from crownless.proofs.proving import PROOFS, prove
-from crownless.proofs.second_solver import as_smt_lib, asked_again, read_out
+from crownless.proofs.second_solver import as_smt_lib, asked_again
 from crownless.proofs.theorem import Claim
 from crownless.spec.errors import BadInput
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 import click
 
 from crownless.impl.registry import protocol_named
 from crownless.proofs import second_solver
+from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
+from crownless.proofs.replay import replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_table, status, table
+from .output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    console,
+    print_json,
+    print_table,
+    some,
+    speaks_unicode,
+    status,
+    table,
+)
 
 What = TypeVar("What", bound=Hashable)
 
@@ -98,6 +111,8 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
     for put in proved.failures:
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
         print(f"{proved.protocol}: {put.verdict.outcome}: {put.verdict.name}{because}")
+    if proved.failures and isinstance(proved.proof, CausalOrder):
+        _print_replayed(proved.proof, [(put.verdict.name, put.verdict.model) for put in proved.failures])
     for put in proved.claims:
         if put.again not in (None, "proved"):
             print(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
@@ -105,6 +120,23 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
         print(f"{proved.protocol}: no situation was found of which the proof speaks")
     for name, hypotheses in needed.items():
         print(f"{proved.protocol}: {name}, from: {'; '.join(hypotheses) or 'nothing'}")
+
+
+def _print_replayed(proof: CausalOrder, failures: Sequence[tuple[str, object]]) -> None:
+    """Where a proof fails: is that a fault of the protocol?"""
+    found = replayed(proof, failures)
+    if found.sent:
+        situation = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
+        print(f"{found.claim}: fails in a situation with {situation}")
+    else:
+        print(f"{found.claim}: no situation of a few processes and messages was found in which it fails")
+    if found.run is None:
+        print("no run of as many messages breaks the order, or delivers not all: perhaps an invariant is missing")
+        return
+    whose = "the same messages" if found.of_the_situation else "other messages"
+    print(f"a run with {whose} in which the order breaks, or not all is delivered:")
+    console().print(found.run.draw(unicode=speaks_unicode()))
+    console().print(found.run.say())
 
 
 def _together(told: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:

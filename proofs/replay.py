@@ -1,0 +1,128 @@
+"""Where a proof fails: a situation against it, and a real run of the protocol's machine, where one exists.
+
+z3's model of a step that fails is a situation, of which nothing says that a run comes to it. Where z3 gives up, one of
+three processes and three messages is looked for. Then the machine sends the messages that are sent in the situation, in
+every interleaving; if that breaks nothing, as many messages (or three) between any of as many processes. If none of
+these runs breaks what was to be proved, it may be the proof that lacks an invariant, not the protocol that is broken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import z3
+
+from crownless.impl.channels import Unordered
+from crownless.impl.workloads import Free, Position, Wish
+from crownless.model_check.explorer import Limits, explore
+from crownless.model_check.observers import observers_of
+from crownless.model_check.properties import properties_of
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.shortest import shortest_run
+from crownless.model_check.system import System
+
+from .any_run import AnyRun
+from .causal_order import CausalOrder
+from .terms import Term
+from .theorem import theorem
+
+#: Situations of more are not replayed, nor is a search gone on with beyond so many states.
+MOST_PROCESSES, MOST_MESSAGES, MOST_STATES = 4, 4, 100_000
+
+#: What is to be proved, up to a bound.
+BREAKS = ("fifo", "causal", "delivers-all")
+
+#: The sender, and the receivers.
+Channel = tuple[int, tuple[int, ...]]
+
+
+class Sending(Free):
+    """The free workload of so many messages on each channel, at most."""
+
+    def __init__(self, n: int, most: Mapping[Channel, int]) -> None:
+        several = any(len(receivers) > 1 for _, receivers in most)
+        super().__init__(n, sum(most.values()), sends="multicast" if several else "unicast")
+        self._most = [most.get(channel, 0) for channel in self.channels]
+
+    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
+        return [
+            wish
+            for wish in super().wishes(position, at)
+            if all(sent <= most for sent, most in zip(wish.after, self._most, strict=True))
+        ]
+
+
+class Replayed(NamedTuple):
+    """What comes of a claim that is not proved."""
+
+    claim: str
+    processes: int
+    #: The messages that are sent in the situation, on each channel; none, if no situation of a few was found.
+    sent: Mapping[Channel, int]
+    #: A shortest run that breaks what was to be proved, if there is one.
+    run: Run | None
+    #: Does it send the messages of the situation and no others?
+    of_the_situation: bool
+
+
+def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replayed:
+    """The first of these claims, each with a model if z3 has one, whose situation leads to a run; or the first."""
+    of_three = {claim.name: claim for claim in proof.claims_of_three(dict(failures))}
+    any_run, (run_of_three, _) = proof.world(proof.protocol), proof.of_three()
+    found = []
+    for name, model in failures:
+        for run, situation in ((any_run, model), (run_of_three, theorem(*of_three[name]).model)):
+            if situation is not None:
+                n, sent = messages_of(run, situation)
+                if sent and 2 <= n <= MOST_PROCESSES and sent.total() <= MOST_MESSAGES:
+                    found.append(Replayed(name, n, sent, None, False))
+    for each in found:
+        broken = _broken_run(proof, each.processes, Sending(each.processes, each.sent))
+        if broken is not None:
+            return each._replace(run=broken, of_the_situation=True)
+    first = found[0] if found else Replayed(failures[0][0], 3, {}, None, False)
+    free = Free(first.processes, max(3, sum(first.sent.values())), sends=proof.protocol.sends)
+    return first._replace(run=_broken_run(proof, first.processes, free))
+
+
+def _broken_run(proof: CausalOrder, n: int, workload: Free) -> Run | None:
+    """A shortest run that breaks FIFO or causal order, or does not deliver all."""
+    machine = proof.protocol(n)
+    system = System(machine, workload, Unordered, observers_of(machine, ["fifo", "causal"]))
+    properties = properties_of(machine, ["fifo", "causal"], program=False)
+    found = explore(system, properties, Limits(states=MOST_STATES))
+    broken = [known for known in properties if known.name in BREAKS and known.name in found.broken]
+    if not broken:
+        return None
+    nearest = min(broken, key=lambda known: found.broken[known.name])
+    steps, *_ = shortest_run(system, nearest, found.broken[nearest.name])
+    return run_of(system, steps, keep_names=False)
+
+
+def messages_of(run: AnyRun, model: Term) -> tuple[int, Counter[Channel]]:
+    """How many processes there are in a situation, and how many messages are sent on each channel."""
+    processes = _universe(model, run.terms.process)
+
+    def is_true(truth: Term) -> bool:
+        return bool(z3.is_true(model.eval(truth, model_completion=True)))
+
+    def number(process: Term) -> int:
+        value = model.eval(process, model_completion=True)
+        return next(k for k, each in enumerate(processes) if each.eq(value))
+
+    def receivers(x: Term) -> tuple[int, ...]:
+        return tuple(k for k, p in enumerate(processes) if is_true(run.to(x, p)))
+
+    m = model.eval(run.m, model_completion=True)
+    sent = [x for x in _universe(model, run.message) if x.eq(m) or is_true(run.before.sent(x))]
+    channels = [(number(run.sender(x)), receivers(x)) for x in sent]
+    return len(processes), Counter((i, to) for i, to in channels if to and i not in to)
+
+
+def _universe(model: Term, sort: Term) -> Sequence[Term]:
+    """What there is of a sort: what z3 made up, or what the sort consists of."""
+    if sort.kind() == z3.Z3_DATATYPE_SORT:
+        return [sort.constructor(k)() for k in range(sort.num_constructors())]
+    return model.get_universe(sort) or []

@@ -1,0 +1,88 @@
+"""Where a proof fails there is a situation against it; and where the protocol is broken, a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import broken_cbcast
+import broken_matrix_variants
+import broken_rst
+import broken_ses
+import broken_ses_variants
+import pytest
+from click.testing import CliRunner
+from test_proofs_of_causal_order import CAUSAL, put
+
+from crownless.command_line import prove as verb
+from crownless.command_line.prove import prove_
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.rst import Rst
+from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.replay import MOST_MESSAGES, Replayed, Sending, replayed
+
+#: A broken protocol; the messages of the situation, or others, in the run; and how many actions that has.
+BROKEN = [
+    (broken_rst.AttachesNothing, "the same", 3),
+    (broken_rst.NeverMerges, "other", 5),
+    (broken_rst.AsksForMore, None, 1),
+    (broken_matrix_variants.DelaysNothing, "the same", 3),
+    (broken_ses.DeliversWhatArrives, None, 3),
+    (broken_ses.NeverInsertsAPair, None, 3),
+    (broken_cbcast.AsksOnlyTheSender, "the same", 4),
+    (broken_ses_variants.TellsThePairsOfTheOthersOnly, None, 3),
+]
+
+
+@pytest.mark.parametrize(("machine", "messages", "actions"), BROKEN, ids=lambda value: getattr(value, "__name__", None))
+def test_a_broken_protocol_has_a_run_that_shows_it(
+    machine: type[ProtocolMachine], messages: str | None, actions: int
+) -> None:
+    found = replay_of(machine)
+    assert found.run is not None
+    assert len(found.run.actions) == actions
+    if found.of_the_situation:
+        used = {action.message for action in found.run.actions if action.action == "send"}
+        assert len(used) <= sum(found.sent.values())
+    if messages is not None:
+        assert found.of_the_situation == (messages == "the same")
+
+
+def replay_of(machine: type[ProtocolMachine]) -> Replayed:
+    proved = put(machine)
+    assert proved is not None
+    assert proved.failures
+    assert isinstance(proved.proof, CausalOrder)
+    return replayed(proved.proof, [(each.verdict.name, each.verdict.model) for each in proved.failures])
+
+
+def test_only_the_messages_of_the_situation_are_sent() -> None:
+    workload = Sending(3, Counter({(0, (1,)): 2, (2, (0,)): 1}))
+    assert workload.messages == 3
+    position = workload.start()
+    assert {(wish.process, wish.message.receiver) for wish in workload.wishes(position)} == {(0, 1), (2, 0)}
+    (to_p1,) = [wish for wish in workload.wishes(position) if wish.process == 2]
+    assert {wish.process for wish in workload.wishes(to_p1.after)} == {0}
+
+
+def test_a_proof_that_lacks_an_invariant_has_a_situation_and_no_run() -> None:
+    lacking = {
+        name: holds for name, holds in CAUSAL["rst"].invariants.items() if name != "a sender counts what it sent"
+    }
+    proof = replace(CAUSAL["rst"], invariants=lacking)
+    name = "SENT counts what is known: kept by sending"
+    found = replayed(proof, [(name, None)])
+    assert found.claim == name
+    assert found.run is None
+    assert sum(found.sent.values()) <= MOST_MESSAGES
+
+
+def test_the_run_is_drawn_by_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hasty(Rst):
+        def accepts(self, i: object, state: object, packet: object) -> object:
+            return True
+
+    monkeypatch.setattr(verb, "PROOFS", {"rst": replace(CAUSAL["rst"], protocol=Hasty)})
+    result = CliRunner().invoke(prove_, ["rst", "--effort", "100000"], standalone_mode=False)
+    assert "a run with the same messages in which the order breaks" in result.output
+    assert "deliver m2" in result.output
