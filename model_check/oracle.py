@@ -151,10 +151,13 @@ def _path(name: str) -> Path | None:
     path = Path(name)
     if path.exists():
         return path
-    if name in library.names():
+    if name in (*library.names(), *library.counterexamples()):
         return library.path(name)
     if name.removesuffix(".jsonl") in library.names(".jsonl"):
         return library.path(name.removesuffix(".jsonl"), ".jsonl")
+    if name in library.counterexamples(".json"):
+        mend = f"crownless show {name}"
+        raise BadInput(f"{name} is a run of a protocol, not a computation alone", mend=mend)
     if "/" not in name and "." not in name:
         known = ", ".join(library.names())
         raise BadInput(f"no file and no bundled computation is called '{name}'", mend=f"bundled: {known}")

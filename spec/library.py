@@ -1,7 +1,10 @@
-"""The texts' own examples, bundled: programs and computations in the notation, and one event log.
+"""What is bundled: the texts' own examples, and counterexamples to their claims.
 
-Each file opens with comments that say what it is, where it comes from, and what in it had to be recovered, since the
-drawings of the texts are lost.
+The examples are programs and computations in the notation, and one event log. Each file opens with comments that say
+what it is, where it comes from, and what in it had to be recovered, since the drawings of the texts are lost.
+
+The counterexamples are found by `crownless claims`, which says when one is no longer what it finds: computations and
+programs in the notation, and runs as `crownless check --json` prints them.
 """
 
 from __future__ import annotations
@@ -13,15 +16,27 @@ from .errors import unknown_name
 
 # The package is installed as files, so that its resources have paths.
 _FIGURES = Path(str(files(__package__))) / "figures"
+COUNTEREXAMPLES = Path(str(files(__package__))) / "counterexamples"
 
 
 def names(suffix: str = ".txt") -> tuple[str, ...]:
-    """What is bundled, by name and in order: texts in the notation, or event logs with the suffix `.jsonl`."""
-    return tuple(sorted(file.stem for file in _FIGURES.glob(f"*{suffix}")))
+    """The texts' examples, by name and in order: texts in the notation, or event logs with the suffix `.jsonl`."""
+    return _names(_FIGURES, suffix)
+
+
+def counterexamples(suffix: str = ".txt") -> tuple[str, ...]:
+    """The counterexamples, likewise: texts in the notation, or runs with the suffix `.json`."""
+    return _names(COUNTEREXAMPLES, suffix)
+
+
+def _names(folder: Path, suffix: str) -> tuple[str, ...]:
+    return tuple(sorted(file.stem for file in folder.glob(f"*{suffix}")))
 
 
 def path(name: str, suffix: str = ".txt") -> Path:
-    """The file of that name."""
+    """The file of that name, an example or a counterexample."""
+    if name in counterexamples(suffix):
+        return COUNTEREXAMPLES / f"{name}{suffix}"
     if name not in names(suffix):
         raise unknown_name("figure", name, names(suffix))
     return _FIGURES / f"{name}{suffix}"

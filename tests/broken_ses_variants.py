@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
@@ -99,21 +99,21 @@ class NeverDeletes(SesDelete):
 
 
 class CopiesKnowNothingOfEachOther(SesMulticast):
-    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         return buffer
 
 
 class ACopyHasItsOwnPair(SesMulticast):
     """S' = S too."""
 
-    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         return self.with_pairs(buffer, dest, time)
 
 
 class OneBufferForAllCopies(SesMulticast):
     """All copies carry all pairs of DEST, and a site disregards its own if it is of the very message."""
 
-    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         return self.with_pairs(buffer, dest, time)
 
     def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
@@ -125,14 +125,14 @@ class ACopyKnowsOnlyOfThoseBefore(SesMulticast):
 
     symmetric = False
 
-    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         return self.with_pairs(buffer, [k for k in dest if k < j], time)
 
 
 class TellsThePairsOfTheOthersOnly(SesMulticast):
     """The pairs of DEST instead of the buffer, not besides it."""
 
-    def accompanying(self, buffer: Value, j: int, dest: Sequence[int], time: Value) -> Value:
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         return super().accompanying(self.ops.matrix(lambda l, k: 0), j, dest, time)
 
 

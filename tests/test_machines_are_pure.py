@@ -232,6 +232,9 @@ class OpaqueOps:
     def one_if(self, *conditions: Any) -> Opaque:
         return Opaque(f"[{' ∧ '.join(map(term, conditions))}]")
 
+    def among(self, k: Any, some: Any) -> Opaque:
+        return Opaque(f"[{term(k)} ∈ {some}]")
+
 
 I, J, K, L = (Opaque(name) for name in "ijkl")
 STATE = rst.State(Opaque("sent"), Opaque("deliv"))

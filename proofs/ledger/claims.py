@@ -29,11 +29,14 @@ class Shown(NamedTuple):
 
     title: str
     what: Run | Computation
+    #: The name under which it is bundled, if it is: what is found must then be what the file has.
+    bundled: str | None = None
 
     def json(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"title": self.title, "bundled": self.bundled}
         if isinstance(self.what, Run):
-            return {"title": self.title, "processes": list(self.what.processes), "run": self.what.json()}
-        return {"title": self.title, "computation": lines_in_notation(self.what)}
+            return {**facts, "processes": list(self.what.processes), "run": self.what.json()}
+        return {**facts, "computation": lines_in_notation(self.what)}
 
 
 class Evidence(NamedTuple):

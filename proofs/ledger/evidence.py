@@ -101,6 +101,13 @@ def is_proved(protocol: str, *shown: str) -> bool:
     return all(proof_of(protocol).outcome(each) == "proved" for each in shown or SHOWN)
 
 
+def held_against(protocol: str) -> str:
+    """How far it was looked at that a protocol of queues does what is proved of its abstraction, in words."""
+    told = [f"{each.processes} processes and {each.messages} messages" for each in proof_of(protocol).refinements]
+    count = sum(each.states for each in proof_of(protocol).refinements)
+    return f"which the machine does and nothing else, up to {', or '.join(told)} ({count:,} states)"
+
+
 def figure(name: str) -> Computation:
     """A bundled computation."""
     return to_computation(load(path(name)))

@@ -360,10 +360,10 @@ def ku8(quick: bool) -> Evidence:
         f"in {sum(each.exploration.states for each in kept):,} states"
     )
     shown = [
-        Shown(title, run)
-        for title, run in (
-            ("one broadcast by the printed rules: P2 never counts the copy to P3", printed),
-            ("one unicast: P3 knows nothing of it", unicasts),
+        Shown(title, run, bundled)
+        for title, run, bundled in (
+            ("one broadcast by the printed rules: P2 never counts the copy to P3", printed, "counterexample-ku8"),
+            ("one unicast: P3 knows nothing of it", unicasts, "counterexample-ku8-unicast"),
         )
         if run is not None
     ]

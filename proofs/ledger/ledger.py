@@ -9,7 +9,8 @@ from typing import Any
 
 from crownless.spec.errors import BadInput, unknown_name
 
-from . import kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
+from . import bundled, kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
+from .bounded import GaveUp
 from .claims import Entry, Evidence
 
 TEXTS = {
@@ -38,7 +39,16 @@ class Finding:
 
     @property
     def as_recorded(self) -> bool:
-        return self.evidence.verdict == self.entry.recorded
+        return self.evidence.verdict == self.entry.recorded and not self.unlike_bundled
+
+    @property
+    def unlike_bundled(self) -> list[str]:
+        """The names of bundled files that do not have what was found."""
+        return [
+            shown.bundled
+            for shown in self.evidence.shown
+            if shown.bundled is not None and not bundled.is_as_found(self.entry, shown)
+        ]
 
     def json(self) -> dict[str, Any]:
         return {
@@ -78,5 +88,8 @@ def look_into(
         if progress is not None:
             progress(entry)
         began = time.monotonic()
-        evidence = entry.look(quick)
+        try:
+            evidence = entry.look(quick)
+        except GaveUp as reason:
+            evidence = Evidence("open", "nothing", f"z3 came to no answer: {reason}")
         yield Finding(entry, evidence, time.monotonic() - began)

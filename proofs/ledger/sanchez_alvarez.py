@@ -25,6 +25,7 @@ from crownless.proofs.terms import Term, Terms, for_every_n
 from crownless.proofs.theorem import Claim, theorem, without_each
 from crownless.spec.computation import Message
 
+from . import bundled
 from .claims import Evidence, Shown, Text, unless
 from .evidence import holds, is_proved, searched, states, within
 from .matrix_evidence import (
@@ -47,6 +48,7 @@ from .matrix_evidence import (
     program,
 )
 from .matrix_evidence import states as states_of
+from .smallest_clearing import Clearings
 
 TEXT = Text()
 
@@ -65,15 +67,6 @@ P1: send a to P3; send b to P4; send c to P2; receive
 P2: send d to P3; send e to P4; receive h; receive j; send f to P1
 P3: send g to P4; send h to P2
 P4: send i to P3; send j to P2
-"""
-
-
-#: P2 has four entries and hears of others from P1; one column cleared, six are left.
-EIGHT_ENTRIES = """
-P1: send a to P3; send b to P4; receive f; send k to P2
-P2: send c to P4; send d to P3; receive g; receive j; receive k
-P3: send e to P4; send f to P1; send g to P2
-P4: send h to P3; send i to P1; send j to P2
 """
 
 
@@ -252,7 +245,8 @@ def sa3(quick: bool) -> Evidence:
         f"as printed they differ after {len(differing.actions)} actions; z3: the own column never exceeds DELIV, any n "
         f"(nor in {count:,} states); kept at zero, the same guard as rst in {beside.states:,} states, safe and live"
     )
-    shown = (Shown("by the printed rules: P2's DELIV counts m1, and its own column does not", differing),)
+    title = "by the printed rules: P2's DELIV counts m1, and its own column does not"
+    shown = (Shown(title, differing, "counterexample-sa3"),)
     scope = f"≤: any n; at zero: {n} processes, up to {m} messages, every interleaving; nobody sends to himself"
     return Evidence(unless(fails, "repaired"), scope, because, shown)
 
@@ -375,13 +369,18 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
     "SA6",
     "[SA] §3",
     "A threshold k from n+1 to n² bounds the entries that a process keeps and that a message carries.",
-    "repaired",
-    reading="the text tells of one extra message when the entries are too many, which from four processes on may leave "
-    "more than k; repaired, a process goes on until it has fewer than k. Then k ≥ n-1 is enough, and thresholds above "
-    "(n-1)² never act",
+    "checked",
+    reading="a process goes on until it has fewer than k: it sends an extra message whenever it has too many, and "
+    "clears by extra messages, in the plural. If the singular of the informal sentence, an extra message, is all that "
+    "one event gives rise to, it is false from four processes on. k ≥ n-1 is enough, and thresholds above (n-1)² never "
+    "act",
 )
 def sa6(quick: bool) -> Evidence:
-    cases: list[tuple[int, int | str]] = [(3, 3 if quick else 5), (3, FOUR_ENTRIES), (4, EIGHT_ENTRIES)]
+    left = left_by_one()
+    if left is None:
+        return Evidence("open", "as below", "one extra message at a time keeps it in the bundled program")
+    fullest = bundled.program_of(left)
+    cases: list[tuple[int, int | str]] = [(3, 3 if quick else 5), (3, FOUR_ENTRIES), (4, fullest)]
     cases += [] if quick else [(4, 3), (4, SEVEN_ENTRIES)]
     fails, count = False, 0
     too_small = []
@@ -394,31 +393,55 @@ def sa6(quick: bool) -> Evidence:
             too_small += [(n, k)] * (most > k)
     acts = all(_largest(ExtraMessages, n, (n - 1) ** 2, what).any_extra for n, what in ((3, FOUR_ENTRIES),))
     fails |= {(3, 1), (4, 1), (4, 2)} != set(too_small) or not acts
-    once = _largest(ClearsOnce, 4, 5, EIGHT_ENTRIES)
-    shown = _left_by_one()
+    once = _largest(ClearsOnce, 4, 5, fullest)
     three = max(_largest(ClearsOnce, 3, 4, what).kept for what in (cases[0][1], FOUR_ENTRIES))
-    fails |= three > 4
-    if shown is None:
-        return Evidence(unless(fails, "checked"), "as below", "one extra message at a time keeps it")
+    fails |= three > 4 or not (quick or smallest_left_by_one())
     because = (
-        f"one extra message at a time leaves {once.kept} entries at n=4, k=5; repaired, for every k from 1 to n² in "
-        f"{count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = n-1, more only for k < n-1"
+        f"for every k from 1 to n² in {count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = "
+        f"n-1, more only for k < n-1. One extra message at a time leaves {once.kept} entries at n=4, k=5, of a program "
+        "of ten messages"
     )
-    drawn = (Shown(f"one extra message leaves P2 with {once.kept} entries, where k is 5", shown),)
+    drawn = (Shown("one extra message leaves P1 with six entries, where k is 5", left, "counterexample-sa6"),)
     free = "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
-    scope = f"{free}; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving"
-    return Evidence(unless(fails, "repaired"), scope, because, drawn)
+    smallest = (
+        "that the bundled run is a smallest is left to the full run"
+        if quick
+        else "z3: none of four processes with up to nine messages and four deliveries; and three processes keep four "
+        "entries at most"
+    )
+    scope = f"{free}; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving; {smallest}"
+    return Evidence(unless(fails, "checked"), scope, because, drawn)
 
 
 @cache
-def _left_by_one() -> Run | None:
-    """A shortest run of the program after which one extra message has left more entries than the threshold."""
+def left_by_one() -> Run | None:
+    """A shortest run of the bundled program after which one extra message has left more than k = 5 entries."""
+    return _left_too_full(bundled.program_of(bundled.run("counterexample-sa6")))
+
+
+def _left_too_full(text: str) -> Run | None:
     machine = ClearsOnce(4, parameters={"k": 5})
-    system = over(machine, program(EIGHT_ENTRIES))
+    system = over(machine, program(text))
     return first_run(
         system,
         lambda state, moves: any(len(machine.entries(local.matrix)) > 5 for local in system.local_states(state)),
     )
+
+
+#: Messages of the application, and deliveries among them, of the smallest run in which one is not enough.
+MESSAGES, DELIVERIES = 10, 5
+
+
+@cache
+def smallest_left_by_one() -> bool:
+    """z3 finds a run of that size, which the protocol's code can take, and none with fewer messages and deliveries."""
+    found = Clearings(4, 5, MESSAGES, DELIVERIES).program()
+    smaller = [
+        Clearings(4, 5, messages, deliveries).program()
+        for messages in range(1, MESSAGES)
+        for deliveries in range(1, min(messages + 1, DELIVERIES))
+    ]
+    return found is not None and _left_too_full(found) is not None and smaller == [None] * len(smaller)
 
 
 # -- §4: safety --------------------------------------------------------------------------------------------------------
@@ -652,11 +675,10 @@ def sa12(quick: bool) -> Evidence:
                 ends += 1
                 left += True in kinds
     because = (
-        "z3 shows that of the messages under way, extra ones too, the one sent first is accepted; "
-        f"everything delivered and nobody blocked in {states(*results)} of the free workload and "
+        "z3 shows that of the messages under way, extra ones too, the one sent first is accepted; everything "
+        f"delivered and nobody blocked in {states(*results)} of the free workload and "
         f"{sum(each.exploration.states for each in programs):,} of two programs; in {ends:,} states where a run may "
-        "end with all delivered "
-        f"{left or 'no'} extra message is under way"
+        f"end with all delivered {left or 'no'} extra message is under way"
     )
     scope = f"{ANY_THRESHOLD}; besides, {_thresholds(results)}"
     return Evidence(unless(fails or bool(left) or not ends, "proved"), scope, because)

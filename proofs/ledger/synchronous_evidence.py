@@ -30,7 +30,6 @@ from crownless.spec.computation import Computation, Message, restrict
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse, to_computation
-from crownless.spec.orders import decide
 
 # -- computations with control messages --------------------------------------------------------------------------------
 
@@ -149,19 +148,6 @@ def splits(n: int, m: int) -> Iterator[Split]:
                 yield Split(whole, own)
 
 
-def breaks_theorem_6(n: int, m: int) -> list[Split]:
-    """Of exactly m messages: with SC, RC and PR, and not synchronous."""
-    found = []
-    for whole in computations(n, m):
-        ranked = [k for k, message in enumerate(whole.messages) if message.sender > message.receiver]
-        for size in range(2, len(ranked) + 1):
-            for own in combinations(ranked, size):
-                split = Split(whole, own)
-                if split.receive_condition() and split.send_condition():
-                    found += [] if decide(split.application, "synchronous").kept else [split]
-    return found
-
-
 def split_up_to(*bounds: tuple[int, int]) -> Iterator[Split]:
     """All of them, for each number of processes up to so many messages."""
     for n, m in bounds:
@@ -169,18 +155,29 @@ def split_up_to(*bounds: tuple[int, int]) -> Iterator[Split]:
             yield from splits(n, messages)
 
 
-#: SC, RC and PR hold, and m0, m1, m3, m2 are a crown: c tells P1 that m1 is received before m0 is.
-NO_STRONG_CROWN = """
-P1: receive c; receive m3; receive m2
-P2: send m2 to P1; receive m0
-P3: send m0 to P2; receive m1; send c to P1
-P4: send m1 to P3; send m3 to P1
-"""
+def split_by_names(whole: Computation) -> Split:
+    """The split whose control messages are those called c1, c2, …"""
+    return Split(whole, tuple(m for m, message in enumerate(whole.messages) if message.name[0] != "c"))
 
 
-def counterexample_to_lemma_4() -> Split:
-    whole = to_computation(parse(NO_STRONG_CROWN))
-    return Split(whole, tuple(m for m, message in enumerate(whole.messages) if message.name != "c"))
+def answers_only(split: Split) -> bool:
+    """Is every control message an acknowledgement: the only one from a receiver back to the sender, after a receive?"""
+    whole, answered = split.whole, set[int]()
+    for c, control in enumerate(whole.messages):
+        if c in split.own:
+            continue
+        (to,) = control.receivers
+        asked = [
+            m
+            for m in split.own
+            if (whole.messages[m].sender, whole.messages[m].receivers) == (to, (control.sender,))
+            and split.precedes(split.receive[m], split.send[c])
+            and m not in answered
+        ]
+        if not asked:
+            return False
+        answered.add(asked[0])
+    return True
 
 
 # -- what z3 shows of any number of processes and messages -------------------------------------------------------------
@@ -607,15 +604,6 @@ def quiet_computations(kind: type[ByTheLetter], n: int, m: int) -> tuple[Computa
                 found.add(node)
                 nodes.append(node)
     return tuple(computation_of(form) for form in forms if form is not None)
-
-
-#: While P2 is passive it asks P4, which on this sends m5 to P1, where it overtakes m1: r(m3) → r(m1), s(m1) ≺ r(m3).
-ASKS_WHILE_PASSIVE = """
-P1: receive; receive; receive
-P2: send m1 to P1; receive; send m2 to P4
-P3: send m3 to P2
-P4: send m4 to P1; send m5 to P1; receive
-"""
 
 
 class Placing(NamedTuple):

@@ -26,7 +26,9 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, as_json: bool) -> 
     refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds;
     open: not decided yet.
 
-    Exit codes: 0 every verdict is as recorded, 1 one is not.
+    What refutes a claim is bundled, and drawn by `crownless show`; it must be what is found.
+
+    Exit codes: 0 every verdict is as recorded, and what is bundled is found, 1 one is not.
     """
     entries = entries_named(claims)
     findings = []
@@ -50,16 +52,19 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         rows = table("claim", "source", "verdict", "scope", right=("seconds",))
         for finding in findings:
             verdict = finding.evidence.verdict
-            told = verdict if finding.as_recorded else f"{verdict}, recorded: {finding.entry.recorded}"
+            recorded = finding.entry.recorded
+            told = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
             rows.add_row(finding.entry.id, finding.entry.source, told, finding.evidence.scope, f"{finding.seconds:.1f}")
         print_table(rows)
     counts = Counter(finding.evidence.verdict for finding in findings)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     print(f"{some(len(findings), 'claim')}: {told}")
     for finding in findings:
-        if not finding.as_recorded:
-            recorded, found = finding.entry.recorded, finding.evidence.verdict
+        recorded, found = finding.entry.recorded, finding.evidence.verdict
+        if recorded != found:
             print(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
+        for name in finding.unlike_bundled:
+            print(f"{finding.entry.id}: {name}, as it is bundled, is not what was found")
 
 
 def _print_one(finding: Finding, drawn: bool) -> None:
@@ -77,6 +82,8 @@ def _print_one(finding: Finding, drawn: bool) -> None:
 def _show(shown: Shown) -> None:
     out, unicode = console(), speaks_unicode()
     print(f"  {shown.title}:")
+    if shown.bundled is not None:
+        print(f"  drawn by: crownless show {shown.bundled}")
     if isinstance(shown.what, Run):
         out.print(shown.what.draw(unicode=unicode))
         out.print(shown.what.say())

@@ -11,6 +11,7 @@ import click
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.properties import default_orders, properties_of
+from crownless.proofs.ledger import bundled
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.notation import ReceiveStatement
@@ -90,6 +91,7 @@ def _facts() -> dict[str, list[dict[str, Any]]]:
         "channels": [{"name": name, "meaning": channel.meaning} for name, channel in CHANNELS.items()],
         "clocks": [{"name": clock.name, "source": clock.source} for clock in CLOCKS.values()],
         "programs and computations": figures,
+        "counterexamples": bundled.facts(),
         "event logs": [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
     }
 

@@ -10,11 +10,13 @@ import click
 from crownless.impl.registry import protocol_named
 from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
 from crownless.proofs.replay import replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
+from .check import parse_settings
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -27,6 +29,7 @@ from .output import (
     status,
     table,
 )
+from .prove_program import prove_program
 
 What = TypeVar("What", bound=Hashable)
 
@@ -36,20 +39,53 @@ What = TypeVar("What", bound=Hashable)
 @click.option(
     "--effort",
     type=click.IntRange(min=1),
-    default=EFFORT,
-    help="Steps of z3 for one attempt at a claim, of which it has five.",
+    help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which ones does it need?")
 @click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
+@click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
+@click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
+@click.option("--order", "orders", multiple=True, help="With --program: hold it to this order (repeatable).")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="With --program: a parameter of the protocol."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-def prove_(protocols: tuple[str, ...], effort: int, why: bool, recheck: bool, as_json: bool) -> int:
+def prove_(
+    protocols: tuple[str, ...],
+    effort: int | None,
+    why: bool,
+    recheck: bool,
+    program: str | None,
+    channel: str | None,
+    orders: tuple[str, ...],
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Prove that protocols keep their order, for any number of processes and messages.
 
     Protocols of vectors and matrices take every step by their own code, run on terms of z3; of protocols of queues an
     abstraction is proved, and their machines are held against it. Without a PROTOCOL: all that have a proof.
 
-    Exit codes: 0 all that is claimed is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one.
+    With --program nothing is proved for every n: all interleavings of one program are put to z3 as one formula.
+
+    Exit codes: 0 all that is claimed is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one. With --program as
+    of check.
     """
+    if program is not None:
+        if why or recheck:
+            raise BadInput("--why and --recheck are of proofs for every n", mend="leave them out, or --program")
+        return prove_program(
+            protocols,
+            program,
+            channel=channel,
+            orders=orders,
+            parameters=parse_settings(settings),
+            effort=effort,
+            as_json=as_json,
+        )
+    if channel or orders or settings:
+        raise BadInput("--channel, --order and --set go with --program", mend="name a program")
+    effort = effort or EFFORT
     for name in protocols:
         protocol_named(name)
         if name not in PROOFS:

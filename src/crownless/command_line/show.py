@@ -11,6 +11,7 @@ import click
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
 from crownless.model_check.runs import Run
+from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.witnesses import event_json
@@ -42,7 +43,8 @@ def show(run: str, plain: bool, as_json: bool) -> None:
         return
     out = console()
     for (facts, known), one in zip(broken, runs, strict=True):
-        out.print(f"{facts['protocol']} breaks {known['name']}:")
+        broken_there = f"{facts['protocol']} breaks {known['name']}"
+        out.print(f"{facts.get('title', broken_there)}:")
         out.print(one.draw(unicode=unicode))
         out.print(one.say())
 
@@ -71,7 +73,7 @@ def _computation_json(c: Computation) -> dict[str, Any]:
 
 def _checks(name: str) -> list[dict[str, Any]] | None:
     """The objects that `check --json` printed into this file; None if it is something else."""
-    path = Path(name)
+    path = library.path(name, ".json") if name in library.counterexamples(".json") else Path(name)
     try:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
     except (OSError, UnicodeDecodeError):

@@ -1,0 +1,101 @@
+"""The counterexamples that are bundled as files: what is in them, and whether that is what was found.
+
+`write(entry, evidence)` makes the files of a claim anew; a file is never written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from textwrap import wrap
+from typing import Any
+
+from crownless.model_check.runs import Run
+from crownless.spec import library, notation
+from crownless.spec.computation import Computation
+
+from .claims import Entry, Evidence, Shown
+
+WIDTH = 118
+
+
+def computation(name: str) -> Computation:
+    """A bundled computation."""
+    return notation.to_computation(notation.load(library.path(name)))
+
+
+def run(name: str) -> Run:
+    """A bundled run."""
+    (facts,) = json.loads(library.path(name, ".json").read_text("utf-8"))
+    (broken,) = facts["properties"]
+    return Run.from_json(facts["process_names"], broken["run"])
+
+
+def facts() -> list[dict[str, Any]]:
+    """Of every bundled counterexample: its name, what it is, the claim it is to, and its title."""
+    runs = [
+        {"name": name, "kind": "run", "claim": known["claim"], "text": known["title"]}
+        for name in library.counterexamples(".json")
+        for known in json.loads(library.path(name, ".json").read_text("utf-8"))
+    ]
+    return sorted([*map(_facts_of_computation, library.counterexamples()), *runs], key=lambda known: known["name"])
+
+
+def _facts_of_computation(name: str) -> dict[str, Any]:
+    comments = [line[2:] for line in library.path(name).read_text("utf-8").splitlines() if line[0] == "#"]
+    told = " ".join(comments[:-1])
+    title = told.partition(": ")[2].removesuffix(".")
+    return {"name": name, "kind": "computation", "claim": told.split()[1].rstrip(","), "text": title}
+
+
+def program_of(run: Run) -> str:
+    """The program whose run it is: what each process hands over, and where it takes a delivery, in order."""
+    lines: dict[str, list[str]] = {process: [] for process in run.processes}
+    for action in run.actions:
+        if action.action == "send":
+            lines[action.process].append(f"send {action.message} to {', '.join(action.to)}")
+        elif action.action == "deliver":
+            lines[action.process].append("receive")
+    return "\n".join(f"{process}: {'; '.join(parts)}" for process, parts in lines.items())
+
+
+def is_as_found(entry: Entry, shown: Shown) -> bool:
+    """Has the bundled file just this?"""
+    assert shown.bundled is not None
+    if shown.bundled not in library.counterexamples(suffix_of(shown)):
+        return False
+    return library.path(shown.bundled, suffix_of(shown)).read_text("utf-8") == text_of(entry, shown)
+
+
+def suffix_of(shown: Shown) -> str:
+    return ".json" if isinstance(shown.what, Run) else ".txt"
+
+
+def text_of(entry: Entry, shown: Shown) -> str:
+    """What its file says: a run as `crownless check --json` prints one that breaks something, or the notation."""
+    if isinstance(shown.what, Run):
+        return _json_of(entry, shown.title, shown.what)
+    told = f"To {entry.id}, {entry.source}: {shown.title}."
+    comments = [*wrap(told, WIDTH), f"Not from the text: found by 'crownless claims {entry.id}'."]
+    return "".join(f"# {line}\n" for line in comments) + notation.of_computation(shown.what).print() + "\n"
+
+
+def _json_of(entry: Entry, title: str, run: Run) -> str:
+    """One line an action, in the keys of `crownless check --json`."""
+    head = {"claim": entry.id, "source": entry.source, "title": title, "protocol": entry.id}
+    actions = ",\n  ".join(json.dumps(action, ensure_ascii=False) for action in run.json())
+    processes = json.dumps(list(run.processes), ensure_ascii=False)
+    return (
+        "[{"
+        + "".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n  " for key, value in head.items())
+        + f'"process_names": {processes},\n  "properties": [{{"name": "the claim", "run": [\n  {actions}\n  ]}}]}}]\n'
+    )
+
+
+def write(entry: Entry, evidence: Evidence) -> list[str]:
+    """Writes the files of what is shown; their names."""
+    names = []
+    for shown in evidence.shown:
+        if shown.bundled is not None:
+            (library.COUNTEREXAMPLES / f"{shown.bundled}{suffix_of(shown)}").write_text(text_of(entry, shown), "utf-8")
+            names.append(shown.bundled)
+    return names

@@ -1,0 +1,263 @@
+"""The smallest counterexamples to [MG]'s conditions for synchronous order, found by z3 among all computations.
+
+A computation is smaller if it has fewer messages, control messages included; of as many messages, if it has fewer
+processes. m messages have 2m ends, so that up to a number of messages the search is exhaustive. Where only the number
+of processes is looked at, it is said how many messages they were allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import NamedTuple
+
+import z3
+
+from crownless.proofs.terms import Term
+from crownless.spec.computation import Computation
+
+from .bounded import Bounded, computation_of
+
+
+class Size(NamedTuple):
+    """How large a computation is; in order, the first is the smallest."""
+
+    messages: int
+    processes: int
+
+
+def sizes_below(size: Size) -> list[Size]:
+    """The sizes that cover every smaller one: with processes that do nothing, n processes cover fewer too."""
+    fewer = [Size(m, 2 * m) for m in range(1, size.messages)]
+    return [*fewer, Size(size.messages, size.processes - 1)]
+
+
+class Conditions(Bounded):
+    """Any computation with control messages; `sc`, `rc`, … narrow it down to those with [MG]'s conditions."""
+
+    def __init__(self, n: int, m: int) -> None:
+        super().__init__(n, m)
+        #: s1 ≺ r2, and r1 → r2.
+        self.send_then_receive = self.sent_before_received("send then receive", self.same_line)
+        self.receive_leads = self.received_before_received("receive leads", self.leads)
+
+    def require_send_condition(self) -> None:
+        for (a, c), leads in self.receive_leads.items():
+            if a < c:
+                self.add(z3.Implies(z3.And(self.both_own(a, c), self.same_line[a, c]), leads))
+
+    def break_of_receive_condition(self) -> Term:
+        """s1 ≺ r2 and r2 → r1, for some two messages of the application."""
+        return z3.Or(
+            [
+                z3.And(self.both_own(a, c), before, self.receive_leads[c, a])
+                for (a, c), before in self.send_then_receive.items()
+            ]
+        )
+
+    def require_receive_condition(self) -> None:
+        self.add(z3.Not(self.break_of_receive_condition()))
+
+    def require_strong_receive_condition(self) -> None:
+        """As `Split.strong_receive_condition`."""
+        for (a, c), before in self.send_then_receive.items():
+            for f in self.places:
+                leaves = [
+                    z3.And(self.goes[c, d], self.leads[d, f], z3.Not(self.same_line[d, f])) for d in range(c + 1, f)
+                ]
+                follows = [z3.And(self.goes[a, b], self.leads[b, f]) for b in range(a + 1, f)]
+                self.add(z3.Implies(z3.And(self.both_own(a, c), before, z3.Or(leaves)), z3.Or(follows)))
+
+    def require_priority_rule(self) -> None:
+        """The application's messages go to smaller processes."""
+        for (a, b), goes in self.goes.items():
+            self.add(z3.Implies(z3.And(self.own[a], goes), self.to_smaller[a, b]))
+
+    def acknowledgements(self) -> dict[tuple[int, int], Term]:
+        """Of the places of two sends: the second is that of the acknowledgement of the first one's message.
+
+        It is a control message that goes back from the receiver to the sender, after the message came; one at most.
+        """
+        acks = {(a, c): z3.Bool(f"acknowledged {a} {c}") for a, c in self.goes}
+        for (a, c), ack in acks.items():
+            came = z3.Or([z3.And(self.goes[a, r], self.same_line[r, c]) for r in range(a + 1, c)])
+            back = z3.Or([z3.And(self.goes[c, d], self.same_line[a, d]) for d in self.places[c + 1 :]])
+            self.add(z3.Implies(ack, z3.And(self.own[a], self.sends[c], z3.Not(self.own[c]), came, back)))
+        for e in self.places:
+            answers, answered = [acks[a, e] for a in range(e)], [acks[e, c] for c in self.places[e + 1 :]]
+            self.add(*(z3.AtMost(*few, 1) for few in (answers, answered) if few))
+        return acks
+
+    def require_acknowledgements(self) -> None:
+        """There are no other control messages."""
+        acks = self.acknowledgements()
+        for e in self.places:
+            acknowledges = z3.Or([acks[a, e] for a in range(e)])
+            self.add(z3.Implies(self.sends[e], z3.Or(self.own[e], acknowledges)))
+
+    def maps_to(self) -> dict[tuple[int, int], Term]:
+        """s1 ↦ r2, as `Split.maps_to`."""
+        found = {}
+        for a, c in self.two_messages():
+            ways = [self.send_then_receive[a, c]]
+            for l in self.places:
+                leaves = self.own[l] if l == a else z3.And(self.own[l], self.same_line[a, l]) if a < l else None
+                if leaves is not None:
+                    ways.append(leaves if l == c else z3.And(leaves, self.receive_leads[l, c]))
+            found[a, c] = z3.Bool(f"maps to {a} {c}")
+            self.add(found[a, c] == z3.Or(ways))
+        return found
+
+
+def breaks_lemma_4(n: int, m: int, size: int) -> Conditions:
+    """SC, RC, a closed walk by ↦ of that size, hence a crown of it or less, and no strong crown of it or less."""
+    some = Conditions(n, m)
+    some.require_send_condition()
+    some.require_receive_condition()
+    some.add(some.closed_walk("crown", some.maps_to(), size))
+    for fewer in range(2, size + 1):
+        some.add(z3.Not(some.closed_walk(f"strong {size}", some.send_then_receive, fewer)))
+    return some
+
+
+def breaks_theorem_6(n: int, m: int, *, strong: bool = False, ranked: bool = True) -> Conditions:
+    """SC, RC and PR, control messages that are acknowledgements, and the application's computation has a crown.
+
+    `strong`: with RC⁺ for RC. Not `ranked`: without PR.
+    """
+    some = any_with_crown(n, m, ranked=ranked)
+    some.require_send_condition()
+    if strong:
+        some.require_strong_receive_condition()
+    else:
+        some.require_receive_condition()
+    return some
+
+
+def any_with_crown(n: int, m: int, *, ranked: bool = True) -> Conditions:
+    """Of the application's messages alone."""
+    some = Conditions(n, m)
+    if ranked:
+        some.require_priority_rule()
+    own_links = {(a, b): z3.Or(same, z3.And(some.goes[a, b], some.own[a])) for (a, b), same in some.same_line.items()}
+    own_chains = some.chains("own", own_links)
+    some.require_circle(some.sent_before_received("own crown", own_chains))
+    return some
+
+
+def breaks_rc_as_fig_8_may(n: int, m: int) -> Conditions:
+    """RC is broken by what [MG] Fig. 8 asks of packets: a message is one from a bigger to a smaller process, a control
+    message an acknowledgement or a request.
+
+    The conditions are necessary: z3 finds what may be a run of Fig. 8, and that it is one is shown by running it.
+    """
+    some = Conditions(n, m)
+    some.require_priority_rule()
+    acks = some.acknowledgements()
+    requests = {}
+    passive = {}
+    for e in some.places:
+        requests[e] = z3.And(some.sends[e], z3.Not(some.own[e]), z3.Not(z3.Or([acks[a, e] for a in range(e)])))
+        waits = []
+        for a in range(e):
+            over = [z3.And(acks[a, c], some.goes[c, d]) for c, d in some.goes if a < c and d < e]
+            waits.append(z3.And(some.own[a], some.same_line[a, e], z3.Not(z3.Or(over))))
+        passive[e] = z3.Or(waits)
+        # SP and RP: what a passive process transmits is a request.
+        some.add(z3.Implies(z3.And(some.sends[e], passive[e]), requests[e]))
+    for (a, f), goes in some.goes.items():
+        asked = z3.And(goes, requests[a])
+        some.add(z3.Implies(asked, z3.Not(some.to_smaller[a, f])))
+        for g in some.places[f + 1 :]:
+            # An active process that is asked sends the message, which is the next that it does.
+            between = [some.same_line[f, h] for h in range(f + 1, g)]
+            is_next = z3.And(some.same_line[f, g], z3.Not(z3.Or(between)))
+            back = z3.Or([z3.And(some.goes[g, h], some.same_line[a, h]) for h in some.places[g + 1 :]])
+            some.add(z3.Implies(z3.And(asked, z3.Not(passive[f]), is_next), z3.And(some.own[g], back)))
+    some.add(some.break_of_receive_condition())
+    return some
+
+
+class Found(NamedTuple):
+    """A smallest computation, and the sizes up to which there is none."""
+
+    computation: Computation
+    none: tuple[Size, ...]
+
+
+#: All computations of a size, in parts, that are counterexamples.
+Search = Callable[[Size], Iterable[Bounded]]
+
+
+def smallest(search: Search, size: Size, below: Search | None = None) -> Found | None:
+    """The first of that size, where no smaller size has one (or, given `below`, one of those).
+
+    None if a smaller size has one, or this has none.
+    """
+    none = tuple(sizes_below(size))
+    if any(some.exists() for smaller in none for some in (below or search)(smaller)):
+        return None
+    words = [word for some in search(size) if (word := some.least()) is not None]
+    return Found(computation_of(min(words), size.processes), none) if words else None
+
+
+@cache
+def against_lemma_4() -> Found | None:
+    """With control messages of any kind."""
+    return smallest(
+        lambda size: (breaks_lemma_4(size.processes, size.messages, k) for k in range(2, size.messages + 1)), Size(4, 4)
+    )
+
+
+@cache
+def against_theorem_6() -> Found | None:
+    """Its control message is an acknowledgement; of smaller ones there is none with control messages of any kind."""
+
+    def any_control(size: Size) -> list[Bounded]:
+        return [breaks_theorem_6(size.processes, size.messages)]
+
+    def acknowledgements(size: Size) -> list[Bounded]:
+        some = breaks_theorem_6(size.processes, size.messages)
+        some.require_acknowledgements()
+        return [some]
+
+    return smallest(acknowledgements, Size(5, 4), any_control)
+
+
+#: Packets, and processes among which five have been looked at: they could be between ten, which takes z3 longer.
+FIG_8 = Size(6, 4)
+FIVE_AMONG = 6
+
+
+@cache
+def against_theorem_5_by_requests() -> Found | None:
+    """The packets of a run of Fig. 8 that break RC; none with as many among three, or five among `FIVE_AMONG`."""
+    below = [*(Size(m, 2 * m) for m in range(1, 5)), Size(5, FIVE_AMONG), Size(6, 3)]
+    if any(breaks_rc_as_fig_8_may(size.processes, size.messages).exists() for size in below):
+        return None
+    word = breaks_rc_as_fig_8_may(FIG_8.processes, FIG_8.messages).least()
+    return None if word is None else Found(computation_of(word, FIG_8.processes), tuple(below))
+
+
+def program_of_fig_8(c: Computation) -> str:
+    """What the applications hand over and take where Fig. 8 transmits these packets: acknowledgements are its own."""
+    names = {message.name for message in c.messages if message.name[0] == "m"}
+    lines = []
+    for process, line in zip(c.processes, c.lines, strict=True):
+        owed: list[int] = []
+        parts = []
+        for event in line:
+            assert event.message is not None
+            message = c.messages[event.message]
+            if event.kind == "receive":
+                if message.name[0] != "c":
+                    owed.append(message.sender)
+                    parts.append("receive")
+            elif message.name[0] == "c" and message.receiver in owed:
+                owed.remove(message.receiver)
+            else:
+                name = message.name if message.name in names else f"m{len(names) + 1}"
+                names.add(name)
+                parts.append(f"send {name} to {c.processes[message.receiver]}")
+        lines.append(f"{process}: {'; '.join(parts)}")
+    return "\n".join(lines)

@@ -1,0 +1,296 @@
+"""Vectors and matrices for a system of n processes whose entries are numbers that nobody knows yet.
+
+Beside `terms`, which reads a transition for every n at once: here n is given, processes are 0, …, n-1 as in a run, and
+a vector is a tuple of n numbers. A number is an int as long as it can be, else a term of z3. What a transition may ask
+of processes (``k == i``) is plain Python; what it may not ask is whether a comparison of numbers is true, or a number
+zero: only z3 knows. `Number` and `Truth` raise `Branches` then, on every path that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import z3
+
+from .terms import Term
+
+#: A condition: plain truth where it is known, else a term of z3.
+Condition = Any
+
+
+class Branches(TypeError):
+    """A transition asks whether a value is true; it cannot be run on terms."""
+
+
+#: Answers for a condition, where Python may ask; see `condition_for`.
+Answer = Callable[[Condition], bool]
+
+
+class Truth:
+    """Whether a comparison of numbers holds; not to be asked by Python, unless it has an answer."""
+
+    __slots__ = ("answer", "condition")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, condition: Condition, answer: Answer | None = None) -> None:
+        self.condition = condition
+        self.answer = answer
+
+    def __bool__(self) -> bool:
+        if self.answer is None:
+            raise Branches("a transition branches on a value")
+        return self.answer(self.condition)
+
+
+class Number:
+    """A number of a vector or a matrix.
+
+    `cases` is (condition, a, b) where it is one of two ints: what is multiplied by it stays linear. `answer` is for
+    what Python asks of the number itself, and of its comparisons.
+    """
+
+    __slots__ = ("answer", "cases", "term")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, term: Term, cases: tuple[Condition, int, int] | None = None, answer: Answer | None = None
+    ) -> None:
+        self.term = term
+        self.cases = cases
+        self.answer = answer
+
+    def __bool__(self) -> bool:
+        if self.answer is None:
+            raise Branches("a transition branches on a number")
+        return bool(self != 0)
+
+    def __add__(self, other: Any) -> Number:
+        return _combined(self, _number(other), lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> Number:
+        return _combined(self, _number(other), lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> Number:
+        other = _number(other)
+        for one, another in ((self, other), (other, self)):
+            if isinstance(one.term, int):
+                return _times(one.term, another)
+            if one.cases is not None:
+                condition, a, b = one.cases
+                return chosen(condition, _times(a, another), _times(b, another))
+        return _combined(self, other, lambda a, b: a * b)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: Any) -> Number:
+        return _number(other) - self
+
+    def __neg__(self) -> Number:
+        return 0 - self
+
+    def __le__(self, other: Any) -> Truth:
+        return _compared(self, other, lambda a, b: a <= b)
+
+    def __lt__(self, other: Any) -> Truth:
+        return _compared(self, other, lambda a, b: a < b)
+
+    def __ge__(self, other: Any) -> Truth:
+        return _compared(self, other, lambda a, b: a >= b)
+
+    def __gt__(self, other: Any) -> Truth:
+        return _compared(self, other, lambda a, b: a > b)
+
+    def __eq__(self, other: object) -> Truth:  # type: ignore[override]
+        return _compared(self, other, lambda a, b: a == b)
+
+    def __ne__(self, other: object) -> Truth:  # type: ignore[override]
+        return _compared(self, other, lambda a, b: a != b)
+
+
+@dataclass(frozen=True)
+class SymbolicEntries:
+    """An `impl.ops.Ops` over tuples of `Number`, for a system of `n` processes."""
+
+    n: int
+
+    def vector(self, entry: Callable[[int], Any]) -> tuple[Number, ...]:
+        return tuple(_number(entry(k)) for k in range(self.n))
+
+    def matrix(self, entry: Callable[[int, int], Any]) -> tuple[tuple[Number, ...], ...]:
+        return tuple(self.vector(lambda l, k=k: entry(k, l)) for k in range(self.n))  # type: ignore[misc]
+
+    def every(self, holds: Callable[[int], Any]) -> Truth:
+        return self.all_of(*map(holds, range(self.n)))
+
+    def all_of(self, *conditions: Any) -> Truth:
+        return Truth(all_hold(map(condition_of, conditions)))
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        if isinstance(a, tuple):
+            return tuple(map(self.maximum, a, b))
+        a, b = _number(a), _number(b)
+        return chosen((a >= b).condition, a, b)
+
+    def incremented(self, array: Any, *place: int) -> Any:
+        k, *within = place
+        return (*array[:k], self.incremented(array[k], *within) if within else array[k] + 1, *array[k + 1 :])
+
+    def one_if(self, *conditions: Any) -> Number:
+        return chosen(self.all_of(*conditions).condition, Number(1), Number(0))
+
+    def among(self, k: int, some: Collection[int]) -> Number:
+        return Number(int(k in some))
+
+
+# -- conditions --------------------------------------------------------------------------------------------------------
+
+
+def condition_of(value: Any) -> Condition:
+    """What a guard says: plain truth, or a `Truth`."""
+    return value.condition if isinstance(value, Truth) else value
+
+
+def all_hold(conditions: Iterable[Condition]) -> Condition:
+    """All of them, but for those that are known to hold."""
+    left = []
+    for condition in conditions:
+        if condition is False:
+            return False
+        if condition is not True:
+            left.append(condition)
+    return z3.And(*left) if len(left) > 1 else left[0] if left else True
+
+
+def any_holds(conditions: Iterable[Condition]) -> Condition:
+    """At least one of them, but for those that are known not to hold."""
+    left = []
+    for condition in conditions:
+        if condition is True:
+            return True
+        if condition is not False:
+            left.append(condition)
+    return z3.Or(*left) if len(left) > 1 else left[0] if left else False
+
+
+def negated(condition: Condition) -> Condition:
+    """Not that."""
+    if isinstance(condition, bool):
+        return not condition
+    return condition.arg(0) if z3.is_not(condition) else z3.Not(condition)
+
+
+def implied(condition: Condition, by: Condition) -> Condition:
+    """The first, if the second."""
+    return any_holds((negated(by), condition))
+
+
+def condition_for(predicate: Callable[[Any], bool], value: Any) -> Condition:
+    """When does a predicate hold of a value of tuples? It is plain Python and may branch, but not reckon.
+
+    It is asked once for each way in which its questions can be answered, first that each of them holds.
+    """
+    holds: list[Condition] = []
+    answers: list[tuple[Condition, bool]] = []
+    while True:
+        given = iter(answers.copy())
+
+        def answer(condition: Condition, given: Iterator[tuple[Condition, bool]] = given) -> bool:
+            if isinstance(condition, bool):
+                return condition
+            _, said = next(given, (None, None))
+            if said is None:
+                answers.append((condition, True))
+                return True
+            return said
+
+        if predicate(mapped(partial(_answering, answer), value)):
+            holds.append(all_hold(condition if said else negated(condition) for condition, said in answers))
+        while answers and not answers[-1][1]:
+            answers.pop()
+        if not answers:
+            return any_holds(holds)
+        answers[-1] = (answers[-1][0], False)
+
+
+def _answering(answer: Answer, number: Number) -> Number:
+    return Number(number.term, number.cases, answer)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def chosen(condition: Condition, this: Number, other: Number) -> Number:
+    """This number if the condition holds, else the other."""
+    if isinstance(condition, bool):
+        return this if condition else other
+    a, b = this.term, other.term
+    if isinstance(a, int) and isinstance(b, int):
+        return this if a == b else Number(z3.If(condition, z3.IntVal(a), z3.IntVal(b)), (condition, a, b))
+    if not isinstance(a, int) and not isinstance(b, int) and a.eq(b):
+        return this
+    return Number(z3.If(condition, a, b))
+
+
+def mapped(change: Callable[..., Any], *values: Any) -> Any:
+    """A value of tuples like these, each number changed; raises `TypeError` if they are not alike, or of other things.
+
+    A number may also stand as a plain int.
+    """
+    first, *others = values
+    if isinstance(first, tuple):
+        if any(type(other) is not type(first) or len(other) != len(first) for other in others):
+            raise TypeError("its variables change their form")
+        parts = [mapped(change, *parts) for parts in zip(*values, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | Number):
+            raise TypeError(f"it keeps a {type(value).__name__}")
+    return change(*map(_number, values))
+
+
+def _number(value: Any) -> Number:
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Number(value)
+    raise TypeError(f"it reckons with a {type(value).__name__}")
+
+
+def _times(factor: int, number: Number) -> Number:
+    return Number(0) if not factor else number if factor == 1 else Number(factor * number.term)
+
+
+def _combined(one: Number, other: Number, operation: Callable[[Any, Any], Any]) -> Number:
+    """The operation, also on the two cases of a number and an int."""
+    for a, b, swapped in ((one, other, False), (other, one, True)):
+        if a.cases is not None and isinstance(b.term, int):
+            condition, this, that = a.cases
+            results = [operation(b.term, case) if swapped else operation(case, b.term) for case in (this, that)]
+            return chosen(condition, *map(Number, results))
+    if isinstance(other.term, int) and other.term == 0 and operation(1, 0) == 1:
+        return one
+    return Number(operation(one.term, other.term))
+
+
+def _compared(one: Number, other: Any, operation: Callable[[Any, Any], Any]) -> Truth:
+    other = _number(other)
+    return Truth(_comparison(one, other, operation), one.answer or other.answer)
+
+
+def _comparison(one: Number, other: Number, operation: Callable[[Any, Any], Any]) -> Condition:
+    a, b = one.term, other.term
+    if not isinstance(a, int) and not isinstance(b, int) and a.eq(b):
+        return operation(0, 0)
+    for number, swapped in ((one, False), (other, True)):
+        rest = a if swapped else b
+        if number.cases is not None and isinstance(rest, int):
+            condition, *cases = number.cases
+            this, that = (operation(rest, case) if swapped else operation(case, rest) for case in cases)
+            if this == that:
+                return this
+            return condition if this else negated(condition)
+    return operation(a, b)

@@ -1,0 +1,93 @@
+"""`crownless prove --program`: all interleavings of one program, put to z3 as one formula."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from crownless.impl.protocol import Setting
+from crownless.model_check.asking import Check, load_program
+from crownless.model_check.asking import refusal as not_admitted
+from crownless.model_check.properties import Property
+from crownless.proofs.every_interleaving import EFFORT, Judged, judge
+from crownless.proofs.symbolic_run import protocols_on_terms
+
+from .output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    STYLES,
+    console,
+    print_json,
+    print_table,
+    speaks_unicode,
+    status,
+    table,
+)
+
+EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
+
+
+def prove_program(
+    protocols: tuple[str, ...],
+    program: str,
+    *,
+    channel: str | None = None,
+    orders: tuple[str, ...] = (),
+    parameters: dict[str, Setting] | None = None,
+    effort: int | None = None,
+    as_json: bool = False,
+) -> int:
+    """Judges the program under each protocol, and prints what is found; without one: under all that admit it."""
+    script, name = load_program(program)
+
+    def check(protocol: str) -> Check:
+        return Check(
+            protocol, program=script, program_name=name, channel=channel, orders=orders, parameters=parameters or {}
+        )
+
+    every = [check(protocol) for protocol in protocols_on_terms()]
+    checks = [check(protocol) for protocol in protocols] or [one for one in every if not_admitted(one) is None]
+    found = []
+    with status(as_json) as line:
+        for one in checks:
+
+            def tell(known: Property, protocol: str = one.protocol) -> None:
+                if line is not None:
+                    line.update(f"{protocol}: {known.name}")
+
+            found.append(judge(one, effort or EFFORT, progress=tell))
+    if as_json:
+        print_json([judged.json() for judged in found])
+    else:
+        _print(found)
+    verdicts = {judged.verdict for judged in found}
+    return next((EXITS[worst] for worst in ("violated", "unknown") if worst in verdicts), EXIT_HOLDS)
+
+
+def _print(judgements: list[Judged]) -> None:
+    out = console()
+    rows = table("protocol", "property", "kind", "verdict", right=("seconds",))
+    for judged in judgements:
+        for found in judged.properties:
+            if found.verdict == "violated" and found.run is not None:
+                out.print(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}\n")
+                out.print(f"{found.run.draw(unicode=speaks_unicode())}\n{found.run.say()}\n")
+    for judged in judgements:
+        name = judged.protocol
+        for found in judged.properties:
+            verdict = Text(found.verdict, style=STYLES[found.verdict])
+            if found.run is not None and found.verdict == "violated":
+                length = len(found.run.actions)
+                shortest = "shortest run" if found.shortest else "by a run"
+                verdict.append(f" ({shortest}: {length} action{'s' * (length != 1)})", style="")
+            if found.note:
+                verdict.append(f" ({found.note})", style="")
+            rows.add_row(name, found.property.name, found.property.kind, verdict, f"{found.seconds:.1f}")
+            name = ""
+    for judged in judgements:
+        out.print(f"{judged.protocol}: {judged.scope}")
+    print_table(rows)
+    for judged in judgements:
+        out.print(f"{judged.protocol}: completes: {judged.completes}")
+        if judged.not_asked:
+            out.print(f"{judged.protocol}: not asked here: {', '.join(judged.not_asked)}")

@@ -1,0 +1,529 @@
+"""A program put to z3 as one formula: the verdicts are those of the explorer, and every run shown is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import z3
+from broken_protocols import BROKEN, HARMLESS
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from crownless.command_line import main
+from crownless.impl import registry
+from crownless.impl.ops import Integers
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst
+from crownless.impl.ses import Ses
+from crownless.impl.workloads import Program
+from crownless.model_check.asking import Check, load_program
+from crownless.model_check.asking import refusal as not_admitted
+from crownless.model_check.checking import CheckResult, run_check
+from crownless.proofs import every_interleaving
+from crownless.proofs.every_interleaving import CHANNELS, ORDERS, Judged, ReplayFailed, judge
+from crownless.proofs.symbolic_entries import (
+    Branches,
+    Condition,
+    Number,
+    SymbolicEntries,
+    Truth,
+    condition_for,
+    mapped,
+)
+from crownless.proofs.symbolic_run import Copy, Slot, SymbolicRun, protocols_on_terms, refusal
+from crownless.spec import library, notation
+from crownless.spec.errors import BadInput
+
+ON_TERMS = [
+    *("unordered", "fifo-sequence", "cbcast", "kearns", "rst", "rst-before", "rst-sent-alone", "rst-column"),
+    *("ses", "ses-delete", "ses-multicast"),
+]
+
+#: Two messages on one channel; two on two ways; and a process that learns by one message what another one carries.
+FIFO = "P1: send x to P2; send y to P2\nP2: receive; receive"
+TRIANGLE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive; receive"
+ANSWERS = (
+    "P1: send a to P2; receive; send b to P3; receive\nP2: receive; send c to P1; send d to P3\n"
+    "P3: receive; send e to P1; receive"
+)
+#: Each process waits for another before it sends: what is carried is known to none of them beforehand.
+KNOT = "P1: receive; send x to P2; receive\nP2: send v to P1; receive; send y to P1; receive\nP3: send w to P2"
+
+
+def as_registered(kind: type[ProtocolMachine] | str) -> tuple[str, Any]:
+    """A name by which to check the machine, and what makes it known by that name."""
+    if isinstance(kind, str):
+        return kind, patch.object(registry, "PROTOCOLS", registry.PROTOCOLS)
+    return kind.__name__, patch.object(registry, "PROTOCOLS", {kind.__name__: kind})
+
+
+def both(
+    kind: type[ProtocolMachine] | str, program: str, channel: str = "unordered", orders: tuple[str, ...] = ()
+) -> tuple[Judged, CheckResult]:
+    """What z3 and what the explorer say of a program, which is a text or the name of a bundled one."""
+    bundled = program in library.names()
+    script, name = load_program(program) if bundled else (notation.parse(program), "a program")
+    protocol, known = as_registered(kind)
+    check = Check(protocol, program=script, program_name=name, channel=channel, orders=orders)
+    with known:
+        return judge(check), run_check(check, engine="plain")
+
+
+def agree(judged: Judged, explored: CheckResult) -> None:
+    """Each property that both decide has one verdict; and over unordered channels shortest runs are of one length."""
+    of_explorer = {result.property: result for result in explored.properties}
+    assert {found.property.name for found in judged.properties} | set(judged.not_asked) == {p.name for p in of_explorer}
+    for found in judged.properties:
+        result = of_explorer[found.property]
+        assert not found.gave_up
+        assert found.verdict == result.verdict, found.property.name
+        if found.verdict == "violated":
+            assert found.run is not None
+            assert result.run is not None
+            assert found.shortest
+            if judged.channel == "unordered":
+                assert len(found.run.actions) == len(result.run.actions), found.property.name
+    assert judged.completes == explored.completes
+    assert judged.verdict == explored.verdict
+
+
+def is_admitted(protocol: str, program: str) -> bool:
+    script, name = load_program(program)
+    return not_admitted(Check(protocol, program=script, program_name=name)) is None
+
+
+# -- agreement with the explorer ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", library.names())
+def test_bundled_programs_are_judged_as_the_explorer_judges_them(program: str) -> None:
+    for protocol in protocols_on_terms():
+        if is_admitted(protocol, program):
+            for channel in CHANNELS:
+                agree(*both(protocol, program, channel))
+
+
+@pytest.mark.parametrize("program", ["mf-fig7", "mf-program-2-fig8", "mg-fig3a", "mg-fig4b", "ses-fig1", "ses-fig2"])
+def test_all_orders_are_judged_as_the_explorer_judges_them(program: str) -> None:
+    for protocol in ("unordered", "rst", "ses-multicast"):
+        if is_admitted(protocol, program):
+            for channel in CHANNELS:
+                agree(*both(protocol, program, channel, ORDERS))
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A program of two or three processes: mostly a receive for each message, plain or selective, anywhere."""
+    n = draw(st.integers(2, 3))
+    lines: list[list[str]] = [[] for _ in range(n)]
+
+    def insert(p: int, statement: str) -> None:
+        lines[p].insert(draw(st.integers(0, len(lines[p]))), statement)
+
+    for m in range(draw(st.integers(1, 5))):
+        p = draw(st.integers(0, n - 1))
+        others = [q for q in range(n) if q != p]
+        receivers = sorted(draw(st.sets(st.sampled_from(others), min_size=1, max_size=draw(st.integers(1, 2)))))
+        insert(p, f"send m{m} to {', '.join(f'P{q + 1}' for q in receivers)}")
+        for q in receivers:
+            which = draw(st.sampled_from(["receive"] * 3 + [f"receive from P{p + 1}", f"receive m{m}", ""]))
+            if which:
+                insert(q, which)
+    return "\n".join(f"P{p + 1}: {'; '.join(line)}" for p, line in enumerate(lines))
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(programs(), st.sampled_from(ON_TERMS), st.sampled_from(CHANNELS), st.sampled_from([(), ORDERS]))
+def test_random_programs_are_judged_as_the_explorer_judges_them(
+    program: str, protocol: str, channel: str, orders: tuple[str, ...]
+) -> None:
+    try:
+        script = notation.parse(program)
+    except BadInput:
+        assume(False)
+    assume(not_admitted(Check(protocol, program=script, orders=orders)) is None)
+    agree(*both(protocol, program, channel, orders))
+
+
+def can_be_put(kind: type[ProtocolMachine]) -> bool:
+    return refusal(kind, 3) is None
+
+
+BROKEN_ON_TERMS = [row.machine for row in BROKEN if can_be_put(row.machine)]
+HARMLESS_ON_TERMS = [row.machine for row in HARMLESS if can_be_put(row.machine)]
+OF_MATRICES = [kind for kind in BROKEN_ON_TERMS if issubclass(kind, Rst | Ses)]
+
+
+@pytest.mark.parametrize(
+    ("program", "machines"),
+    [(TRIANGLE, BROKEN_ON_TERMS), (KNOT, OF_MATRICES), (ANSWERS, OF_MATRICES[::4]), (ANSWERS, HARMLESS_ON_TERMS[::2])],
+    ids=["triangle", "knot", "answers", "answers-of-harmless-ones"],
+)
+def test_broken_protocols_are_judged_as_the_explorer_judges_them(
+    program: str, machines: list[type[ProtocolMachine]]
+) -> None:
+    found = 0
+    for kind in machines:
+        judged, explored = both(kind, program, kind.needs_channel)
+        agree(judged, explored)
+        found += judged.verdict == "violated"
+    assert machines[0] in HARMLESS_ON_TERMS or found > len(machines) / 3
+
+
+# -- the formula bites -------------------------------------------------------------------------------------------------
+
+
+class IgnoresTheGuard(SymbolicRun):
+    def accepts(self, copy: Copy, k: int) -> Condition:
+        return True
+
+
+class IgnoresTheChannel(SymbolicRun):
+    def may_arrive(self, copy: Copy, k: int) -> Condition:
+        return self.accepts(copy, k)
+
+
+class ReceivesBeforeTheSend(SymbolicRun):
+    """Slots have no times that say what comes first."""
+
+    @property
+    def axioms(self) -> list[Any]:
+        return [axiom for axiom in super().axioms if not any("time" in str(t) for t in z3.z3util.get_vars(axiom))]
+
+
+class StampsAnything(SymbolicRun):
+    """What a process waits to hear of is not what its sender says."""
+
+    def _carry(self, copy: Copy, carried: Any) -> None:
+        self.carried.setdefault(copy, carried)
+
+
+class LearnsNothing(SymbolicRun):
+    """No past travels with a message: too few runs break causal order."""
+
+    def _carry(self, copy: Copy, carried: Any) -> None:
+        super()._carry(copy, carried._replace(past=(False,) * len(carried.past)))
+
+
+class TakesNoSecondPacket(SymbolicRun):
+    """Runs are left out."""
+
+    @property
+    def axioms(self) -> list[Any]:
+        return [*super().axioms, z3.Not(z3.And(*[self.happens[slot] for slot in list(self.takes)[:2]]))]
+
+
+def misjudges(formula: type[SymbolicRun], kind: type[ProtocolMachine] | str, program: str, channel: str) -> bool:
+    """Does this formula show a run that is none, or judge other than the explorer?"""
+    with patch.object(every_interleaving, "SymbolicRun", formula):
+        try:
+            agree(*both(kind, program, channel))
+        except AssertionError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("formula", "protocol", "program", "channel"),
+    [
+        (IgnoresTheGuard, "rst", TRIANGLE, "unordered"),
+        (IgnoresTheChannel, "unordered", FIFO, "fifo"),
+        (ReceivesBeforeTheSend, "rst", KNOT, "unordered"),
+        (StampsAnything, "ses", KNOT, "unordered"),
+        (LearnsNothing, "unordered", TRIANGLE, "unordered"),
+        (TakesNoSecondPacket, "rst", FIFO, "unordered"),
+    ],
+)
+def test_a_wrong_formula_is_found_out(formula: type[SymbolicRun], protocol: str, program: str, channel: str) -> None:
+    assert not misjudges(SymbolicRun, protocol, program, channel)
+    assert misjudges(formula, protocol, program, channel)
+
+
+def test_a_run_that_the_protocol_does_not_make_fails_loudly() -> None:
+    loudly = pytest.raises(ReplayFailed, match="z3's run goes on with what the protocol does not do")
+    with patch.object(every_interleaving, "SymbolicRun", IgnoresTheGuard), loudly:
+        both("rst", TRIANGLE)
+
+
+def test_a_run_that_breaks_nothing_fails_loudly() -> None:
+    def everything(run: SymbolicRun, *_: Any, **__: Any) -> Condition:
+        return z3.And(*run.happens.values())
+
+    loudly = pytest.raises(ReplayFailed, match="fifo: z3's run does not show it")
+    with patch.object(every_interleaving, "overtakes", everything), loudly:
+        both("rst", TRIANGLE)
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def test_a_violation_is_shown_by_a_shortest_run() -> None:
+    judged, _ = both("unordered", TRIANGLE)
+    causal = judged.found("causal")
+    assert causal.verdict == "violated"
+    assert causal.run is not None
+    assert [(action.process, action.action, action.message) for action in causal.run.actions] == [
+        ("P1", "send", "x"),
+        ("P1", "send", "y"),
+        ("P2", "deliver", "y"),
+        ("P2", "send", "z"),
+        ("P3", "deliver", "z"),
+    ]
+
+
+def test_local_invariants_are_asked() -> None:
+    class InsertsAPairForItself(Ses):
+        def with_pair(self, buffer: Any, j: Any, time: Any) -> Any:
+            return super().with_pair(super().with_pair(buffer, j, time), 0, time)
+
+    judged, explored = both(InsertsAPairForItself, TRIANGLE)
+    agree(judged, explored)
+    broken = judged.found("no-pair-for-itself")
+    assert broken.run is not None
+    assert [action.say() for action in broken.run.actions] == ["P1: send x to P3"]
+
+
+def test_an_invariant_that_reckons_is_told_as_not_asked() -> None:
+    class Reckons(Rst):
+        invariants = {"few": lambda machine, i, state: sum(state.deliv) < 3}
+
+    judged, explored = both(Reckons, TRIANGLE)
+    assert judged.not_asked == ("few",)
+    assert explored.verdict == judged.verdict == "holds"
+
+
+def test_a_program_that_blocks_says_where() -> None:
+    judged, explored = both("rst", "mf-program-1-selective")
+    assert judged.completes == "never"
+    assert judged.found("can-complete").note == "no run reaches it"
+    assert judged.found("completes").note == "P3 at its statement 1, receive from P2"
+    assert explored.exploration.blocked == {("P3 at its statement 1, receive from P2",)}
+
+
+def test_over_fifo_channels_a_run_to_the_end_puts_packets_into_the_mail_room() -> None:
+    judged, _ = both("rst", "P1: send x to P2; send y to P2\nP2: receive y; receive x", "fifo")
+    stuck = judged.found("completes")
+    assert stuck.run is not None
+    assert [action.action for action in stuck.run.actions] == ["send", "send", "receive", "receive"]
+
+
+def test_many_concurrent_messages_take_few_steps() -> None:
+    # A receiver that is left waiting would have to match twelve packets with fewer receives: not to be tried in turn.
+    sends = [f"P{p}: " + "; ".join(f"send m{p}{x} to P5" for x in range(3)) for p in (1, 2, 3, 4)]
+    check = Check("unordered", program=notation.parse("\n".join([*sends, "P5: " + "; ".join(["receive"] * 12)])))
+    assert judge(check, effort=3_000_000).completes == "always"
+    with patch.object(SymbolicRun, "_counts", lambda run: ()):
+        assert judge(check, effort=3_000_000, attempts=1).completes == "unknown"
+
+
+def test_every_fact_is_told_as_json() -> None:
+    judged, _ = both("rst", "mf-program-1")
+    facts = judged.json()
+    assert facts["verdict"] == "holds"
+    assert facts["completes"] == "always"
+    assert facts["not_asked"] == []
+    assert [known["verdict"] for known in facts["properties"]] == ["holds"] * len(facts["properties"])
+
+
+def test_where_z3_gives_up_nothing_is_claimed() -> None:
+    judged = judge(Check("rst", program=notation.parse(TRIANGLE)), effort=1, attempts=2)
+    assert judged.verdict == "unknown"
+    assert judged.completes == "unknown"
+    for name in ("causal", "completes", "can-complete"):
+        found = judged.found(name)
+        assert (found.gave_up, found.verdict, found.run) == (True, "unknown", None)
+        assert found.note.startswith("z3 gave up: ")
+
+
+def test_where_z3_gives_up_looking_for_a_shorter_run_none_is_called_shortest() -> None:
+    asking, solve = every_interleaving._Asking, every_interleaving._Asking._solve
+
+    def gives_up(self: Any, conditions: Any) -> Any:
+        one_more = len(conditions) > 1
+        return every_interleaving._Answer(reason="enough") if one_more else solve(self, conditions)
+
+    with patch.object(asking, "_solve", gives_up):
+        judged, _ = both("unordered", TRIANGLE)
+    assert judged.found("causal").verdict == "violated"
+    assert not judged.found("causal").shortest
+
+
+# -- what can be asked -------------------------------------------------------------------------------------------------
+
+
+def test_protocols_of_vectors_and_matrices_can_be_run_on_terms() -> None:
+    assert list(protocols_on_terms()) == ON_TERMS
+
+
+@pytest.mark.parametrize(
+    ("protocol", "why"),
+    [
+        ("buffer", "it has buffers of its own or takes steps by itself"),
+        ("isis", "its variables change their form"),
+        ("optimal", "it keeps a frozenset"),
+        ("fifo-ack", "it keeps a NoneType"),
+        ("murty-garg", "it keeps a bool"),
+        ("extra-messages", "a transition branches on a number"),
+    ],
+)
+def test_other_protocols_are_refused_with_the_reason(protocol: str, why: str) -> None:
+    with pytest.raises(BadInput, match=f"{protocol} cannot be run on z3's terms: {why}.*those that can: unordered"):
+        both(protocol, "mf-program-1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"program": None}, "only a program can be put to z3"),
+        ({"channel": "lossy"}, "a lossy channel cannot be put to z3"),
+        ({"orders": ("n-n",)}, "n-n order cannot be put to z3"),
+        ({"crash": "P1"}, "crashes and clocks are the explorer's"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], why: str) -> None:
+    given = {"program": load_program("mf-program-1")[0], **asked}
+    with pytest.raises(BadInput, match=why):
+        judge(Check("rst", **given))
+
+
+class BranchesLate(Rst):
+    """Only a process that has sent asks whether a value is true."""
+
+    def stamp(self, state: Any) -> Any:
+        return state.sent if state.sent[0][1] == 0 else ()
+
+
+def test_a_branch_is_refused_where_python_alone_would_not_see_it() -> None:
+    # z3's own terms would say that different terms are not equal, and the formula would be of another protocol.
+    assert not bool(z3.Int("a") == z3.Int("b"))
+    assert refusal(BranchesLate, 3) == "a transition branches on a value"
+    for question in (Number(z3.Int("a")), Number(0), Truth(True)):
+        with pytest.raises(Branches):
+            bool(question)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+CONDITIONS, NAMES = ("c", "d"), ("x", "y")
+LEAVES = st.one_of(
+    st.tuples(st.just("int"), st.integers(-3, 3)),
+    st.tuples(st.just("if"), st.sampled_from(CONDITIONS)),
+    st.tuples(st.just("name"), st.sampled_from(NAMES)),
+)
+EXPRESSIONS = st.recursive(
+    LEAVES, lambda some: st.tuples(st.sampled_from(["+", "-", "*", "max"]), some, some), max_leaves=6
+)
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": lambda a, b: a <= b,
+    "<": lambda a, b: a < b,
+    ">=": lambda a, b: a >= b,
+    ">": lambda a, b: a > b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+
+def computed(expression: Any, ops: Integers | SymbolicEntries, leaf: Callable[[str], Any]) -> Any:
+    """The value of an expression; `leaf` says what conditions and names stand for."""
+    kind, *parts = expression
+    if kind == "int":
+        return parts[0]
+    if kind == "name":
+        return leaf(parts[0])
+    if kind == "if":
+        return ops.one_if(leaf(parts[0]))
+    a, b = (computed(part, ops, leaf) for part in parts)
+    return ops.maximum(a, b) if kind == "max" else a + b if kind == "+" else a - b if kind == "-" else a * b
+
+
+@settings(deadline=None, derandomize=True)
+@given(EXPRESSIONS, EXPRESSIONS, st.sampled_from(sorted(COMPARISONS)), st.tuples(st.booleans(), st.booleans()))
+def test_numbers_compute_and_compare_as_ints_do(a: Any, b: Any, comparison: str, truth: tuple[bool, bool]) -> None:
+    values: dict[str, Any] = {**dict(zip(CONDITIONS, truth, strict=True)), "x": 2, "y": -1}
+    terms = {name: Truth(z3.Bool(name)) if name in CONDITIONS else Number(z3.Int(name)) for name in values}
+    compare = COMPARISONS[comparison]
+    expected = compare(*(computed(e, Integers(1), values.__getitem__) for e in (a, b)))
+    found = compare(*(computed(e, SymbolicEntries(1), terms.__getitem__) for e in (a, b)))
+    if isinstance(found, bool):
+        assert found == expected  # two ints
+        return
+    known = [(z3.Bool(name), z3.BoolVal(values[name])) for name in CONDITIONS]
+    known += [(z3.Int(name), z3.IntVal(values[name])) for name in NAMES]
+    condition = found.condition if not isinstance(found.condition, bool) else z3.BoolVal(found.condition)
+    assert z3.is_true(z3.simplify(z3.substitute(condition, *known))) == expected
+
+
+def test_a_predicate_that_branches_is_read_on_all_its_ways() -> None:
+    a, b, c = (Number(z3.Int(name)) for name in "abc")
+
+    def predicate(value: Any) -> bool:
+        first, (second, third) = value
+        return all(x <= third for x in (first, second)) if first else not any((second, third))
+
+    expected = z3.If(
+        z3.Int("a") != 0,
+        z3.And(z3.Int("a") <= z3.Int("c"), z3.Int("b") <= z3.Int("c")),
+        z3.And(z3.Int("b") == 0, z3.Int("c") == 0),
+    )
+    solver = z3.Solver()
+    solver.add(condition_for(predicate, (a, (b, c))) != expected)
+    assert solver.check() == z3.unsat
+    assert condition_for(lambda value: value[0] > 1, (Number(2),)) is True
+    with pytest.raises(Branches):
+        condition_for(lambda value: value[0] + value[1] > 1, (a, b))
+
+
+def test_values_of_different_form_are_not_taken_for_alike() -> None:
+    with pytest.raises(TypeError, match="change their form"):
+        mapped(lambda a, b: a, (1, 2), (1, 2, 3))
+    with pytest.raises(TypeError, match="it keeps a set"):
+        mapped(lambda a: a, (1, {2}))
+
+
+def test_what_a_process_may_receive_is_what_its_statement_admits() -> None:
+    script, _ = load_program("mf-program-1-selective")
+    run = every_interleaving._run(  # as `judge` makes it
+        Check("rst", program=script), PROTOCOLS["rst"](3), Program(script), fifo=False
+    )
+    assert {c.message.name for c in run.takes[Slot(2, 0)]} == {"z"}
+    assert {c.message.name for c in run.takes[Slot(2, 1)]} == {"x"}
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("prove", "rst", "--program", "kuper-program") == 0
+    out = capsys.readouterr().out
+    assert "every interleaving, as one formula" in out
+    assert "completes: always" in out
+    assert command("prove", "rst-column", "--program", "kuper-program", "--json") == 1
+    (facts,) = json.loads(capsys.readouterr().out)
+    assert facts["verdict"] == "violated"
+    (causal,) = [known for known in facts["properties"] if known["name"] == "causal"]
+    assert len(causal["run"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["prove", "buffer", "--program", "kuper-program"], "cannot be run on z3's terms"),
+        (["prove", "rst", "--program", "kuper-program", "--why"], "leave them out"),
+        (["prove", "rst", "--channel", "fifo"], "name a program"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(*arguments) == 2
+    assert told in capsys.readouterr().err
+
+
+def command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
