@@ -24,9 +24,9 @@ from crownless.impl.workloads import Program
 from crownless.model_check.asking import Check, load_program
 from crownless.model_check.asking import refusal as not_admitted
 from crownless.model_check.checking import CheckResult, run_check
-from crownless.proofs import every_interleaving
-from crownless.proofs.every_interleaving import CHANNELS, ORDERS, Judged, ReplayFailed, judge
-from crownless.proofs.symbolic_entries import (
+from crownless.proofs.programs import every_interleaving
+from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, Judged, ReplayFailed, judge
+from crownless.proofs.programs.symbolic_entries import (
     Branches,
     Condition,
     Number,
@@ -35,7 +35,7 @@ from crownless.proofs.symbolic_entries import (
     condition_for,
     mapped,
 )
-from crownless.proofs.symbolic_run import Copy, Slot, SymbolicRun, protocols_on_terms, refusal
+from crownless.proofs.programs.symbolic_run import Copy, Slot, SymbolicRun, protocols_on_terms, refusal
 from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
 
@@ -515,6 +515,9 @@ def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str
         (["prove", "buffer", "--program", "kuper-program"], "cannot be run on z3's terms"),
         (["prove", "rst", "--program", "kuper-program", "--why"], "leave them out"),
         (["prove", "rst", "--channel", "fifo"], "name a program"),
+        (["prove", "--discover"], "name a PROTOCOL"),
+        (["prove", "rst", "--discover", "--why"], "leave them out"),
+        (["prove", "rst", "--spacer", "2", "--program", "kuper-program"], "leave out --program"),
     ],
 )
 def test_what_cannot_be_asked_is_told(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import click
 from crownless.impl.registry import protocol_named
 from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
+from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
 from crownless.proofs.replay import replayed
 from crownless.proofs.theorem import EFFORT
@@ -29,6 +29,7 @@ from .output import (
     status,
     table,
 )
+from .prove_discovered import prove_discovered
 from .prove_program import prove_program
 
 What = TypeVar("What", bound=Hashable)
@@ -43,6 +44,13 @@ What = TypeVar("What", bound=Hashable)
 )
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which ones does it need?")
 @click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
+@click.option("--discover", is_flag=True, help="Look for the invariants by machine, from the protocol alone.")
+@click.option(
+    "--spacer",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Let z3's Spacer look for an invariant of N processes, with two messages under way.",
+)
 @click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
 @click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
 @click.option("--order", "orders", multiple=True, help="With --program: hold it to this order (repeatable).")
@@ -55,6 +63,8 @@ def prove_(
     effort: int | None,
     why: bool,
     recheck: bool,
+    discover: bool,
+    spacer: int | None,
     program: str | None,
     channel: str | None,
     orders: tuple[str, ...],
@@ -71,9 +81,13 @@ def prove_(
     Exit codes: 0 all that is claimed is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one. With --program as
     of check.
     """
+    searched = discover or spacer is not None
+    if (why or recheck) and (searched or program is not None):
+        mend = "leave them out, or --program, --discover and --spacer"
+        raise BadInput("--why and --recheck are of the proofs that stand in the files", mend=mend)
+    if searched and program is not None:
+        raise BadInput("--discover and --spacer are of every run, not of a program", mend="leave out --program")
     if program is not None:
-        if why or recheck:
-            raise BadInput("--why and --recheck are of proofs for every n", mend="leave them out, or --program")
         return prove_program(
             protocols,
             program,
@@ -85,6 +99,8 @@ def prove_(
         )
     if channel or orders or settings:
         raise BadInput("--channel, --order and --set go with --program", mend="name a program")
+    if searched:
+        return prove_discovered(protocols, discovered=discover, processes=spacer, effort=effort, as_json=as_json)
     effort = effort or EFFORT
     for name in protocols:
         protocol_named(name)

@@ -8,8 +8,8 @@ from crownless.impl.protocol import Setting
 from crownless.model_check.asking import Check, load_program
 from crownless.model_check.asking import refusal as not_admitted
 from crownless.model_check.properties import Property
-from crownless.proofs.every_interleaving import EFFORT, Judged, judge
-from crownless.proofs.symbolic_run import protocols_on_terms
+from crownless.proofs.programs.every_interleaving import EFFORT, Judged, judge
+from crownless.proofs.programs.symbolic_run import protocols_on_terms
 
 from .output import (
     EXIT_HOLDS,

@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 
-from .terms import Term
+from crownless.proofs.terms import Term
 
 #: A condition: plain truth where it is known, else a term of z3.
 Condition = Any

@@ -38,12 +38,12 @@ from crownless.model_check.properties import (
 )
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State, System
+from crownless.proofs.terms import Term
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, condition_for, implied, negated
 from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, refusal
-from .terms import Term
 
 #: z3 steps allowed to one query, unless told otherwise.
 EFFORT = 100_000_000

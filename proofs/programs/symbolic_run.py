@@ -25,6 +25,7 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Program
+from crownless.proofs.terms import Term
 from crownless.spec.computation import Message
 
 from .symbolic_entries import (
@@ -39,7 +40,6 @@ from .symbolic_entries import (
     mapped,
     negated,
 )
-from .terms import Term
 
 
 class Slot(NamedTuple):

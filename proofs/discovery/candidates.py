@@ -1,0 +1,416 @@
+"""The candidates for invariants that nothing has refuted yet; and the few of them that the others follow from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from .situations import Situation
+from .templates import (
+    LEAST,
+    MOST,
+    Array,
+    Bound,
+    Clause,
+    Context,
+    Literal,
+    Number,
+    OnSituations,
+    Process,
+    Situations,
+    Vocabulary,
+    contexts,
+)
+
+#: Of two numbers of some processes, by how much the first is at most greater than the second.
+General = dict[tuple[Number, Number], int]
+
+#: A bound that is none.
+NONE = 99
+
+
+@dataclass
+class Bounds:
+    """The bounds that may hold under some circumstances, each as tight as what was seen allows."""
+
+    given: tuple[Literal, ...]
+    less: Array
+    more: Array
+    by: Array
+    #: How weak a bound may be.
+    loosest: int
+    seen: bool = False
+
+    def absorb(self, on: OnSituations, numbers: Array) -> bool:
+        """Weaken or drop what is false of these situations; does that change anything?"""
+        rows = on.all_hold(self.given)
+        if not rows.any():
+            return False
+        self.seen = True
+        values = numbers[:, rows]
+        before = self.by.copy()
+        for start in range(0, len(self.by), 512):
+            part = slice(start, start + 512)
+            most = (values[self.less[part]] - values[self.more[part]]).max(axis=1)
+            self.by[part] = np.maximum(self.by[part], most)
+        if (self.by == before).all():
+            return False
+        self.keep(self.by <= self.loosest)
+        return True
+
+    def keep(self, which: Array) -> None:
+        self.less, self.more, self.by = self.less[which], self.more[which], self.by[which]
+
+    def matrix(self, size: int) -> Array:
+        """By row `less` and column `more`."""
+        matrix = np.full((size, size), NONE, dtype=np.int16)
+        matrix[self.less, self.more] = self.by
+        np.fill_diagonal(matrix, 0)
+        return matrix
+
+
+class InContext:
+    """The candidates about some variables. A literal is told by its place in `literals`, its negation by the next or
+    the one before; a disjunction by the sum of 2 to the power of each of its literals.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.bounds = []
+        for given, pairs in context.bounds():
+            less, more = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+            loosest = MOST if len(given) == len(context.messages) else 0
+            self.bounds.append(Bounds(given, less, more, np.full(len(pairs), LEAST), loosest))
+        self.literals = [literal._replace(holds=sign) for literal in context.relations for sign in (True, False)]
+        self.place = {literal: k for k, literal in enumerate(self.literals)}
+        self.disjunctions: dict[int, Array] = {}
+        for size in range(1, context.together + 1):
+            some = [[self.place[literal] for literal in each] for each in context.disjunctions() if len(each) == size]
+            self.disjunctions[size] = np.array(some, dtype=np.int64).reshape(-1, size)
+        #: Those that hold whatever happens, since = is what it is.
+        self.always: list[int] = []
+        self.changed = True
+        self._basis: list[Clause] = []
+        #: The disjunctions that the others follow from.
+        self.essential: list[int] = []
+
+    def __len__(self) -> int:
+        """How many there are; a bound that could be tighter is one."""
+        return sum(len(each.by) for each in self.bounds) + sum(map(len, self.disjunctions.values()))
+
+    def absorb(self, some: Situations) -> bool:
+        on = OnSituations(some, self.context)
+        numbers = np.array([on.number(number) for number in self.context.numbers], dtype=np.int32)
+        changed = [each.absorb(on, numbers) for each in self.bounds]
+        if self.literals:
+            fails = np.array([np.packbits(~on.holds(literal)) for literal in self.literals])
+            for size, each in self.disjunctions.items():
+                if len(each):
+                    holds = ~np.bitwise_and.reduce(fails[each], axis=1).any(axis=1)
+                    changed.append(not holds.all())
+                    self.disjunctions[size] = each[holds]
+        self.changed |= any(changed)
+        return any(changed)
+
+    def mask(self, literals: Iterable[Literal]) -> int:
+        return sum(1 << self.place[literal] for literal in literals)
+
+    def of_mask(self, mask: int) -> list[Literal]:
+        return [literal for k, literal in enumerate(self.literals) if mask >> k & 1]
+
+    def minimal(self) -> list[int]:
+        """The disjunctions of which no part is a candidate itself, the shortest first."""
+        kept: list[int] = []
+        for some in self.disjunctions.values():
+            shorter = list(kept)
+            for places in some:
+                mask = sum(1 << int(place) for place in places)
+                if not any(other & mask == other for other in shorter):
+                    kept.append(mask)
+        return kept
+
+    def basis(self, general: General, said: Sequence[Sequence[Literal]]) -> list[Clause]:
+        """Some that all others follow from, and from what is known of fewer things: bounds in general, disjunctions."""
+        if self.changed:
+            known = [*self.always, *self._instances(said)]
+            self.essential = _essential(self.minimal(), known)
+            self._basis = [as_clause(self.of_mask(each), self.context) for each in self.essential]
+            self._basis += _bounds_basis(self, [*self.essential, *known], general)
+            self.changed = False
+        return self._basis
+
+    def _instances(self, said: Sequence[Sequence[Literal]]) -> list[int]:
+        """What is said of one message, said of each of several."""
+        if len(self.context.messages) < 2:
+            return []
+        processes = list(
+            dict.fromkeys(thing for literal in self.literals for thing in literal.of if isinstance(thing, Process))
+        )
+        found = set()
+        for literals in said:
+            for message, process in product(self.context.messages, processes):
+                of_these: dict[str | Process, str | Process] = {"x": message, Process("p"): process}
+                of_these |= {Process("x", role): Process(message, role) for role in ("sender", "receiver")}
+                renamed = [
+                    literal._replace(of=tuple(of_these.get(thing, thing) for thing in literal.of))
+                    for literal in literals
+                ]
+                if all(literal in self.place for literal in renamed):
+                    found.add(self.mask(set(renamed)))
+        return sorted(found)
+
+
+class Candidates:
+    """What may be an invariant: all sentences of the grammar that hold of all situations seen so far."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.parts = [InContext(context) for context in contexts(vocabulary)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def absorb(self, situations: Iterable[Situation]) -> bool:
+        """Weaken or drop what is false of one of these; does that change anything?"""
+        alike = defaultdict(list)
+        for situation in situations:
+            alike[situation.n, len(situation.sender)].append(situation)
+        changed = False
+        for some in alike.values():
+            arrays = Situations(self.vocabulary, some)
+            for part in self.parts:
+                changed |= part.absorb(arrays)
+        return changed
+
+    def settle(self, always: Callable[[Context, Clause], bool]) -> None:
+        """After the first situations: drop what is said of circumstances that never occurred, and tell apart what holds
+        whatever happens.
+        """
+        for part in self.parts:
+            part.bounds = [each for each in part.bounds if each.seen]
+            part.always = [
+                each for each in part.minimal() if always(part.context, as_clause(part.of_mask(each), part.context))
+            ]
+            part.changed = True
+
+    def forget(self, clause: Clause, context: Context) -> None:
+        """It is no candidate any more, nor is it with a looser bound."""
+        part = next(part for part in self.parts if part.context is context)
+        part.changed = True
+        if isinstance(clause.then, Bound):
+            less, more = context.numbers.index(clause.then.less), context.numbers.index(clause.then.more)
+            for each in part.bounds:
+                if each.given == clause.given:
+                    each.keep((each.less != less) | (each.more != more))
+        else:
+            literals = (*(literal.negated for literal in clause.given), clause.then)
+            places = sorted(part.place[literal] for literal in literals)
+            some = part.disjunctions[len(places)]
+            part.disjunctions[len(places)] = some[~(np.sort(some, axis=1) == places).all(axis=1)]
+
+    def basis(self) -> list[tuple[Context, list[Clause]]]:
+        """By context, some of them that all others follow from."""
+        general: General = {}
+        found = []
+        said: list[list[Literal]] = []
+        changed = False
+        for part in self.parts:
+            part.changed |= changed
+            changed |= part.changed
+            found.append((part.context, part.basis(general, said)))
+            said += [part.of_mask(each) for each in part.essential]
+            fewest = [each for each in part.bounds if len(each.given) == len(part.context.messages)]
+            general |= {
+                (part.context.numbers[a], part.context.numbers[b]): int(by)
+                for each in fewest
+                for a, b, by in zip(each.less, each.more, each.by, strict=True)
+            }
+        return found
+
+
+def as_clause(literals: Collection[Literal], context: Context) -> Clause:
+    """What is then is what is not given; best something that holds, and says most."""
+    order = {literal.relation: k for k, literal in enumerate(context.relations)}
+    telling = ("precedes", "knows", "delivered", "is its number", "sent", "same message", "same process")
+
+    def rank(literal: Literal) -> tuple[bool, int, int, str]:
+        return (
+            not literal.holds,
+            literal.relation not in ("knows", "delivered", "is its number"),
+            telling.index(literal.relation),
+            str(literal),
+        )
+
+    then = min(literals, key=rank)
+    given = sorted(
+        (literal.negated for literal in literals if literal != then),
+        key=lambda literal: (order[literal.relation], str(literal)),
+    )
+    return Clause(tuple(given), then)
+
+
+_EVEN = int("01" * 64, 2)
+
+
+def _negated(mask: int) -> int:
+    """The negations of these literals."""
+    return (mask & _EVEN) << 1 | mask >> 1 & _EVEN
+
+
+def _propagated(holds: int, disjunctions: Iterable[int]) -> int | None:
+    """What follows from these literals, one at a time; None if they cannot hold together."""
+    rest = list(disjunctions)
+    while True:
+        fails, waiting, before = _negated(holds), [], holds
+        if fails & holds:
+            return None
+        for each in rest:
+            if not each & holds:
+                left = each & ~fails
+                if not left:
+                    return None
+                if left & (left - 1):
+                    waiting.append(each)
+                else:
+                    holds |= left
+                    fails = _negated(holds)
+        if holds == before:
+            return None if fails & holds else holds
+        rest = waiting
+
+
+def _essential(disjunctions: list[int], always: list[int]) -> list[int]:
+    """Without those that follow from the others, the longest dropped first."""
+    kept = [each for each in disjunctions if each not in always]
+    for each in sorted(kept, key=lambda each: each.bit_count(), reverse=True):
+        others = [other for other in kept if other != each]
+        if _propagated(_negated(each), [*always, *others]) is None:
+            kept = others
+    return kept
+
+
+def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General) -> list[Clause]:
+    """Bounds that all others follow from, by adding up, and from those under weaker circumstances."""
+    context = part.context
+    size = len(context.numbers)
+    cost = np.array([_cost(number) for number in context.numbers])
+    ground = np.full((size, size), NONE, dtype=np.int16)
+    np.fill_diagonal(ground, 0)
+    if general:
+        for a, b, key in _in_general(context):
+            ground[a, b] = general.get(key, NONE)
+    found: list[Clause] = []
+    told: list[tuple[int, Array]] = []
+    for each in sorted(part.bounds, key=lambda each: len(each.given)):
+        mine = part.mask(each.given) if part.literals else 0
+        holds = _propagated(mine, disjunctions)
+        if holds is None or not len(each.by):
+            continue
+        known = ground.copy()
+        for a, b in _same(context, each.given):
+            known[a, b] = known[b, a] = 0
+        for given, matrix in told:
+            if given & holds == given:
+                known = np.minimum(known, matrix)
+        known = _closed(known)
+        images = _images(context, each.given)
+        order = np.lexsort((each.by, cost[each.less] + cost[each.more]))
+        kept = []
+        for place in order:
+            a, b, by = each.less[place], each.more[place], each.by[place]
+            if known[a, b] > by:
+                kept.append((a, b, by))
+                for image in images:
+                    c, d = image[a], image[b]
+                    if known[c, d] > by:
+                        known = np.minimum(known, np.minimum(known[:, c, None] + (by + known[d, None, :]), NONE))
+        if (np.diag(known) < 0).any():
+            continue  # it cannot be
+        for a, b, by in kept:
+            by_way = known[a] + known[:, b]
+            aside = (known[a] + known[:, a] > 0) & (known[b] + known[:, b] > 0)
+            if not (by_way[aside] <= by).any():
+                found.append(Clause(each.given, Bound(context.numbers[a], context.numbers[b], int(by))))
+        told.append((mine, known))
+    return found
+
+
+@cache
+def _images(context: Context, given: tuple[Literal, ...]) -> Array:
+    """For each way to take other processes for the variables that nothing is given of, the places of the numbers then;
+    first the one that changes nothing.
+    """
+    places = {number: k for k, number in enumerate(context.numbers)}
+    fixed = {process.of for literal in given for process in literal.of if isinstance(process, Process)}
+    free = [Process(name) for name in context.processes if name not in fixed]
+    all_processes = list(dict.fromkeys(process for number in context.numbers for process in _places(number)))
+    ways = sorted(product(all_processes, repeat=len(free)), key=lambda way: list(way) != free)
+    renamings = [dict(zip(free, way, strict=True)) for way in ways]
+    return np.array([[places[_renamed(number, to)] for number in context.numbers] for to in renamings])
+
+
+@cache
+def _same(context: Context, given: tuple[Literal, ...]) -> list[tuple[int, int]]:
+    """The pairs of numbers that are one if what is given to be one process is."""
+    places = {number: k for k, number in enumerate(context.numbers)}
+    found = []
+    for literal in given:
+        if literal.relation == "same process" and literal.holds:
+            a, b = literal.of
+            assert isinstance(a, Process)
+            assert isinstance(b, Process)
+            found += [(k, places[_renamed(number, {b: a})]) for number, k in places.items() if b in _places(number)]
+    return found
+
+
+def _closed(matrix: Array) -> Array:
+    for k in range(len(matrix)):
+        matrix = np.minimum(matrix, matrix[:, k, None] + matrix[k, None, :])
+    return np.minimum(matrix, NONE)
+
+
+def _cost(number: Number) -> int:
+    """Which of two equal numbers is spoken of: the simpler one."""
+    kinds = ("zero", "number", "count", "local", "stamp")
+    places = (number.of, *number.at)
+    return 4 * len(number.at) + kinds.index(number.kind) + sum(isinstance(p, Process) and bool(p.role) for p in places)
+
+
+@cache
+def _in_general(context: Context) -> list[tuple[int, int, tuple[Number, Number]]]:
+    """Of each pair of numbers of which something may be known in a context of fewer messages: which two, with the
+    variables of that.
+    """
+    found = []
+    for (a, less), (b, more) in product(enumerate(context.numbers), repeat=2):
+        messages = {of for number in (less, more) for of in _messages(number)}
+        for message in messages or {""}:
+            its = [Process(message, role) for role in ("sender", "receiver")]
+            names = {place: Process("x", place.role) for place in its}
+            free = [Process(name) for name in ("pk" if len(context.messages) > 1 else "pkl")]
+            for place in (*_places(less), *_places(more)):
+                if place not in names and free:
+                    names[place] = free.pop(0)
+            if a != b and len(messages) <= 1 and all(place in names for place in (*_places(less), *_places(more))):
+                found.append((a, b, (_renamed(less, names, "x"), _renamed(more, names, "x"))))
+    return found
+
+
+def _places(number: Number) -> list[Process]:
+    return [place for place in (number.of, *number.at) if isinstance(place, Process)]
+
+
+def _messages(number: Number) -> list[str]:
+    return [number.of] if number.kind in ("number", "stamp") and isinstance(number.of, str) else []
+
+
+def _renamed(number: Number, names: Mapping[Process, Process], message: str = "") -> Number:
+    of = names.get(number.of, number.of) if isinstance(number.of, Process) else number.of
+    if message and _messages(number):
+        of = message
+    return number._replace(of=of, at=tuple(names.get(place, place) for place in number.at))

@@ -1,0 +1,352 @@
+"""Finds by itself the invariants by which a protocol realises causal order, for every n and any number of messages.
+
+Nobody says how the protocol works. Candidates are made of its variables and of the ghosts of a run (`templates`);
+those that simulated runs refute are dropped (`candidates`), and so are those that some step need not keep (`houdini`).
+What is left is inductive. If it entails that a message is only accepted when all that was sent before to its receiver
+is delivered, the protocol is safe, and the few invariants that this rests on are told; likewise that it is optimal and
+live, as in `causal_order`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from random import Random
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.proofs.any_run import ASSUMED, AnyRun
+from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.terms import Term
+from crownless.proofs.theorem import Outcome, theorem
+from crownless.spec.errors import BadInput
+
+from .candidates import Candidates
+from .forms import Form, form_of
+from .houdini import STEPS, GaveUp, Induction, Kept, Placed, Question, always, kept
+from .in_words import Reading
+from .reading import Reader
+from .situations import simulated
+from .templates import Clause, Context, OnTerms, Vocabulary
+
+Progress = Callable[[str], None]
+
+SEED = 1
+#: Simulated runs: how many processes and messages, how many runs; and of each run every situation, or every third.
+RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """What was found of a protocol."""
+
+    protocol: str
+    #: Sentences of the grammar; those that no simulated run refutes; those that every step keeps.
+    candidates: int
+    survived: int
+    inductive: int
+    #: So many simulated runs, with so many situations.
+    runs: int
+    situations: int
+    #: Does a simulated run break causal order? Then no more is looked for, unless asked to.
+    overtakes: bool
+    #: The inductive ones follow from so many of them.
+    independent: int
+    #: So many were dropped since z3 gave up.
+    given_up: int
+    safe: Outcome
+    optimal: Outcome
+    live: Outcome
+    #: The invariants that safety rests on, none of which can be left out; and those that optimality takes beside them.
+    needed: tuple[str, ...]
+    needed_for_optimal: tuple[str, ...]
+    #: Are they shown again when z3 is asked about all processes and messages at once?
+    confirmed: bool
+    #: What of the protocol was put to z3, if not all of it.
+    remark: str
+    seconds: float
+
+    def json(self) -> dict[str, Any]:
+        return {
+            **{name: value for name, value in vars(self).items() if name != "seconds"},
+            "needed": list(self.needed),
+            "needed_for_optimal": list(self.needed_for_optimal),
+            "processes": "any number",
+            "messages": "any number",
+            "assumptions": list(ASSUMED),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def lines(self) -> list[str]:
+        """What is printed."""
+        tried = f"{self.survived:,} survive {self.situations:,} situations of {self.runs} simulated runs"
+        lines = [self.summary, *([f"{self.protocol}: {self.remark}"] if self.remark else [])]
+        if self.safe != "refuted":
+            lines.append(
+                f"of the candidates {tried}, and z3 shows {self.inductive:,} to be inductive, which follow from "
+                f"{self.independent}"
+            )
+        if self.needed:
+            again = "; z3 shows it again with nothing chosen for it" if self.confirmed else ""
+            lines += [f"safe, by these, none of which can be left out{again}:", *(f"- {line}" for line in self.needed)]
+        if self.needed_for_optimal:
+            lines += ["optimal, by these beside them:", *(f"- {line}" for line in self.needed_for_optimal)]
+        if self.safe == "proved" and self.optimal != "proved":
+            lines.append("that it is optimal, and so live, does not follow")
+        return lines
+
+    @property
+    def summary(self) -> str:
+        """In one line how far it goes."""
+        if self.safe == "refuted":
+            return f"{self.protocol}: a simulated run breaks causal order"
+        found = f"{self.protocol}: {self.inductive:,} of {self.candidates:,} candidates are inductive"
+        if self.safe == "unknown":
+            return f"{found}; safety does not follow from them"
+        shown = ["safe", *(name for name in ("optimal", "live") if getattr(self, name) == "proved")]
+        return f"{found}; that it is {' and '.join(shown)} follows"
+
+
+def discover(
+    protocol: str | type[ProtocolMachine],
+    effort: int = STEPS,
+    progress: Progress | None = None,
+    *,
+    anyway: bool = False,
+) -> Discovered:
+    """Look for invariants; `effort`: z3's steps for one query. `anyway`: also of a protocol of which a simulated run
+    breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3.
+    """
+    return _Discovery(form_of(protocol), effort, progress or (lambda line: None)).found(anyway)
+
+
+class _Discovery:
+    def __init__(self, form: Form, effort: int, tell: Progress) -> None:
+        self.form, self.effort, self.tell = form, effort, tell
+        name, self.machine, _ = form
+        try:
+            self.run = AnyRun(self.machine)
+            self.run.events()
+        except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
+            raise BadInput(
+                f"{name}: its steps cannot be put to z3: they branch on what it keeps, or it keeps more than numbers",
+                mend=f"crownless check {name} looks at all runs up to a bound",
+            ) from error
+        self.vocabulary = Vocabulary.of(self.run)
+        self.induction = Induction(self.machine, self.run, self.vocabulary, effort)
+
+    def found(self, anyway: bool) -> Discovered:
+        started = time.monotonic()
+        candidates = Candidates(self.vocabulary)
+        made = len(candidates)
+        runs, situations, overtakes = self._simulate(candidates, anyway)
+        survived = len(candidates)
+        keeps, safe, optimal = Kept([], 0), None, None
+        needed: list[Placed] = []
+        more: list[Placed] = []
+        if anyway or not overtakes:
+            candidates.settle(always(self.run))
+            survived = len(candidates)
+            keeps = kept(self.induction, candidates, self.tell)
+            question, missing = self._safe()
+            safe = _least(question, missing, keeps.clauses)
+        if safe is not None:
+            needed = self._irreducible(self._closed(safe, keeps.clauses))
+            optimal = self._optimal(keeps.clauses, needed)
+        if optimal is not None:
+            more = self._closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
+        assert safe is None or not overtakes, "what is proved does not happen"
+        reading = Reading(self.vocabulary)
+        return Discovered(
+            protocol=self.form.name,
+            candidates=made,
+            survived=survived,
+            inductive=len(candidates) if keeps.basis else 0,
+            runs=runs,
+            situations=situations,
+            overtakes=overtakes,
+            independent=len(keeps.clauses),
+            given_up=keeps.given_up,
+            safe="refuted" if overtakes else "unknown" if safe is None else "proved",
+            optimal="unknown" if optimal is None else "proved",
+            live="proved" if optimal is not None and self._live() else "unknown",
+            needed=_read(reading, needed),
+            needed_for_optimal=_read(reading, [placed for placed in more if placed not in needed]),
+            confirmed=bool(needed) and self._confirmed(needed),
+            remark=self.form.remark,
+            seconds=time.monotonic() - started,
+        )
+
+    # -- candidates ----------------------------------------------------------------------------------------------------
+
+    def _simulate(self, candidates: Candidates, anyway: bool) -> tuple[int, int, bool]:
+        """How many runs, how many situations of them were tried, and whether one breaks causal order."""
+        random, runs, seen, overtakes = Random(SEED), 0, 0, False
+        for n, messages, some, step in RUNS:
+            for _ in range(some):
+                self.tell(f"simulated runs leave {len(candidates)} candidates")
+                run = list(simulated(self.machine, n, messages, random))
+                overtakes |= any(situation.overtakes for situation in run)
+                if overtakes and not anyway:
+                    return runs + 1, seen, True
+                candidates.absorb(run[::step])
+                runs, seen = runs + 1, seen + len(run[::step])
+        return runs, seen, overtakes
+
+    # -- what follows --------------------------------------------------------------------------------------------------
+
+    def _question(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> Question:
+        return Question(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
+
+    def _safe(self) -> tuple[Question, Term]:
+        """That m is accepted, and some x to the same receiver, sent before it, is not delivered."""
+        run, x = self.run, z3.Const("missing", self.run.message)
+        given = [*run.under_way.values(), run.accepted]
+        missing = z3.And(run.precedes(x, run.m), run.to(x, run.i), z3.Not(run.arrived(run.before, x, run.i)))
+        return self._question(given, [run.m, x], [run.i]), missing
+
+    def _optimal(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
+        """What shows of each part of the guard that it holds once all before m is delivered."""
+        run, now = self.run, self.run.before
+        numbered = run.all_numbered
+        if not theorem("at the start", {}, numbered(run.start), self.effort) or not all(
+            theorem(event.name, {**event.given, "now": numbered(now)}, numbered(event.after), self.effort)
+            for event in run.events()
+        ):
+            return None
+        k = run.terms.any_process("k")
+        used: list[Placed] = []
+        for part in _parts(run.accepted, k):
+            numbers = [term for term in Reader().read(part).children() if term.sort() == z3.IntSort()]
+            missing = [run.numbered(p, run.i, number) for p, number in product((k, run.sender(run.m)), numbers)]
+            there = [
+                z3.Implies(
+                    z3.And(y.arg(2) >= 1, y.arg(2) <= now.count(y.arg(0), y.arg(1))),
+                    z3.And(now.sent(y), run.sender(y) == y.arg(0), run.to(y, run.i), run.number(y) == y.arg(2)),
+                )
+                for y in missing
+            ]
+            question = self._question(
+                [*run.under_way.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k]
+            )
+            because = _least(question, z3.Not(part), given, at_hand)
+            if because is None:
+                return None
+            used += [placed for placed in because if placed not in used]
+        return used
+
+    def _live(self) -> bool:
+        """Of the messages under way the earliest is accepted, if the protocol is optimal; this says nothing of it."""
+        proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
+        return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
+
+    # -- few invariants ------------------------------------------------------------------------------------------------
+
+    def _kept(self, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
+        """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
+        used: list[Placed] = []
+        for stage in self.induction.stages:
+            question = self.induction.question(stage, placed[0])
+            because = _used(question, self.induction.fails(stage, placed), given if stage.event else [])
+            if because is None:
+                return None
+            used += [each for each in because if each not in used]
+        return used
+
+    def _closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
+        """With all that is used to show that they are kept."""
+        closed, waiting = list(some), list(some)
+        while waiting:
+            self.tell(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            placed = waiting.pop(0)
+            if self._kept(placed, closed) is None:
+                for each in self._kept(placed, given) or []:
+                    if each not in closed:
+                        closed.append(each)
+                        waiting.append(each)
+        return closed
+
+    def _irreducible(self, some: list[Placed]) -> list[Placed]:
+        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
+        question, missing = self._safe()
+        needed, before = list(some), len(some) + 1
+        while len(needed) < before:
+            before = len(needed)
+            for placed in needed[::-1]:
+                self.tell(f"{len(needed)} invariants are enough")
+                fewer = [each for each in needed if each != placed]
+                if _used(question, missing, fewer) is not None and all(
+                    self._kept(each, fewer) is not None for each in fewer
+                ):
+                    needed = fewer
+        return needed
+
+    # -- asking again --------------------------------------------------------------------------------------------------
+
+    def _confirmed(self, needed: Sequence[Placed]) -> bool:
+        """Does z3 show the same of what they say of all processes and messages, with nothing chosen for it?"""
+        proof = CausalOrder(
+            self.machine,
+            {str(number): _of_all(*placed) for number, placed in enumerate(needed)},
+            [str(number) for number in range(len(needed))],
+            (),
+            lambda run, k: run.m,
+        )
+        claims = proof.claims()
+        return all(
+            theorem(*claim, effort=self.effort, attempts=3) for part in ("invariants", "safe") for claim in claims[part]
+        )
+
+
+def _used(question: Question, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
+    try:
+        return question.core(wanted, given)
+    except GaveUp:
+        return None
+
+
+def _least(
+    question: Question, wanted: Term, given: Sequence[Placed], at_hand: Sequence[Placed] = ()
+) -> list[Placed] | None:
+    """Those of what is given that rule out what is wanted, none of which can be left out; None if they do not. What is
+    at hand is left out last.
+    """
+    used = _used(question, wanted, given)
+    if used is None:
+        return None
+    for placed in sorted(used, key=lambda placed: (placed in at_hand, -len(placed[0].messages))):
+        fewer = _used(question, wanted, [each for each in used if each != placed])
+        if fewer is not None:
+            used = fewer
+    return used
+
+
+def _parts(guard: Term, k: Term) -> list[Term]:
+    """What a guard says, in parts; of all processes it says what it says of k, of which nothing is known."""
+    if z3.is_quantifier(guard):
+        return [z3.substitute_vars(guard.body(), k)]
+    return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
+
+
+def _of_all(context: Context, clause: Clause) -> Callable[[AnyRun, Any], Term]:
+    """The clause as an invariant, of all processes and messages."""
+
+    def holds(run: AnyRun, now: Any) -> Term:
+        things = {
+            **{name: z3.FreshConst(run.terms.process, name) for name in context.processes},
+            **{name: z3.FreshConst(run.message, name) for name in context.messages},
+        }
+        return z3.ForAll(list(things.values()), OnTerms(run, now, things).clause(clause))
+
+    return holds
+
+
+def _read(reading: Reading, some: Sequence[Placed]) -> tuple[str, ...]:
+    found: list[str] = []
+    for context in dict.fromkeys(context for context, _ in some):
+        found += reading.sentences(context, [clause for each, clause in some if each is context])
+    return tuple(found)

@@ -1,0 +1,402 @@
+"""Which of the candidates a protocol keeps at every step, for any number of processes and messages.
+
+Houdini (Flanagan & Leino, 2001): what a step does not keep, given all candidates, is dropped, until every step keeps
+all that is left. Here z3 is never asked about all processes and messages: a step and a broken candidate speak of a
+few, and a hypothesis is of use only in what it says of these. It is told that as soon as a situation that z3 has in
+mind breaks it. A situation that breaks none of them is a counterexample as it stands, since what holds of all things
+holds of some; so the protocol itself takes the step there, on ints, and every candidate that is false of what it comes
+to is dropped or weakened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.proofs.any_run import AnyRun, Event, Moment
+from crownless.proofs.ground import instances
+from crownless.proofs.terms import Term
+
+from .candidates import Candidates
+from .reading import Reader, is_array
+from .situations import Situation, delivered, nothing_happened, sent
+from .templates import Clause, Context, OnSituations, OnTerms, Situations, Vocabulary, leaf_terms
+
+#: A clause, and the context whose variables it has.
+Placed = tuple[Context, Clause]
+
+#: z3 steps allowed to one query.
+STEPS = 2_000_000
+#: Of one hypothesis that a situation breaks z3 is told at most so many instances at a time.
+AT_A_TIME = 4
+
+
+class GaveUp(Exception):
+    """z3 neither finds a situation nor shows that there is none."""
+
+
+class Question:
+    """Can these things come to be so, given some clauses, and what else is given? It can be asked again and again.
+
+    `messages` and `processes`: the things that are spoken of.
+    """
+
+    def __init__(
+        self,
+        run: AnyRun,
+        vocabulary: Vocabulary,
+        given: Iterable[Term],
+        messages: Sequence[Term],
+        processes: Sequence[Term],
+        changed: Iterable[Term] = (),
+        steps: int = STEPS,
+    ) -> None:
+        """`changed`: terms in which quantifiers may be hidden; what they speak of belongs to the things."""
+        self.run, self.vocabulary = run, vocabulary
+        self.messages = list(messages)
+        self.processes = [*processes, *(end(message) for message in messages for end in (run.sender, run.receiver))]
+        self.solver = z3.Solver()
+        self.solver.set(rlimit=steps, random_seed=0)
+        self.models = 0
+        self._hidden: dict[int, tuple[Term, Term]] = {}
+        self._flags: dict[Placed, Term] = {}
+        self._entries: dict[tuple[int, int], tuple[Term, Term]] = {}
+        self._reader = Reader()
+        for term in changed:
+            self._uncovered(term)
+        things = {run.message: self.messages, run.terms.process: self.processes}
+        for term in given:
+            for each in instances(term, things):
+                self.solver.add(*self._told(each))
+
+    def _told(self, given: Term) -> list[Term]:
+        """What is given, of the things that are spoken of."""
+        if z3.is_eq(given) and is_array(given.arg(0)):
+            return self._reader.agree(given.arg(0), given.arg(1), self.processes)
+        return [self._uncovered(given)]
+
+    def _uncovered(self, term: Term) -> Term:
+        """The term without arrays, and with a name in place of each quantifier in it; if that is false, there is a
+        thing of which it is.
+        """
+        term = z3.simplify(self._reader.read(term))
+        for quantified in _quantifiers(term):
+            assert quantified.is_forall(), "steps say what holds of every process, not that there is one"
+            if quantified.get_id() not in self._hidden:
+                name = z3.FreshBool("holds of all")
+                some = [
+                    z3.FreshConst(quantified.var_sort(k), "exception") for k in reversed(range(quantified.num_vars()))
+                ]
+                self.processes += some
+                self.solver.add(z3.Or(name, z3.Not(z3.substitute_vars(quantified.body(), *some))))
+                things = {self.run.message: self.messages, self.run.terms.process: self.processes}
+                self.solver.add(*[z3.Implies(name, instance) for instance in instances(quantified, things)])
+                self._hidden[quantified.get_id()] = quantified, name
+            term = z3.substitute(term, (quantified, self._hidden[quantified.get_id()][1]))
+        return term
+
+    def core(self, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
+        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `GaveUp`."""
+        if self.counterexample(wanted, given) is not None:
+            return None
+        clauses = {self._flags[placed].get_id(): placed for placed in given if placed in self._flags}
+        return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
+
+    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> Situation | None:
+        """A situation in which `wanted` and all that is given hold; None if there is none. Raises `GaveUp`."""
+        asked = z3.FreshBool("asked")
+        self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
+        flags = [self._flags[placed] for placed in given if placed in self._flags]
+        try:
+            while True:
+                answer = self.solver.check(asked, *flags)
+                if answer == z3.unsat:
+                    return None
+                if answer == z3.unknown:
+                    raise GaveUp(self.solver.reason_unknown())
+                self.models += 1
+                model = self.solver.model()
+                messages, processes = self._things(model, self.messages), self._things(model, self.processes)
+                situation = self._situation(model, messages, processes)
+                broken = list(self._broken(situation, messages, processes, given))
+                if not broken:
+                    return situation
+                for placed, instance in broken:
+                    if placed not in self._flags:
+                        self._flags[placed] = z3.FreshBool("given")
+                        flags.append(self._flags[placed])
+                    self.solver.add(z3.Implies(self._flags[placed], self._reader.read(instance)))
+        finally:
+            self.solver.add(z3.Not(asked))
+
+    # -- what z3 has in mind -------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _things(model: Term, terms: Sequence[Term]) -> list[Term]:
+        """One term for each thing, the first that there is."""
+        values = [model.eval(term, model_completion=True) for term in terms]
+        found: dict[int, Term] = {}
+        for value, term in zip(values, terms, strict=True):
+            found.setdefault(value.get_id(), term)
+        return list(found.values())
+
+    def _situation(self, model: Term, messages: Sequence[Term], processes: Sequence[Term]) -> Situation:
+        run, now = self.run, self.run.before
+        all_values = [model.eval(process, model_completion=True) for process in processes]
+        values = {value.get_id(): k for k, value in enumerate(all_values)}
+
+        def number(term: Term) -> int:
+            return int(model.eval(term, model_completion=True).as_long())
+
+        def truth(term: Term) -> bool:
+            return bool(z3.is_true(model.eval(term, model_completion=True)))
+
+        def process(term: Term) -> int:
+            return values[model.eval(term, model_completion=True).get_id()]
+
+        def plain(value: Any) -> Any:
+            """The value with its arrays as tuples."""
+            if isinstance(value, tuple):
+                parts = [plain(part) for part in value]
+                return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+            return entries(value)
+
+        def entries(term: Term) -> Any:
+            if is_array(term):
+                return tuple(entries(self._entry(term, each)) for each in processes)
+            return number(self._reader.read(term))
+
+        return Situation(
+            local=tuple(plain(now.local(p)) for p in processes),
+            sender=tuple(process(run.sender(x)) for x in messages),
+            receiver=tuple(process(run.receiver(x)) for x in messages),
+            number=tuple(number(run.number(x)) for x in messages),
+            is_its_number=tuple(
+                truth(run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x) for x in messages
+            ),
+            stamp=tuple(plain(run.stamp(x)) for x in messages),
+            precedes=tuple(tuple(truth(run.precedes(x, m)) for m in messages) for x in messages),
+            sent=tuple(truth(now.sent(x)) for x in messages),
+            delivered=tuple(truth(now.delivered(x)) for x in messages),
+            knows=tuple(tuple(truth(now.knows(p, x)) for x in messages) for p in processes),
+            count=tuple(tuple(number(now.count(k, l)) for l in processes) for k in processes),
+        )
+
+    def _entry(self, array: Term, place: Term) -> Term:
+        key = array.get_id(), place.get_id()
+        if key not in self._entries:
+            self._entries[key] = array, array[place]
+        return self._entries[key][1]
+
+    def _broken(
+        self, situation: Situation, messages: Sequence[Term], processes: Sequence[Term], given: Sequence[Placed]
+    ) -> Iterator[tuple[Placed, Term]]:
+        """The clauses that it breaks, and what they say of where it does."""
+        some = Situations(self.vocabulary, [situation])
+        meanings: dict[int, OnSituations] = {}
+        for placed in given:
+            context, clause = placed
+            if id(context) not in meanings:
+                meanings[id(context)] = OnSituations(some, context)
+            on = meanings[id(context)]
+            for row in on.broken(clause).nonzero()[0][:AT_A_TIME]:
+                things = {
+                    name: (messages if name in context.messages else processes)[which[row]]
+                    for name, which in on.things.items()
+                }
+                yield placed, OnTerms(self.run, self.run.before, things).clause(clause)
+
+
+def _quantifiers(term: Term) -> list[Term]:
+    """The quantifiers in a term, but for those within others."""
+    found, seen, rest = [], set(), [term]
+    while rest:
+        each = rest.pop()
+        if each.get_id() in seen:
+            continue
+        seen.add(each.get_id())
+        if z3.is_quantifier(each) and not each.is_lambda():
+            found.append(each)
+        elif z3.is_app(each):
+            rest += each.children()
+    return found
+
+
+# -- the induction -----------------------------------------------------------------------------------------------------
+
+
+class Stage:
+    """A step of a run, or the start: what is given, and what is then, also of a situation."""
+
+    def __init__(self, run: AnyRun, machine: type[ProtocolMachine], event: Event | None) -> None:
+        self.run, self.machine, self.event = run, machine, event
+        self.name = "the start" if event is None else event.name
+        self.after: Moment = run.start if event is None else event.after
+        given = {} if event is None else event.given
+        self.given = [term for term in given.values() if not _mentions(term, run.witness)]
+
+    def replayed(self, before: Situation, message: int) -> Situation:
+        machine = self.machine(before.n)
+        if self.event is None:
+            return nothing_happened(machine, before)
+        return (sent if self.event.sends else delivered)(machine, before, message)
+
+
+def _mentions(term: Term, function: Term) -> bool:
+    rest, seen = [term], set()
+    while rest:
+        each = rest.pop()
+        if each.get_id() in seen:
+            continue
+        seen.add(each.get_id())
+        if z3.is_quantifier(each):
+            rest.append(each.body())
+        elif z3.is_app(each):
+            if each.decl().eq(function):
+                return True
+            rest += each.children()
+    return False
+
+
+class Induction:
+    """The questions whether the start has, and each step keeps, what clauses say."""
+
+    def __init__(
+        self, protocol: type[ProtocolMachine], run: AnyRun, vocabulary: Vocabulary, steps: int = STEPS
+    ) -> None:
+        self.run, self.vocabulary, self.steps = run, vocabulary, steps
+        self.stages = [Stage(run, protocol, event) for event in (None, *run.events())]
+        self._questions: dict[tuple[int, int], Question] = {}
+        self._terms: dict[tuple[int, Placed], Term] = {}
+
+    @property
+    def models(self) -> int:
+        return sum(question.models for question in self._questions.values())
+
+    def things(self, context: Context) -> dict[str, Term]:
+        process, message = self.run.terms.process, self.run.message
+        return {
+            **{name: z3.Const(f"some {name}", process) for name in context.processes},
+            **{name: z3.Const(f"some {name}", message) for name in context.messages},
+        }
+
+    def question(self, stage: Stage, context: Context) -> Question:
+        key = id(stage), id(context)
+        if key not in self._questions:
+            run, things = self.run, self.things(context)
+            event_messages = [] if stage.event is None else [run.m]
+            self._questions[key] = Question(
+                run,
+                self.vocabulary,
+                stage.given,
+                [*event_messages, *(things[name] for name in context.messages)],
+                [run.i, *(things[name] for name in context.processes)],
+                [entry for leaf in leaf_terms(stage.after.local(run.i)) for entry in _entry(leaf)],
+                self.steps,
+            )
+        return self._questions[key]
+
+    def fails(self, stage: Stage, placed: Placed) -> Term:
+        """That the clause does not hold after the step."""
+        key = id(stage), placed
+        if key not in self._terms:
+            context, clause = placed
+            self._terms[key] = z3.Not(OnTerms(self.run, stage.after, self.things(context)).clause(clause))
+        return self._terms[key]
+
+    def counterexample(
+        self,
+        stage: Stage,
+        context: Context,
+        clauses: Sequence[Clause],
+        given: Sequence[Placed],
+    ) -> Situation | None:
+        """A situation after a step that breaks one of the clauses, from one that breaks nothing given."""
+        question = self.question(stage, context)
+        before = question.counterexample(
+            z3.Or([self.fails(stage, (context, clause)) for clause in clauses]),
+            [] if stage.event is None else given,
+        )
+        return None if before is None else stage.replayed(before, 0)
+
+
+def always(run: AnyRun) -> Callable[[Context, Clause], bool]:
+    """Does a clause hold in any situation at all?"""
+
+    def holds(context: Context, clause: Clause) -> bool:
+        things = {
+            **{name: run.terms.any_process(name) for name in context.processes},
+            **{name: z3.Const(name, run.message) for name in context.messages},
+        }
+        solver = z3.Solver()
+        solver.add(z3.Not(OnTerms(run, run.before, things).clause(clause)))
+        return bool(solver.check() == z3.unsat)
+
+    return holds
+
+
+def _entry(leaf: Term) -> list[Term]:
+    """An entry of a variable, whichever."""
+    while is_array(leaf):
+        leaf = leaf[z3.FreshConst(leaf.sort().domain(), "any")]
+    return [leaf]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What every step keeps, and what that follows from."""
+
+    basis: list[tuple[Context, list[Clause]]]
+    #: So many were dropped since z3 did not find out.
+    given_up: int
+
+    @property
+    def clauses(self) -> list[Placed]:
+        return [(context, clause) for context, clauses in self.basis for clause in clauses]
+
+
+def kept(induction: Induction, candidates: Candidates, progress: Callable[[str], None] | None = None) -> Kept:
+    """Drop what is not kept until all that is left is."""
+    found = Kept(candidates.basis(), 0)
+    rounds = [(stage, k) for stage in induction.stages for k in range(len(found.basis))]
+    quiet = place = 0
+    while quiet < len(rounds):
+        stage, k = rounds[place % len(rounds)]
+        context, clauses = found.basis[k]
+        if progress is not None:
+            progress(f"{stage.name}: {len(found.clauses)} invariants stand for {len(candidates)} candidates")
+        try:
+            after = induction.counterexample(stage, context, clauses, found.clauses) if clauses else None
+            forgotten: list[Clause] = []
+        except GaveUp:
+            after, forgotten = _one_by_one(induction, stage, context, clauses, found.clauses)
+        if after is None and not forgotten:
+            place, quiet = place + 1, quiet + 1
+            continue
+        quiet = 0
+        if after is not None:
+            assert candidates.absorb([after]), "the protocol keeps on ints what z3 says that it breaks"
+        for clause in forgotten:
+            candidates.forget(clause, context)
+        found = Kept(candidates.basis(), found.given_up + len(forgotten))
+    return found
+
+
+def _one_by_one(
+    induction: Induction, stage: Stage, context: Context, clauses: Sequence[Clause], given: Sequence[Placed]
+) -> tuple[Situation | None, list[Clause]]:
+    """A counterexample to one of them; or else those of which z3 does not find out whether they are kept."""
+    forgotten = []
+    for clause in clauses:
+        try:
+            after = induction.counterexample(stage, context, [clause], given)
+        except GaveUp:
+            forgotten.append(clause)
+            continue
+        if after is not None:
+            return after, []
+    return None, forgotten

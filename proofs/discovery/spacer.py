@@ -1,0 +1,341 @@
+"""z3's Spacer finds by itself why a protocol of few processes is safe, with few messages under way at a time.
+
+Spacer (Komuravelli, Gurfinkel & Chaki, 2014) is asked about the protocol as constrained Horn clauses: whatever can be
+at the start can be; whatever a step makes of what can be, can be; and what must not be is that a message is accepted
+while another to the same receiver, whose send happened before, is under way. Its answer is an invariant, for any number
+of messages in all: the numbers that the processes keep may grow without end. Every step is the protocol's own code, on
+numbers of z3's.
+
+A message under way has a slot, with the ghosts that it takes to say what must not be: which processes know of it, and
+before which of the others its send happened. While all slots are taken nobody sends. So what is shown is shown of runs
+with at most so many messages under way at any moment. The invariant that Spacer finds is put to z3 again, apart from
+Spacer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import Any, Literal, NamedTuple
+
+import z3
+
+from crownless.impl.ops import Integers, Value
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.proofs.any_run import leaves
+from crownless.proofs.terms import Term, Terms, as_term, for_every_n
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+from .clauses_in_words import conjuncts, in_words
+from .forms import form_of
+
+#: Spacer's own count of its steps.
+STEPS = 200_000_000
+
+
+@dataclass(frozen=True)
+class Numbers(Integers):
+    """An `impl.ops.Ops` for n processes, over numbers of z3's."""
+
+    def every(self, holds: Callable[[int], Value]) -> Term:
+        return z3.And([as_term(holds(k)) for k in range(self.n)])
+
+    def all_of(self, *conditions: Value) -> Term:
+        return z3.And([as_term(condition) for condition in conditions])
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        if isinstance(a, tuple):
+            return tuple(map(self.maximum, a, b))
+        return z3.If(as_term(a) >= as_term(b), as_term(a), as_term(b))
+
+    def one_if(self, *conditions: Value) -> Value:
+        if all(isinstance(condition, bool) for condition in conditions):
+            return int(all(conditions))
+        return z3.If(z3.And([as_term(condition) for condition in conditions]), 1, 0)
+
+
+class Slot(NamedTuple):
+    """A message under way, or none."""
+
+    taken: Term
+    channel: Term  #: which sender and receiver, by number; 0 if there is none
+    stamp: Any
+    known: tuple[Term, ...]  #: by process: does it know of the message?
+    precedes: tuple[Term, ...]  #: by slot: did it happen before the message there?
+
+
+@dataclass(frozen=True)
+class Moment:
+    local: tuple[Any, ...]
+    slots: tuple[Slot, ...]
+
+    @property
+    def terms(self) -> list[Term]:
+        return [as_term(leaf) for leaf in leaves((self.local, self.slots))]
+
+
+class System:
+    """The protocol, for n processes and that many slots."""
+
+    def __init__(self, protocol: type[ProtocolMachine], n: int, slots: int) -> None:
+        for_every_n(protocol, Terms())  # raises TypeError if a transition branches on a value
+        self.machine = protocol(n, Numbers(n))
+        self.n, self.slots = n, slots
+        self.channels = list(permutations(range(n), 2))
+        self.start = Moment(tuple(self.machine.initial(i) for i in range(n)), (self._free(),) * slots)
+        self.before = self._any()
+
+    def _free(self) -> Slot:
+        i, j = self.channels[0]
+        (step,) = self.machine.send(i, self.machine.initial(i), Message("m", i, (j,)))
+        nothing = _like(step.packets[0].stamp, lambda leaf: 0)
+        no = z3.BoolVal(False)
+        return Slot(no, z3.IntVal(0), nothing, (no,) * self.n, (no,) * self.slots)
+
+    def _any(self) -> Moment:
+        """A moment of which nothing is known, each part by its name."""
+
+        def of(value: Any, name: str, whose: str) -> Any:
+            names = iter(_entry_names(value, name, whose))
+            return _like(value, lambda leaf: z3.Int(next(names)))
+
+        local = tuple(of(state, "state", f"P{i + 1}") for i, state in enumerate(self.start.local))
+        slots = []
+        for s, slot in enumerate(self.start.slots):
+            m = _message(s)
+            known = tuple(z3.Bool(f"P{p + 1} knows {m}") for p in range(self.n))
+            precedes = tuple(z3.Bool(f"{m} before {_message(other)}") for other in range(self.slots))
+            slots.append(
+                Slot(z3.Bool(f"{m} under way"), z3.Int(f"channel of {m}"), of(slot.stamp, "stamp", m), known, precedes)
+            )
+        return Moment(local, tuple(slots))
+
+    def steps(self) -> Iterator[tuple[str, Term, Moment]]:
+        """What may happen: its name, when, and what is then."""
+        for s, (i, j) in product(range(self.slots), self.channels):
+            yield f"P{i + 1} sends {_message(s)} to P{j + 1}", *self._sending(s, i, j)
+        for s, (i, j) in product(range(self.slots), self.channels):
+            yield f"P{j + 1} delivers {_message(s)} from P{i + 1}", *self._delivering(s, i, j)
+
+    def _sending(self, s: int, i: int, j: int) -> tuple[Term, Moment]:
+        """Into the first slot that is free."""
+        before = self.before
+        (step,) = self.machine.send(i, before.local[i], Message("m", i, (j,)))
+        free = z3.And(z3.Not(before.slots[s].taken), *[slot.taken for slot in before.slots[:s]])
+        no = z3.BoolVal(False)
+        new = Slot(
+            z3.BoolVal(True),
+            z3.IntVal(self.channels.index((i, j))),
+            step.packets[0].stamp,
+            tuple(z3.BoolVal(p == i) for p in range(self.n)),
+            (no,) * self.slots,
+        )
+        slots = [
+            new if other == s else slot._replace(precedes=_with(slot.precedes, s, z3.And(slot.taken, slot.known[i])))
+            for other, slot in enumerate(before.slots)
+        ]
+        return free, Moment(_with(before.local, i, step.state), tuple(slots))
+
+    def _delivering(self, s: int, i: int, j: int) -> tuple[Term, Moment]:
+        before = self.before
+        it = before.slots[s]
+        (step,) = self.machine.arrive(j, before.local[j], self._packet(s, i, j))
+        no = z3.BoolVal(False)
+        slots = [
+            self.start.slots[s]
+            if other == s
+            else slot._replace(
+                known=_with(slot.known, j, z3.Or(slot.known[j], slot.precedes[s])),
+                precedes=_with(slot.precedes, s, no),
+            )
+            for other, slot in enumerate(before.slots)
+        ]
+        given = z3.And(self._on(it, i, j), self._accepted(s, i, j))
+        return given, Moment(_with(before.local, j, step.state), tuple(slots))
+
+    @property
+    def unsafe(self) -> Term:
+        """A message is accepted, and another to its receiver that happened before it is under way."""
+        before = self.before.slots
+        cases = []
+        for s, (i, j) in product(range(self.slots), self.channels):
+            missing = [
+                z3.And(z3.Or([self._on(slot, k, j) for k in range(self.n) if k != j]), slot.precedes[s])
+                for other, slot in enumerate(before)
+                if other != s
+            ]
+            cases.append(z3.And(self._on(before[s], i, j), self._accepted(s, i, j), z3.Or(missing)))
+        return z3.Or(cases)
+
+    def about(self, name: str, least: int | None, most: int | None) -> str | None:
+        """What it means that a channel has a number between these."""
+        prefix = "channel of "
+        if not name.startswith(prefix):
+            return None
+        numbers = range(least or 0, len(self.channels) if most is None else most + 1)
+        channels = [f"from P{i + 1} to P{j + 1}" for k, (i, j) in enumerate(self.channels) if k in numbers]
+        return f"{name.removeprefix(prefix)} is {' or '.join(channels) or 'on no channel'}"
+
+    def _on(self, slot: Slot, i: int, j: int) -> Term:
+        return z3.And(slot.taken, slot.channel == self.channels.index((i, j)))
+
+    def _packet(self, s: int, i: int, j: int) -> Packet:
+        return Packet(i, j, "message", Message("m", i, (j,)), self.before.slots[s].stamp)
+
+    def _accepted(self, s: int, i: int, j: int) -> Term:
+        return as_term(self.machine.accepts(j, self.before.local[j], self._packet(s, i, j)))
+
+
+@dataclass(frozen=True)
+class Spaced:
+    """What Spacer found."""
+
+    protocol: str
+    n: int
+    slots: int
+    #: Proved: an invariant, which z3 confirms. Refuted: a message can be delivered too soon.
+    outcome: Literal["proved", "refuted", "unknown"]
+    #: What the invariant says, all of it together.
+    invariant: tuple[str, ...]
+    #: The Horn clauses that were given.
+    clauses: int
+    reason: str
+    remark: str
+    seconds: float
+
+    @property
+    def scope(self) -> str:
+        return (
+            f"{self.n} processes, at most {self.slots} messages under way at a time, any number in all; channels that "
+            "lose and duplicate nothing, in any order"
+        )
+
+    def lines(self) -> list[str]:
+        """What is printed."""
+        because = f": {self.reason}" if self.reason else ""
+        found = {
+            "proved": f"Spacer finds an invariant of {len(self.invariant)} clauses, which z3 confirms",
+            "refuted": "Spacer finds that a message can be delivered too soon",
+            "unknown": f"Spacer finds no invariant{because}",
+        }
+        lines = [f"{self.protocol}: {found[self.outcome]}; {self.scope}"]
+        if self.remark:
+            lines.append(f"{self.protocol}: {self.remark}")
+        return lines + [f"- {clause}" for clause in self.invariant]
+
+    def json(self) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "invariant": list(self.invariant),
+            "scope": self.scope,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, effort: int = STEPS) -> Spaced:
+    """Let Spacer look for an invariant; raises `BadInput` if the protocol's steps cannot be put to it."""
+    name, machine, remark = form_of(protocol)
+    started = time.monotonic()
+    try:
+        system = System(machine, n, slots)
+        steps = list(system.steps())
+        if not all(z3.is_expr(term) for _, _, after in steps for term in after.terms):
+            raise TypeError("it keeps more than numbers")
+    except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
+        raise BadInput(
+            f"{name}: its steps cannot be put to z3: they branch on what it keeps, or it keeps more than numbers",
+            mend=f"crownless check {name} looks at all runs up to a bound",
+        ) from error
+    variables = system.before.terms
+    can_be = z3.Function("can be", *[term.sort() for term in variables], z3.BoolSort())
+    wrong = z3.Function("wrong", z3.BoolSort())
+    engine = z3.Fixedpoint()
+    engine.set(engine="spacer", rlimit=effort)
+    engine.set("spacer.random_seed", 0)
+    engine.set("xform.slice", False)
+    engine.set("xform.inline_linear", False)
+    engine.set("xform.inline_eager", False)
+    engine.register_relation(can_be, wrong)
+    engine.declare_var(*variables)
+    engine.rule(can_be(*system.start.terms))
+    for _, given, after in steps:
+        engine.rule(can_be(*map(z3.simplify, after.terms)), [can_be(*variables), z3.simplify(given)])
+    engine.rule(wrong(), [can_be(*variables), z3.simplify(system.unsafe)])
+    outcome: Literal["proved", "refuted", "unknown"] = "unknown"
+    reason, parts = "", []
+    try:
+        answer = engine.query(wrong())
+        reason = engine.reason_unknown() if answer == z3.unknown else ""
+    except z3.Z3Exception as error:  # how Spacer says that it has come to its limit
+        answer, reason = z3.unknown, error.value.decode() if isinstance(error.value, bytes) else str(error)
+    if answer == z3.sat:
+        outcome = "refuted"
+    elif answer == z3.unsat:
+        # What holds at every depth of the search.
+        invariant = z3.substitute_vars(engine.get_cover_delta(-1, can_be), *variables)
+        parts = conjuncts(invariant)
+        if _inductive(system, steps, z3.And(parts)):
+            outcome = "proved"
+        else:
+            reason = "z3 does not confirm the invariant"
+    return Spaced(
+        name,
+        n,
+        slots,
+        outcome,
+        tuple(in_words(part, system.about) for part in parts),
+        len(steps) + 2,
+        reason,
+        remark,
+        time.monotonic() - started,
+    )
+
+
+def _inductive(system: System, steps: Sequence[tuple[str, Term, Moment]], invariant: Term) -> bool:
+    """Does it hold at the start, is it kept by each step, and does it exclude what must not be?"""
+    variables = system.before.terms
+
+    def at(moment: Moment) -> Term:
+        return z3.substitute(invariant, *zip(variables, moment.terms, strict=True))
+
+    claims = [z3.Not(at(system.start)), z3.And(invariant, system.unsafe)]
+    claims += [z3.And(invariant, given, z3.Not(at(after))) for _, given, after in steps]
+    for claim in claims:
+        solver = z3.Solver()
+        solver.add(claim)
+        if solver.check() != z3.unsat:
+            return False
+    return True
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def _message(slot: int) -> str:
+    return "xyzuvw"[slot]
+
+
+def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+def _like(value: Any, of: Callable[[Any], Any]) -> Any:
+    if isinstance(value, tuple):
+        parts = [_like(part, of) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return of(value)
+
+
+def _entry_names(value: Any, name: str, whose: str, at: str = "") -> Iterator[str]:
+    """The names of the numbers in a value, in order."""
+    if not isinstance(value, tuple):
+        yield f"{name}_{whose}{at}"
+    elif hasattr(value, "_fields"):
+        for field, part in zip(value._fields, value, strict=True):
+            yield from _entry_names(part, field.upper(), whose, at)
+    else:
+        for k, part in enumerate(value):
+            yield from _entry_names(part, name, whose, f"{at}[{k + 1}]")

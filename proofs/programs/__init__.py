@@ -1,0 +1,1 @@
+"""One program at a time: all its interleavings as one formula, and its verdicts."""

@@ -1,0 +1,57 @@
+"""`crownless prove --discover`: invariants found by machine, for every n; `--spacer N`: for N processes, by Spacer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from crownless.impl.registry import protocol_named
+from crownless.proofs.any_run import ASSUMED
+from crownless.proofs.discovery.discovery import Discovered, discover
+from crownless.proofs.discovery.spacer import Spaced, spacer
+from crownless.spec.errors import BadInput
+
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, print_json, status
+
+EXITS = {"proved": EXIT_HOLDS, "refuted": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
+
+
+def prove_discovered(
+    protocols: Sequence[str], *, discovered: bool, processes: int | None, effort: int | None, as_json: bool
+) -> int:
+    """Looks for invariants of each protocol, and prints what is found."""
+    if not protocols:
+        raise BadInput("--discover and --spacer take a while", mend="name a PROTOCOL, such as rst")
+    for name in protocols:
+        protocol_named(name)
+    found: list[Discovered | Spaced] = []
+    with status(as_json) as line:
+
+        def tell(what: str) -> None:
+            if line is not None:
+                line.update(what)
+
+        for name in protocols:
+            if discovered:
+                found.append(discover(name, progress=tell) if effort is None else discover(name, effort, tell))
+            if processes is not None:
+                tell(f"{name}: Spacer, {processes} processes")
+                found.append(spacer(name, processes) if effort is None else spacer(name, processes, effort=effort))
+    if as_json:
+        print_json([each.json() for each in found])
+    else:
+        _print(found)
+    outcomes = {each.safe if isinstance(each, Discovered) else each.outcome for each in found}
+    return next((EXITS[worst] for worst in ("refuted", "unknown") if worst in outcomes), EXIT_HOLDS)
+
+
+def _print(found: Sequence[Any]) -> None:
+    out = console()
+    for each in found:
+        for line in each.lines():
+            out.print(line, markup=False, highlight=False)
+        out.print(f"{each.seconds:.1f} seconds")
+    if any(isinstance(each, Discovered) for each in found):
+        print("Found by --discover: for any number of processes and messages. Assumed:")
+        for assumption in ASSUMED:
+            print(f"- {assumption}")

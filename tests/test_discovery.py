@@ -1,0 +1,333 @@
+"""Invariants are found by machine; nothing is shown of a protocol that breaks; Spacer agrees for few processes."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+import z3
+from broken_matrix_variants import MergesNothing
+from broken_rst import (
+    AttachesOnlyTheColumn,
+    ChecksOnlyTheSender,
+    DeliversWhatArrives,
+    IncrementsTheMirroredEntry,
+    NeverMerges,
+    ReplacesInsteadOfMerging,
+)
+from broken_ses import ChecksOnlyTheSendersEntry, NeverInsertsAPair, SendsNoPairs, SendsOnlyThePairOfTheReceiver
+from broken_ses import NeverMerges as NeverMergesPairs
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst
+from crownless.proofs.any_run import AnyRun
+from crownless.proofs.discovery.discovery import Discovered, discover
+from crownless.proofs.discovery.candidates import Candidates
+from crownless.proofs.discovery.clauses_in_words import in_words
+from crownless.proofs.discovery.houdini import always
+from crownless.proofs.discovery.in_words import Reading
+from crownless.proofs.discovery.reading import Reader
+from crownless.proofs.discovery.situations import Situation, simulated
+from crownless.proofs.discovery.spacer import System, spacer
+from crownless.proofs.discovery.templates import (
+    Bound,
+    Clause,
+    Leaf,
+    Literal,
+    Number,
+    OnSituations,
+    Process,
+    Situations,
+    Vocabulary,
+    contexts,
+)
+from crownless.spec.errors import BadInput
+
+
+@pytest.fixture(scope="module")
+def found() -> Discovered:
+    """What is found of `rst`: once for all tests."""
+    return discover("rst")
+
+
+def vocabulary(protocol: str) -> Vocabulary:
+    return Vocabulary.of(AnyRun(PROTOCOLS[protocol]))
+
+
+def simulations(protocol: str, runs: int = 12) -> list[Situation]:
+    random = Random(7)
+    return [each for _ in range(runs) for each in simulated(PROTOCOLS[protocol], 3, 6, random)]
+
+
+# -- the grammar -------------------------------------------------------------------------------------------------------
+
+
+def test_the_words_come_from_the_shape_of_the_protocols_state() -> None:
+    assert vocabulary("rst") == Vocabulary((Leaf("SENT", (0,), 2), Leaf("DELIV", (1,), 1)), (Leaf("stamp", (), 2),))
+    assert vocabulary("rst-before") == Vocabulary((Leaf("state", (), 2),), (Leaf("stamp", (), 2),))
+    assert vocabulary("ses") == Vocabulary(
+        (Leaf("TIME", (0,), 1), Leaf("BUFFER", (1,), 2)), (Leaf("TIME", (0,), 1), Leaf("BUFFER", (1,), 2))
+    )
+
+
+def test_a_simulated_run_refutes_what_is_false_and_nothing_that_is_proved() -> None:
+    """`kuper` proves that SENT counts what is known. That DELIV does is true of messages to its process alone."""
+    words = vocabulary("rst")
+    candidates = Candidates(words)
+    made = len(candidates)
+    candidates.absorb(simulations("rst"))
+    assert len(candidates) < made / 3
+    x, p = "x", Process("p")
+    sender, receiver = Process(x, "sender"), Process(x, "receiver")
+    known = (Literal("sent", (x,)), Literal("knows", (p, x)))
+    number = Number("number", x)
+    assert Bound(number, Number("local", p, (sender, receiver)), 0) in bounds(candidates, known)
+    assert number not in {
+        bound.less for bound in bounds(candidates, known) if bound.more == Number("local", p, (sender,), 1)
+    }
+
+
+def bounds(candidates: Candidates, given: tuple[Literal, ...]) -> list[Bound]:
+    """What may still be said of one message where this is given."""
+    part = candidates.parts[1]
+    numbers = part.context.numbers
+    (some,) = [each for each in part.bounds if each.given == given]
+    return [
+        Bound(numbers[less], numbers[more], int(by))
+        for less, more, by in zip(some.less, some.more, some.by, strict=True)
+    ]
+
+
+def test_a_protocol_that_breaks_is_seen_to_in_simulations() -> None:
+    assert not any(situation.overtakes for situation in simulations("rst"))
+    assert any(situation.overtakes for situation in simulations("unordered"))
+
+
+def test_all_candidates_follow_from_the_basis() -> None:
+    """A situation that is wrong in one place breaks a candidate only if it breaks one of the basis."""
+    words = vocabulary("rst")
+    candidates = Candidates(words)
+    situations = simulations("rst")
+    candidates.absorb(situations)
+    candidates.settle(always(AnyRun(Rst)))
+    basis = candidates.basis()
+    random = Random(3)
+    broke = 0
+    for situation in random.choices(situations, k=150):
+        wrong = altered(situation, random)
+        on_one = Situations(words, [wrong])
+        if any(OnSituations(on_one, context).broken(clause).any() for context, clauses in basis for clause in clauses):
+            broke += 1
+        else:
+            assert not candidates.absorb([wrong])
+    assert 20 < broke < 150
+
+
+def altered(situation: Situation, random: Random) -> Situation:
+    """One message more is known, delivered or sent, or one less, or has another number."""
+    values = dict(vars(situation))
+    what = random.choice(["knows", "delivered", "sent", "number", "precedes"])
+    values[what] = _altered(values[what], random)
+    return Situation(**values)
+
+
+def _altered(value: object, random: Random) -> object:
+    if isinstance(value, tuple):
+        place = random.randrange(len(value))
+        return (*value[:place], _altered(value[place], random), *value[place + 1 :])
+    if isinstance(value, bool):
+        return not value
+    assert isinstance(value, int)
+    return value + random.choice([-1, 1])
+
+
+def test_an_entry_of_a_step_is_worked_out_without_arrays() -> None:
+    run = AnyRun(Rst)
+    k, l = run.terms.any_process("k"), run.terms.any_process("l")
+    entry = Reader().read(run.delivering().after.local(run.i).sent[k][l])
+    rest, kinds = [entry], set()
+    while rest:
+        term = rest.pop()
+        kinds.add(term.sort_kind())
+        rest += term.children()
+    assert z3.Z3_ARRAY_SORT not in kinds
+    solver = z3.Solver()
+    solver.add(k != run.sender(run.m), entry != Reader().read(run.before.local(run.i).sent[k][l]))
+    assert solver.check() == z3.sat  # the maximum with the stamp
+    solver.add(Reader().read(run.stamp(run.m)[k][l]) == 0, Reader().read(run.before.local(run.i).sent[k][l]) >= 0)
+    assert solver.check() == z3.unsat
+
+
+def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:
+    words = vocabulary("rst")
+    of_processes, of_a_message, _ = contexts(words)
+    x, p, k = "x", Process("p"), Process("k")
+    number, entry = Number("number", x), Number("local", p, (Process(x, "sender"), Process(x, "receiver")))
+    sent, knows = Literal("sent", (x,)), Literal("knows", (p, x))
+    reading = Reading(words)
+    assert reading.sentences(
+        of_a_message,
+        [
+            Clause((sent, knows), Bound(number, entry, 0)),
+            Clause((sent, knows.negated), Bound(entry, number, -1)),
+        ],
+    ) == ["for all p, x: sent(x) ⇒ (knows(p, x) ⇔ number(x) ≤ SENT_p[sender(x)][receiver(x)])"]
+    deliv, column = Number("local", p, (k,), 1), Number("local", p, (k, p))
+    assert reading.sentences(
+        of_processes, [Clause((), Bound(deliv, column, 0)), Clause((), Bound(column, deliv, 0))]
+    ) == ["for all p, k: DELIV_p[k] = SENT_p[k][p]"]
+
+
+# -- what is found -----------------------------------------------------------------------------------------------------
+
+
+def test_why_the_matrix_protocol_works_is_found_for_every_n(found: Discovered) -> None:
+    assert (found.safe, found.optimal, found.live) == ("proved", "proved", "proved")
+    assert found.confirmed
+    assert found.given_up == 0
+    assert found.candidates > 100_000
+    assert len(found.needed) < 20
+    assert found.independent < 120 < found.inductive < found.survived < found.candidates
+    assert found.summary.endswith("that it is safe and optimal and live follows")
+    assert {f"- {line}" for line in (*found.needed, *found.needed_for_optimal)} < set(found.lines())
+    assert found.json()["processes"] == "any number"
+
+
+def test_what_is_found_are_the_counts_of_kuper(found: Discovered) -> None:
+    told = [*found.needed, *found.needed_for_optimal]
+    assert any("number(x) ≤ SENT_p[sender(x)][receiver(x)]" in line for line in told)
+    assert any("number(x) ≤ stamp_m[sender(x)][receiver(x)]" in line for line in told)
+    assert any("DELIV_p[k]" in line and "SENT_p[k][p]" in line for line in told)
+
+
+def test_a_protocol_that_breaks_in_a_simulated_run_is_refuted() -> None:
+    refuted = discover(DeliversWhatArrives)
+    assert refuted.safe == "refuted"
+    assert refuted.needed == ()
+    assert refuted.summary == "DeliversWhatArrives: a simulated run breaks causal order"
+
+
+def test_safety_does_not_follow_for_a_protocol_that_breaks() -> None:
+    assert nothing_follows(SendsNoPairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "machine",
+    [
+        DeliversWhatArrives,
+        ChecksOnlyTheSender,
+        AttachesOnlyTheColumn,
+        NeverMerges,
+        ReplacesInsteadOfMerging,
+        IncrementsTheMirroredEntry,
+        MergesNothing,
+        NeverMergesPairs,
+        SendsOnlyThePairOfTheReceiver,
+        NeverInsertsAPair,
+        ChecksOnlyTheSendersEntry,
+    ],
+    ids=lambda machine: machine.__name__,
+)
+def test_safety_follows_for_none_that_breaks(machine: type[ProtocolMachine]) -> None:
+    assert nothing_follows(machine)
+
+
+def nothing_follows(machine: type[ProtocolMachine]) -> bool:
+    """`discover` itself fails if what it proves does not happen in a simulated run."""
+    found = discover(machine, anyway=True)
+    return found.overtakes and found.safe == "refuted" and found.needed == () and found.inductive > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("protocol", "shown"),
+    [
+        ("rst-sent-alone", ("proved", "proved", "proved")),
+        ("rst-before", ("proved", "proved", "proved")),
+        ("ses", ("proved", "unknown", "unknown")),
+        ("ses-delete", ("proved", "unknown", "unknown")),
+        ("extra-messages", ("unknown", "unknown", "unknown")),
+        ("fifo-sequence", ("refuted", "unknown", "unknown")),
+        ("rst-column", ("refuted", "unknown", "unknown")),
+    ],
+)
+def test_how_far_it_goes_for_others(protocol: str, shown: tuple[str, str, str]) -> None:
+    found = discover(protocol)
+    assert (found.safe, found.optimal, found.live) == shown
+    assert found.confirmed == (found.safe == "proved")
+
+
+@pytest.mark.parametrize("protocol", ["buffer", "isis", "optimal"])
+def test_what_cannot_be_put_to_z3_is_bad_input(protocol: str) -> None:
+    for ask in (discover, spacer):
+        with pytest.raises(BadInput, match=f"{protocol}: its steps cannot be put to z3"):
+            ask(protocol)
+
+
+# -- Spacer ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["rst", "rst-before", "ses", "extra-messages"])
+def test_spacer_finds_an_invariant_for_two_processes(protocol: str) -> None:
+    found = spacer(protocol)
+    assert found.outcome == "proved"
+    assert len(found.invariant) > 3
+    assert found.clauses == 10
+    assert "2 processes, at most 2 messages under way at a time" in found.scope
+    assert found.lines()[0].startswith(f"{protocol}: Spacer finds an invariant of {len(found.invariant)} clauses")
+
+
+def test_what_is_left_out_of_a_protocol_is_told() -> None:
+    assert (
+        "extra-messages: of its updates and its guard, in runs without extra messages"
+        in spacer("extra-messages").lines()
+    )
+    assert spacer("rst").remark == ""
+
+
+@pytest.mark.parametrize("machine", [DeliversWhatArrives, ReplacesInsteadOfMerging, NeverInsertsAPair])
+def test_spacer_refutes_what_breaks(machine: type[ProtocolMachine]) -> None:
+    assert spacer(machine).outcome == "refuted"
+
+
+def test_spacer_sees_no_fault_that_takes_three_processes() -> None:
+    assert spacer(ChecksOnlyTheSender).outcome == "proved"  # between two there is only the sender to check
+
+
+@pytest.mark.slow
+def test_spacer_refutes_what_three_processes_break() -> None:
+    assert spacer(ChecksOnlyTheSender, n=3).outcome == "refuted"
+
+
+def test_spacer_that_gives_up_says_so() -> None:
+    found = spacer("rst", effort=1000)
+    assert found.outcome == "unknown"
+    assert found.invariant == ()
+    assert "limit" in found.lines()[0]
+
+
+def test_each_step_of_the_clauses_can_be_taken() -> None:
+    """No step is impossible for want of a slot or a channel; what is under way is delivered."""
+    system = System(Rst, 2, 2)
+    variables = system.before.terms
+    assert len(variables) == len(system.start.terms)
+    for name, given, after in system.steps():
+        solver = z3.Solver()
+        solver.add(given)
+        assert solver.check() == z3.sat, name
+        assert [term.sort() for term in after.terms] == [term.sort() for term in variables]
+
+
+def test_a_bound_is_read_without_negative_numbers() -> None:
+    a, b, c = z3.Int("a"), z3.Int("b"), z3.Int("channel of x")
+    known = z3.Bool("P1 knows x")
+
+    def about(name: str, least: int | None, most: int | None) -> str | None:
+        return f"x is in {least} to {most}" if name == "channel of x" else None
+
+    assert in_words(z3.Or(z3.Not(known), a + -1 * b <= -1), about) == "P1 knows x ⇒ a < b"
+    assert in_words(z3.Not(a + -1 * b >= 3), about) == "a ≤ b + 2"
+    assert in_words(z3.Or(z3.Not(c >= 1), z3.Not(b <= 0)), about) == "x is in 1 to None ⇒ 1 ≤ b"
+    assert in_words(z3.Or(z3.Not(known), z3.Not(z3.Bool("x under way"))), about) == "never P1 knows x ∧ x under way"
