@@ -22,9 +22,9 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.proofs.any_run import AnyRun
-from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.candidates import Candidates
 from crownless.proofs.discovery.clauses_in_words import in_words
+from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
 from crownless.proofs.discovery.in_words import Reading
 from crownless.proofs.discovery.reading import Reader
