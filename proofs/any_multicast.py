@@ -1,14 +1,16 @@
 """Any run of a protocol whose messages go to several processes, of any number of them (`any_run`).
 
 `send` goes through the receivers of a message in a Python loop, which has no end for a set of unknown size. Here it
-runs on `Receivers`, which a loop finds to be two processes of which nothing is known; and `copies` sees to it that
-neither the state afterwards nor the packet for one of them depends on the loop. Then one packet speaks for all.
+runs on `Receivers`, which a loop finds to be one, two or three processes of which nothing is known, in every order; and
+`copies` sees to it that neither the state afterwards nor the packet for one of them depends on how many there are, and
+in which order. Then one packet speaks for all. (A loop that counts to four before it does harm would not be seen.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import z3
@@ -16,7 +18,7 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves
+from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves, sent
 from .terms import Term, Terms
 
 ASSUMED = (
@@ -26,15 +28,20 @@ ASSUMED = (
     "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
 )
 
+#: A loop is run over so many receivers, and fewer, in every order.
+MOST = 3
+
 TO_OTHERS = "m is not to its sender"
 TO_ALL_OTHERS = "m is to all others"
 
 
 @dataclass(frozen=True)
 class Receivers:
-    """A set of processes of any size: by subscript, is it one of them? A loop finds two, of which nothing is known."""
+    """A set of processes of any size: by subscript, is it one of them? A loop finds a few, of which nothing is known;
+    how many there are cannot be asked.
+    """
 
-    some: tuple[Term, Term]
+    some: tuple[Term, ...]
     has: Callable[[Term], Term]
 
     def __iter__(self) -> Iterator[Term]:
@@ -44,6 +51,9 @@ class Receivers:
         if not z3.is_expr(k):
             raise TypeError("a transition asks for one receiver by its place: what is proved is of sets")
         return self.has(k)
+
+    def __contains__(self, k: object) -> bool:
+        raise TypeError("a transition asks who is a receiver: z3 cannot see a Python branch; use ops.among")
 
 
 class AnyMulticast(AnyRun):
@@ -87,9 +97,10 @@ class AnyMulticast(AnyRun):
         return z3.ForAll([k, number], there, patterns=[x])
 
     def packet(self, m: Term) -> Packet:
-        """The copy of a message for i."""
-        i, sender = self.i, self.sender(m)
-        return Packet(sender, i, "message", Message("m", sender, (i,)), self.stamp(m, i))
+        """The copy of a message for i; who else has one it cannot ask but by `ops.among`."""
+        sender = self.sender(m)
+        receivers: Any = Receivers((), lambda k: self.to(m, k))
+        return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))
 
     @property
     def start(self) -> Moment:
@@ -155,34 +166,33 @@ def copies(
     machine: ProtocolMachine, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
 ) -> tuple[Step, Callable[[Term], Packet]]:
     """What process i does when it sends to these processes, and the packet for each; raises `TypeError` if the packets
-    are not made each for itself, in whatever order.
+    are not made each for itself, in whatever order, however many there are.
     """
-    first, second = z3.FreshConst(terms.process, "receiver"), z3.FreshConst(terms.process, "receiver")
-
-    def sent(some: tuple[Term, Term]) -> Step:
-        receivers: Any = Receivers(some, to)
-        (step,) = machine.send(i, state, Message("m", i, receivers))
-        return step
-
-    step, swapped = sent((first, second)), sent((second, first))
-    if len(step.packets) != 2:
-        raise TypeError("a message does not go to each of its receivers")
-    one, other = step.packets
+    some = [z3.FreshConst(terms.process, "receiver") for _ in range(MOST)]
     k, l = z3.FreshConst(terms.process, "k"), z3.FreshConst(terms.process, "l")
-    unlike = [
-        *zip(_read(step.state, k, l), _read(swapped.state, k, l), strict=True),
-        *zip(_read(one.stamp, k, l), _read(swapped.packets[1].stamp, k, l), strict=True),
-        *((term, z3.substitute(term, (second, k))) for term in _read(one.stamp, k, l)),
-        *((term, z3.substitute(term, (first, k))) for term in _read(step.state, k, l)),
-    ]
-    if not (one.destination is first and other.destination is second) or not all(a.eq(b) for a, b in unlike):
-        raise TypeError("a loop over the receivers of a message leaves its trace in a state or a stamp")
+
+    def sending(receivers: tuple[Term, ...]) -> Step:
+        those: Any = Receivers(receivers, to)
+        return sent(machine, i, state, Message("m", i, those))
+
+    alone = sending((some[0],))
+    after, (one,) = _read(alone.state, k, l), alone.packets
+    stamp = _read(one.stamp, k, l)
+    for receivers in (order for size in range(1, MOST + 1) for order in permutations(some, size)):
+        step = sending(receivers)
+        unlike = list(zip(after, _read(step.state, k, l), strict=True))
+        for packet in step.packets:
+            own = [z3.simplify(z3.substitute(term, (some[0], packet.destination))) for term in stamp]
+            unlike += zip(own, _read(packet.stamp, k, l), strict=True)
+        if not all(a.eq(b) for a, b in unlike):
+            raise TypeError("a loop over the receivers of a message leaves its trace in a state or a stamp")
+    if any(not term.eq(z3.substitute(term, (receiver, k))) for term in after for receiver in some):
+        raise TypeError("the state after a message to several processes tells of one of them")
 
     def packet(j: Term) -> Packet:
-        stamp = _substituted(one.stamp, first, j)
-        return one._replace(destination=j, stamp=stamp)
+        return one._replace(destination=j, stamp=_substituted(one.stamp, some[0], j))
 
-    return step, packet
+    return alone, packet
 
 
 def _read(value: Any, k: Term, l: Term) -> list[Term]:

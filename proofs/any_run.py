@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .terms import Term, Terms, as_term, for_every_n
@@ -66,6 +66,8 @@ class AnyRun:
         """Of any number of processes and messages, unless sorts of so many are given."""
         self.terms = terms = Terms() if terms is None else terms
         self.machine = for_every_n(protocol, terms)
+        if protocol.internal is not ProtocolMachine.internal or protocol.receive is not ProtocolMachine.receive:
+            raise TypeError("the protocol takes steps by itself, or is asked for messages: no run here has such steps")
         self.message = z3.DeclareSort("Message") if message is None else message
         process, message = terms.process, self.message
         self.i, self.m = terms.any_process("i"), z3.Const("m", message)
@@ -86,7 +88,7 @@ class AnyRun:
         self.numbered = z3.Function("numbered", process, process, number, message)
         p = self.terms.any_process("p")
         initial = self.machine.initial(p)
-        (step,) = self.machine.send(p, initial, Message("m", p, (p,)))
+        step = sent(self.machine, p, initial, Message("m", p, (p,)))
         self.stamp = functions("stamp", step.packets[0].stamp, message)
         self.before = Moment(
             functions("local", initial, process),
@@ -149,7 +151,7 @@ class AnyRun:
         """Process i sends the message m. From then on it is the witness of its receiver's row."""
         i, m, before = self.i, self.m, self.before
         j = self.receiver(m)
-        (step,) = self.machine.send(i, before.local(i), Message("m", i, (j,)))
+        step = sent(self.machine, i, before.local(i), Message("m", i, (j,)))
         (packet,) = step.packets
         stamps = zip(leaves(self.stamp(m)), leaves(packet.stamp), strict=True)
         given = {
@@ -178,8 +180,7 @@ class AnyRun:
         witness?
         """
         i, m, before = self.i, self.m, self.before
-        (step,) = self.machine.arrive(i, before.local(i), self.packet(m)._replace(destination=i))
-        assert not step.packets, "this protocol sends nothing on delivery"
+        step = taken_in(self.machine, i, before.local(i), self.packet(m)._replace(destination=i))
 
         def witness(p: Term, l: Term, k: Term) -> Term:
             if takes is None:
@@ -229,6 +230,42 @@ class AnyRun:
         """The moment after a step of i, but for the ghosts."""
         before, i = self.before, self.i
         return replace(before, local=lambda p: chosen(p == i, step.state, before.local(p)))
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Step:
+    """What a process does when it sends a message: what a run here takes it to do, and nothing else; raises `TypeError`
+    if it does. (A packet for each receiver is looked at by `any_multicast`.)
+    """
+    step = _only(machine.send(i, state, message), Happened("send", message))
+    receivers = list(message.receivers)
+    if len(step.packets) != len(receivers):
+        raise TypeError("a message does not go to each of its receivers, or something else goes with it")
+    for packet, j in zip(step.packets, receivers, strict=True):
+        as_told = packet.source is i and packet.destination is j and packet.message is message
+        if not as_told or packet.kind != "message":
+            raise TypeError("what is transmitted is not the message, from its sender to its receiver")
+    return step
+
+
+def taken_in(machine: ProtocolMachine, i: Term, state: Any, packet: Packet) -> Step:
+    """What a process does when a message comes: it is delivered, and nothing is sent; raises `TypeError` if not so."""
+    assert packet.message is not None
+    step = _only(machine.arrive(i, state, packet), Happened("deliver", packet.message))
+    if step.packets:
+        raise TypeError("something is sent on delivery")
+    return step
+
+
+def _only(steps: Sequence[Step], happened: Happened) -> Step:
+    if len(steps) != 1:
+        raise TypeError("there is not just one step")
+    events = steps[0].events
+    if len(events) != 1 or events[0].kind != happened.kind or events[0].message is not happened.message:
+        raise TypeError(f"what happens is not the {happened.kind} of the message, and that alone")
+    return steps[0]
 
 
 # -- values ------------------------------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def _refuse_branches(machine: type[ProtocolMachine]) -> None:
     """
     opaque = machine(_N, _Unasked())
     state = opaque.initial(_ANY)
-    for step in opaque.send(_ANY, state, Message("m", _ANY, (_ANY,))):
+    for step in opaque.send(_ANY, state, Message(_ANY, _ANY, (_ANY,))):
         for packet in step.packets:
             opaque.accepts(_ANY, state, packet)
             opaque.arrive(_ANY, state, packet)
