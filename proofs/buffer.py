@@ -19,7 +19,17 @@ from crownless.spec.computation import Message
 
 from .any_run import CAUSAL_PAST
 from .queues import Given, QueueProof
-from .stages import Abstraction, Fixed, Invariants, Moment, Part, StageEvent, Truth
+from .stages import (
+    Abstraction,
+    Fixed,
+    Invariants,
+    Moment,
+    Part,
+    StageEvent,
+    Truth,
+    can,
+    nothing_comes_ahead,
+)
 
 
 class Buffers(Abstraction):
@@ -213,19 +223,32 @@ def _safe(run: Buffers) -> Given:
 
 
 def _live(run: Buffers) -> Given:
-    """The first of each queue goes on, or what it waits for does; and all before it are finitely many."""
+    """The first of each queue goes on, or what it waits for does; and nothing comes ahead of what waits in one, so that
+    each message has finitely many before it.
+    """
     now, i, m, l = run.before, run.i, run.m, run.logic
-    first_out = {"m is the oldest in i's output buffer": run.first_out()}
-    posts = l.both(*run.posting().given.values())
     awaited = {"i awaits m's acknowledgement": l.both(now.waits(i), now.awaits(i) == m)}
-    goes = l.both(now.posted(m), l.no(now.got(m)))
-    comes = l.both(*run.acknowledging().given.values())
+    under_way = l.both(now.posted(m), l.no(now.got(m)))
+    first_in = l.messages(lambda x: l.no(l.both(run.in_input(now, i, x), run.got_at(x) < run.got_at(m))))
     return {
-        "the oldest in an output buffer is posted, or an acknowledgement is awaited": (
-            first_out,
-            l.either(posts, now.waits(i)),
+        "the oldest in an output buffer can be posted, or an acknowledgement is awaited": (
+            {"m is the oldest in i's output buffer": run.first_out()},
+            l.either(can(run, "post"), now.waits(i)),
         ),
-        "what is awaited is under way, or its acknowledgement is": (awaited, l.either(goes, comes)),
+        "what is awaited is under way, or its acknowledgement can come": (
+            awaited,
+            l.either(under_way, can(run, "acknowledge")),
+        ),
+        "what is under way can be got": (
+            {"m is under way to i": l.both(run.receiver(m) == i, under_way)},
+            can(run, "get"),
+        ),
+        "the oldest in an input buffer can be delivered": (
+            {"m is the oldest in i's input buffer": l.both(run.in_input(now, i, m), first_in)},
+            can(run, "deliver"),
+        ),
+        **nothing_comes_ahead(run, "an output buffer", run.in_output, run.sent_at),
+        **nothing_comes_ahead(run, "an input buffer", run.in_input, run.got_at),
     }
 
 

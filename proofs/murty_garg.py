@@ -24,7 +24,19 @@ from crownless.impl.protocol import Happened, Packet
 from crownless.spec.computation import Message
 
 from .queues import Given, QueueProof
-from .stages import Abstraction, Fixed, Invariants, Logic, Moment, Part, StageEvent, Truth
+from .stages import (
+    Abstraction,
+    Fixed,
+    Invariants,
+    Logic,
+    Moment,
+    Part,
+    StageEvent,
+    Truth,
+    can,
+    fixed_by,
+    nothing_comes_ahead,
+)
 
 _OF_MESSAGE: tuple[Any, ...] = ("message",)
 
@@ -76,8 +88,10 @@ class Priorities(Abstraction):
             self.receiving(passive=False),
             self.receiving(passive=True),
             self.going_on(),
-            self.going_on_with_the_next(),
         ]
+
+    def events_with_another(self) -> list[StageEvent]:
+        return [self.going_on_with_the_next()]
 
     # -- the boxes of Fig. 8 -------------------------------------------------------------------------------------------
 
@@ -259,6 +273,28 @@ INVARIANTS: Invariants = {
             l.implies(now.taken(x), run.rank(run.smaller(x)) < run.rank(run.bigger(x))),
         )
     ),
+    "what is taken up is wanted, and was taken up before now": lambda run, now, l: l.messages(
+        lambda x: l.implies(now.taken(x), l.both(now.wanted(x), run.taken_at(x) < now.clock))
+    ),
+    "messages are taken up one after the other": lambda run, now, l: l.messages(
+        lambda x, y: l.implies(l.both(now.taken(x), now.taken(y), run.taken_at(x) == run.taken_at(y)), x == y), of=2
+    ),
+    "events on a line are one after the other": lambda run, now, l: l.processes(
+        lambda p: l.messages(
+            lambda x, y: l.implies(
+                l.both(
+                    run.committed(now, p, x), run.committed(now, p, y), run.committed_at(p, x) == run.committed_at(p, y)
+                ),
+                x == y,
+            ),
+            of=2,
+        )
+    ),
+    "what is asked for is for a bigger process": lambda run, now, l: l.messages(
+        lambda x: l.implies(
+            l.both(now.wanted(x), l.no(now.taken(x))), run.rank(run.receiver(x)) > run.rank(run.sender(x))
+        )
+    ),
     "who waits for an acknowledgement is passive": lambda run, now, l: l.messages(
         lambda x: l.implies(
             l.both(now.out(x), l.no(now.done(x))),
@@ -310,15 +346,32 @@ def _safe(run: Priorities) -> Given:
 
 
 def _live(run: Priorities) -> Given:
-    """If any process is passive the least of them is not for long; and by the size of processes, so is any."""
-    now, i, m, l = run.before, run.i, run.m, run.logic
+    """What waits for nobody can go on; if any process is passive the least of them is not for long, and by the size of
+    processes neither is any; and nothing comes ahead of a message that waits to be sent.
+    """
+    now, i, m, w, l = run.before, run.i, run.m, run.w, run.logic
     awaits = {"i awaits m's acknowledgement": l.both(now.passive(i), now.awaits(i) == m)}
     least = l.processes(lambda p: l.implies(now.passive(p), run.rank(i) <= run.rank(p)))
-    under_way = l.both(now.out(m), l.no(now.received(m)))
-    comes = l.both(now.acknowledged(m), l.no(now.done(m)))
+    under_way, comes = l.both(now.out(m), l.no(now.received(m))), l.both(now.acknowledged(m), l.no(now.done(m)))
     owed = l.both(now.passive(run.smaller(m)), run.rank(run.smaller(m)) < run.rank(i), run.owes(now, run.smaller(m), m))
-    going_on = [run.going_on(), run.going_on_with_the_next()]
+    going_on, with_next = run.going_on(), run.going_on_with_the_next()
+    queued = l.messages(lambda x: l.no(l.both(run.waits(now, i, x), run.taken_at(x) < run.taken_at(w))))
+    next_one = l.either(
+        l.messages(lambda x: l.no(run.waits(now, i, x))), l.both(run.waits(now, i, w), queued)
+    )  # a queue that is not empty has an oldest
     return {
+        "a request can be taken up": (
+            {"m is asked of i": l.both(run.receiver(m) == i, now.wanted(m), l.no(now.taken(m)))},
+            can(run, "send", "queue"),
+        ),
+        "what is under way can be received": (
+            {"m is under way to i": l.both(run.smaller(m) == i, under_way)},
+            can(run, "receive", "receive while passive"),
+        ),
+        "an acknowledgement can come": (
+            {"m's acknowledgement is under way to i": l.both(run.bigger(m) == i, comes), "w is next": next_one},
+            can(run, "go on", "go on with the next"),
+        ),
         "a passive process waits for a smaller one, or for what is under way": (
             awaits,
             l.either(under_way, comes, owed),
@@ -332,18 +385,29 @@ def _live(run: Priorities) -> Given:
                 event.given,
                 l.messages(lambda x, event=event: l.no(run.owes(event.after, i, x))),
             )
-            for event in going_on
+            for event in (going_on, with_next)
         },
         "where nobody is passive nothing waits": (
             {"nobody is passive": l.processes(lambda p: l.no(now.passive(p)))},
             l.both(l.no(run.waits(now, i, m)), l.no(run.owes(now, i, m)), l.implies(now.out(m), now.done(m))),
         ),
+        "the one ahead goes": (
+            {**with_next.given, **fixed_by(run, with_next)},
+            l.both(
+                l.no(run.waits(with_next.after, i, w)),
+                l.messages(
+                    lambda x: l.implies(l.both(run.waits(now, i, x), x != w), run.taken_at(w) < run.taken_at(x))
+                ),
+            ),
+        ),
+        **nothing_comes_ahead(run, "the queue of messages", run.waits, run.taken_at),
     }
 
 
 def _eventful(run: Priorities) -> Mapping[str, Truth]:
     """i goes on with w, and owed an acknowledgement."""
-    return {**run.going_on_with_the_next().given, "someone else is passive": run.before.passive(run.smaller(run.w))}
+    owes = run.logic.no(run.logic.messages(lambda x: run.logic.no(run.owes(run.before, run.i, x))))
+    return {**run.going_on_with_the_next().given, "i owes an acknowledgement": owes}
 
 
 def _view(run: Priorities, now: Moment, n: int, messages: Sequence[Message]) -> tuple[list[State], list[Packet]]:
@@ -381,6 +445,7 @@ MURTY_GARG = QueueProof(
     eventful=_eventful,
     view=_view,
     axioms=RANKS,
+    refined_along_runs=((4, 4),),
     assumed=(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

@@ -7,14 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from crownless.impl.extra_messages import ExtraMessages
+
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .kuper import RST, RST_SENT_ALONE
 from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
+from .one_by_one import refines_one_by_one
 from .queues import QueueProof
-from .refinement import Refinement, refines
+from .refinement import Refinement, refines, refines_along_runs
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again
@@ -69,9 +72,9 @@ class Proved:
     proof: Proof
     claims: tuple[Put, ...]
     #: Is there a moment of which the proof speaks, such as one at which a message with a past at its receiver is
-    #: accepted? Else it would all be of nothing.
+    #: accepted, and one for each event? Else it would be of nothing.
     not_vacuous: bool
-    #: Of a proof about an abstraction: does the protocol's machine do what that does?
+    #: Of a proof about an abstraction, or another form of the protocol: does its machine do what that does?
     refinements: tuple[Refinement, ...]
     seconds: float
 
@@ -115,6 +118,7 @@ class Proved:
                     "processes": each.processes,
                     "messages": each.messages,
                     "states": each.states,
+                    "runs": each.runs,
                     "differs": each.differs,
                 }
                 for each in self.refinements
@@ -157,18 +161,28 @@ def prove(
             verdict = theorem(*claim, effort=effort, attempts=attempts)
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
-    not_vacuous = theorem(*proof.vacuity(), effort=effort, attempts=attempts).outcome == "refuted"
+    possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
     return Proved(
-        protocol, proof, tuple(claims), not_vacuous, _refinements(proof, progress), time.monotonic() - started
+        protocol, proof, tuple(claims), all(possible), _refinements(proof, progress), time.monotonic() - started
     )
 
 
+#: The extra-message machine is held against what is proved of it for so many processes, messages, and thresholds.
+ONE_BY_ONE = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
+
+
 def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
-    if isinstance(proof, CausalOrder):
-        return ()
+    """Of what is not put to z3 as it is: does the machine do what is proved?"""
     if progress is not None:
-        progress("does the machine do what its abstraction does?")
-    return tuple(refines(proof, n, messages) for n, messages in proof.refined)
+        progress("does the machine do what is proved?")
+    if isinstance(proof, QueueProof):
+        return (
+            *(refines(proof, n, messages) for n, messages in proof.refined),
+            *(refines_along_runs(proof, n, messages) for n, messages in proof.refined_along_runs),
+        )
+    if issubclass(proof.protocol, ExtraMessages):
+        return tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+    return ()
 
 
 def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None) -> dict[str, list[str]]:

@@ -1,8 +1,10 @@
 """Does a protocol's machine do what its abstraction does (`stages`)? Checked over every state up to a bound.
 
-Beside every global state of the machine stands a moment of the abstraction, the one of the run by which the state was
-first reached. What it says of queues and of packets under way must be what they are; what the machine may do next, and
-what has then happened for applications, must be what some event of the abstraction does, and the other way round.
+Beside every global state of the machine stands a moment of the abstraction, that of the run by which the state was
+first reached; and of more processes and messages, beside each state of some runs at random. What a moment says of
+queues and of packets under way must be what they are; what the machine may do next, and what has then happened for
+applications, must be what some event of the abstraction does, and the other way round; and what it says happened
+before a send must be what did, by the applications' events alone.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from random import Random
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Unordered
@@ -40,6 +43,9 @@ class _Then(NamedTuple):
     messages: tuple[Message, ...]
     changing: Mapping[str, Table]
     lasting: Mapping[str, Table]
+    #: What is in the causal past of each process, and what was in that of each send, by what happened for applications.
+    known: Mapping[int, frozenset[Message]]
+    before: Mapping[Message, frozenset[Message]]
 
 
 #: Local states, packets under way in some order, and what has happened.
@@ -54,6 +60,8 @@ class Refinement:
     messages: int
     states: int
     transitions: int
+    #: Along so many runs at random; None: in every state.
+    runs: int | None
     #: The first state in which the two differ, and how; None: in none.
     differs: str | None
 
@@ -61,32 +69,86 @@ class Refinement:
         return self.differs is None
 
 
+#: Runs at random, of more processes and messages than all states of which can be gone through.
+RUNS = 100
+
+
 def refines(proof: QueueProof, n: int, messages: int) -> Refinement:
     """Compares the machine with the abstraction in all states of n processes and so many messages."""
-    workload = Free(n, messages, self_sends=proof.self_sends)
-    system = System(proof.protocol(n), workload, Unordered, ())
-    start = system.initial()
-    nothing = _Then(
-        0, (), {name: {} for name in proof.abstraction.changing}, {name: {} for name in proof.abstraction.lasting}
-    )
-    known: dict[State, _Then] = {start: nothing}
-    waiting, transitions = deque([start]), 0
+    both = _Both(proof, n, messages)
+    known: dict[State, _Then] = {both.start: both.nothing}
+    waiting, transitions = deque([both.start]), 0
     while waiting:
         state = waiting.popleft()
-        by_machine = {_seen(system, after, step.observations): after for step, after in system.moves(state)}
-        wishes = [wish.message for wish in workload.wishes(system.position(state))]
-        by_abstraction = _successors(proof, n, known[state], wishes)
-        transitions += len(by_machine)
-        if by_machine.keys() != by_abstraction.keys():
-            more = by_machine.keys() - by_abstraction.keys() or by_abstraction.keys() - by_machine.keys()
-            who = "machine" if by_machine.keys() - by_abstraction.keys() else "abstraction"
-            differs = f"after {known[state].clock} events the {who} alone comes to {next(iter(more))}"
-            return Refinement(n, messages, len(known), transitions, differs)
-        for seen, after in by_machine.items():
+        successors = both.successors(state, known[state])
+        if isinstance(successors, str):
+            return Refinement(n, messages, len(known), transitions, None, successors)
+        transitions += len(successors)
+        for after, then in successors:
             if after not in known:
-                known[after] = by_abstraction[seen]
+                known[after] = then
                 waiting.append(after)
-    return Refinement(n, messages, len(known), transitions, None)
+    return Refinement(n, messages, len(known), transitions, None, None)
+
+
+def refines_along_runs(proof: QueueProof, n: int, messages: int, runs: int = RUNS) -> Refinement:
+    """Compares them along so many runs at random, always the same."""
+    both = _Both(proof, n, messages)
+    seen: set[State] = set()
+    random, transitions = Random(n * 100 + messages), 0
+    for _ in range(runs):
+        state, then = both.start, both.nothing
+        while True:
+            seen.add(state)
+            successors = both.successors(state, then)
+            if isinstance(successors, str):
+                return Refinement(n, messages, len(seen), transitions, runs, successors)
+            if not successors:
+                break
+            transitions += len(successors)
+            state, then = random.choice(successors)
+    return Refinement(n, messages, len(seen), transitions, runs, None)
+
+
+class _Both:
+    """The machine and the abstraction, in step."""
+
+    def __init__(self, proof: QueueProof, n: int, messages: int) -> None:
+        self.proof, self.n = proof, n
+        self.workload = Free(n, messages, self_sends=proof.self_sends)
+        self.system = System(proof.protocol(n), self.workload, Unordered, ())
+        self.start = self.system.initial()
+        changing: dict[str, Table] = {name: {} for name in proof.abstraction.changing}
+        lasting: dict[str, Table] = {name: {} for name in proof.abstraction.lasting}
+        self.nothing = _Then(0, (), changing, lasting, dict.fromkeys(range(n), frozenset()), {})
+
+    def successors(self, state: State, then: _Then) -> list[tuple[State, _Then]] | str:
+        """What both may do next; or, in words, how they differ."""
+        by_machine = {_seen(self.system, after, step.observations): after for step, after in self.system.moves(state)}
+        wishes = [wish.message for wish in self.workload.wishes(self.system.position(state))]
+        by_abstraction = _successors(self.proof, self.n, then, wishes)
+        for who, more, fewer in (
+            ("machine", by_machine.keys(), by_abstraction.keys()),
+            ("abstraction", by_abstraction.keys(), by_machine.keys()),
+        ):
+            if alone := more - fewer:
+                return f"after {then.clock} events the {who} alone comes to {next(iter(alone))}"
+        for after in by_abstraction.values():
+            wrong = _misremembered(self.proof.abstraction, after)
+            if wrong is not None:
+                return f"after {after.clock} events the abstraction has it wrong what happened before {wrong.name}"
+        return [(after, by_abstraction[seen]) for seen, after in by_machine.items()]
+
+
+def _misremembered(kind: type[Abstraction], then: _Then) -> Message | None:
+    """A message of which the abstraction does not say what happened before it was sent."""
+    if "precedes" not in kind.lasting:
+        return None
+    table = then.lasting["precedes"]
+    for m, before in then.before.items():
+        if {x for x in then.messages if table.get((x, m))} != before:
+            return m
+    return None
 
 
 def _seen(system: System, state: State, observations: Sequence[Any]) -> _Seen:
@@ -102,15 +164,29 @@ def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message
     """What may happen next in the abstraction."""
     logic = Facts(n, [*then.messages, *wishes])
     found = {}
-    for i, m, w in product(range(n), logic.all_messages, logic.all_messages):
-        run = _concrete(proof.abstraction, logic, then, About(i, m, w))
-        for event in run.events():
-            if all(event.given.values()):
-                after = _tabulated(run, event, then)
-                now = _concrete(proof.abstraction, logic, after, About(i, m, w))
-                states, packets = proof.view(now, now.before, n, after.messages)
-                found[(tuple(states), _in_order(packets), tuple(event.happens()))] = after
+    for i, m in product(range(n), logic.all_messages):
+        for number, w in enumerate(logic.all_messages):
+            run = _concrete(proof.abstraction, logic, then, About(i, m, w))
+            for event in (*(run.events() if number == 0 else ()), *run.events_with_another()):
+                if all(event.given.values()):
+                    happened = tuple(event.happens())
+                    after = _remembering(_tabulated(run, event, then), i, happened)
+                    now = _concrete(proof.abstraction, logic, after, About(i, m, w))
+                    states, packets = proof.view(now, now.before, n, after.messages)
+                    found[(tuple(states), _in_order(packets), happened)] = after
     return found
+
+
+def _remembering(then: _Then, i: int, happened: Sequence[Happened]) -> _Then:
+    """With the causal pasts after what happened at process i."""
+    known, before = dict(then.known), dict(then.before)
+    for kind, m in happened:
+        if kind == "send":
+            before[m] = known[i]
+            known[i] |= {m}
+        else:
+            known[i] |= {m} | before.get(m, frozenset())
+    return then._replace(known=known, before=before)
 
 
 def _concrete(kind: type[Abstraction], logic: Facts, then: _Then, about: About) -> Abstraction:
@@ -145,4 +221,4 @@ def _tabulated(run: Abstraction, event: StageEvent, then: _Then) -> _Then:
     for name, (where, is_) in event.fixes.items():
         fixed = {place: is_(*place) for place in places(run.lasting[name]) if where(*place)}
         lasting[name] = {**lasting[name], **fixed}
-    return _Then(event.after.clock, messages, changing, lasting)
+    return then._replace(clock=event.after.clock, messages=messages, changing=changing, lasting=lasting)

@@ -192,8 +192,12 @@ class Abstraction:
         raise NotImplementedError
 
     def events(self) -> list[StageEvent]:
-        """All that may happen to i and m (and w)."""
+        """All that may happen to i and m."""
         raise NotImplementedError
+
+    def events_with_another(self) -> list[StageEvent]:
+        """All that may happen to i, m and w."""
+        return []
 
 
 def symbolic(kind: type[Abstraction], logic: Formulas | None = None) -> Abstraction:
@@ -209,6 +213,39 @@ def symbolic(kind: type[Abstraction], logic: Formulas | None = None) -> Abstract
     about = About(z3.Const("i", sorts["process"]), z3.Const("m", sorts["message"]), z3.Const("w", sorts["message"]))
     before = Moment(z3.Int("clock"), **functions(kind.changing))
     return kind(logic, functions(kind.lasting), before, about)
+
+
+def can(run: Abstraction, *names: str) -> Truth:
+    """May any of these events happen?"""
+    events = [event for event in (*run.events(), *run.events_with_another()) if event.name in names]
+    return run.logic.either(*(run.logic.both(*event.given.values()) for event in events))
+
+
+def nothing_comes_ahead(
+    run: Abstraction, queue: str, inside: Callable[[Moment, Any, Any], Truth], at: Callable[[Any], Any]
+) -> dict[str, tuple[dict[str, Truth], Truth]]:
+    """Claims, one an event: what stays in a queue is not overtaken there. `inside`: is, at a moment, in the queue of a
+    process a message? `at`: when it came there.
+    """
+    now, l = run.before, run.logic
+
+    def ahead(then: Moment, p: Any, x: Any, y: Any) -> Truth:
+        return l.both(inside(then, p, y), at(y) < at(x))
+
+    def overtaken(after: Moment, p: Any, x: Any, y: Any) -> Truth:
+        stays = l.both(inside(now, p, x), inside(after, p, x))
+        return l.both(stays, l.no(ahead(now, p, x, y)), ahead(after, p, x, y))
+
+    def none(after: Moment) -> Truth:
+        return l.processes(lambda p: l.messages(lambda x, y: l.no(overtaken(after, p, x, y)), of=2))
+
+    return {
+        f"{event.name}: nothing comes ahead in {queue}": (
+            {**event.given, **fixed_by(run, event)},
+            none(event.after),
+        )
+        for event in (*run.events(), *run.events_with_another())
+    }
 
 
 def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:

@@ -1,0 +1,109 @@
+"""Does the extra-message machine do what is proved of it (`sanchez_alvarez.OneByOne`)? Checked up to a bound.
+
+What is proved is of matrices as they are, one message a step, and extra messages at any time. The machine keeps its
+non-zero entries, and sends extra messages in the step that brought its matrix to k. So each of its steps must be that
+of a message, or a delivery, followed by as many extra messages, each to a process and with its column; what a packet
+carries must be the matrix, or that column, as it then is; and a packet is accepted in the one form if it is in the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from crownless.impl.channels import Unordered
+from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.workloads import Free
+from crownless.model_check.system import System
+from crownless.spec.computation import Message
+
+from .refinement import Refinement
+from .sanchez_alvarez import OneByOne
+
+
+def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: int) -> Refinement:
+    """Compares every step of the machine, in all states of n processes and so many messages with that threshold, with
+    what is proved.
+    """
+    machine = protocol(n, parameters={"k": k})
+    #: The updates and the guard that are put to z3, on ints.
+    plain = type("Plain", (OneByOne, protocol), {})(n)
+    workload = Free(n, messages)
+    system = System(machine, workload, Unordered, ())
+    known, waiting, transitions = {system.initial()}, [system.initial()], 0
+    differs: str | None = None
+    while waiting and differs is None:
+        state = waiting.pop()
+        locals_ = system.local_states(state)
+        for wish in workload.wishes(system.position(state)):
+            for step in machine.send(wish.process, locals_[wish.process], wish.message):
+                differs = differs or _sent(plain, wish.process, locals_[wish.process], wish.message, step)
+        for packet in {packet for packet, _ in system.flight(state)}:
+            i = packet.destination
+            differs = differs or _taken_in(plain, machine, i, locals_[i], packet)
+        for _, after in system.moves(state):
+            transitions += 1
+            if after not in known:
+                known.add(after)
+                waiting.append(after)
+    return Refinement(n, messages, len(known), transitions, None, differs)
+
+
+def _matrix(n: int, entries: Any) -> Value:
+    """The matrix that has these entries, and no others."""
+    return tuple(
+        tuple(sum(v for k, l, v in entries if (k, l) == (row, column)) for column in range(n)) for row in range(n)
+    )
+
+
+def _sent(plain: OneByOne, i: int, state: State, message: Message, step: Step) -> str | None:
+    """How sending differs, in words."""
+    (told,) = plain.send(i, state, message)
+    first, *extra = step.packets
+    carried = first._replace(stamp=_matrix(plain.n, first.stamp))
+    if carried != told.packets[0] or list(step.events) != [Happened("send", message)]:
+        return f"P{i + 1} transmits {first}, not {told.packets[0]}"
+    return _extra(plain, i, told.state, extra, step.state)
+
+
+def _taken_in(plain: OneByOne, machine: ExtraMessages, i: int, state: State, packet: Packet) -> str | None:
+    """How accepting or taking in a packet differs, in words."""
+    matrix = _matrix(plain.n, packet.stamp)
+    accepts = bool(machine.accepts(i, state, packet))
+    if accepts != plain.satisfied(i, state, matrix):
+        return f"P{i + 1} {'accepts' if accepts else 'refuses'} {packet}"
+    if not accepts:
+        return None
+    for step in machine.arrive(i, state, packet):
+        if packet.message is None:
+            told, events = plain.after_extra(state, packet.source), []
+        else:
+            told, events = (
+                plain.after_delivering(i, state, packet.source, matrix),
+                [Happened("deliver", packet.message)],
+            )
+        if list(step.events) != events:
+            return f"P{i + 1} says that {list(step.events)} happened"
+        differs = _extra(plain, i, told, step.packets, step.state)
+        if differs is not None:
+            return differs
+    return None
+
+
+def _extra(plain: OneByOne, i: int, state: State, packets: Sequence[Packet], after: State) -> str | None:
+    """How what was sent beside differs from extra messages, in whatever order, that end in that state; in words."""
+    if not packets:
+        return None if state == after else f"P{i + 1} comes to {after}, not {state}"
+    wrong = None
+    for place, packet in enumerate(packets):
+        j = packet.destination
+        column = tuple(tuple(v if l == j else 0 for l, v in enumerate(row)) for row in state.matrix)
+        expected = Packet(i, j, "extra", None, column)
+        if packet._replace(stamp=_matrix(plain.n, packet.stamp)) == expected:
+            wrong = _extra(plain, i, plain.after_sending(i, state, j), [*packets[:place], *packets[place + 1 :]], after)
+            if wrong is None:
+                return None
+    return wrong or f"P{i + 1} sends {packets[0]} beside, which is no extra message"
