@@ -153,7 +153,9 @@ def sends_of(check: Check, kind: type[ProtocolMachine]) -> Sends:
 
 def _program(check: Check, script: Script, kind: type[ProtocolMachine]) -> Workload:
     workload = Program(script)
-    _within(f"program {check.program_name}", "processes", len(workload.processes), MOST_PROCESSES)
+    if (n := len(workload.processes)) > MOST_PROCESSES:
+        mend = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
+        raise BadInput(f"program {check.program_name} has {n} processes: more than this tool takes", mend=mend)
     for message in workload.sends:
         if len(message.receivers) > 1 and not kind.admits_multicast:
             raise BadInput(
@@ -207,5 +209,8 @@ def load_program(name: str) -> tuple[Script, str]:
     """A program by file name or by the name of a bundled one."""
     path = Path(name)
     if not path.exists() and "/" not in name and "." not in name:
+        if name not in (*library.names(), *library.counterexamples()):
+            mend = unknown_name("program", name, library.names()).mend
+            raise BadInput(f"no file and no bundled program is called '{name}'", mend=mend)
         path = library.path(name)
     return notation.load(path), name

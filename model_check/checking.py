@@ -20,7 +20,7 @@ from crownless.spec.errors import BadInput
 from .asking import Asked, Check, sends_of
 from .clocks import Clocks
 from .cycles import EndlessRuns, GaveUp
-from .engines import Engine, engine_for
+from .engines import Elsewhere, Engine, engine_for
 from .explorer import INTERRUPTED, Exploration, Limits, Progress, explore
 from .observers import observers_of
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, Property, properties_of
@@ -171,24 +171,28 @@ def run_check(
     checkpoint: Path | None = None,
     resume: Path | None = None,
     tell: Callable[[str], None] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> CheckResult:
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
     `engine`: the native one wherever it can, unless named; `workers`: as many as there are processors. The search is
     saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved further. Nothing
     is left there of a check that came to its end. `tell` is told in a line if saving fails; the search then goes on.
+    `elsewhere` is where the engine `spark` runs.
     """
     asked = Asked.by(check)
     machine, workload, crash = asked.machine, asked.workload, asked.crash
     observers = [*observers_of(machine, asked.orders), *(Clocks(machine.n, clock) for clock in asked.clocks)]
     chosen = engine_for(check, asked, observers, engine=engine, reductions=reductions, workers=workers)
+    if chosen.name == "spark" and elsewhere is None:
+        raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
     system = System(machine, workload, asked.channel, observers, crash)
     program = check.program is not None
     properties = properties_of(machine, asked.orders, program=program, crash=crash is not None, clocks=asked.clocks)
-    with _saving(check, asked, chosen, checkpoint, resume, tell) as saving:
+    with _saving(check, asked, chosen, checkpoint, resume, tell, elsewhere) as saving:
         clock = _clock_for(chosen)
         started = clock()
-        found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving)
+        found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving, elsewhere)
         endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
         run_to = _shortest_runs(chosen, asked, system, properties, found, limits, progress)
         results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
@@ -224,6 +228,7 @@ def _saving(
     checkpoint: Path | None,
     resume: Path | None,
     tell: Callable[[str], None] | None,
+    elsewhere: Elsewhere | None,
 ) -> Iterator[Checkpoint | None]:
     """Where the search is saved; None if nowhere."""
     directory = checkpoint or resume
@@ -241,6 +246,11 @@ def _saving(
         raise BadInput(
             f"{check.protocol}: {option}: the plain explorer does not save itself{why}", mend=f"leave out {option}"
         )
+    if engine.name == "spark":
+        assert elsewhere is not None
+        with elsewhere.saving(check, asked, engine, checkpoint, resume) as saving:
+            yield saving
+        return
     from .native.checkpoints import checkpoint_in, question_of
 
     question = question_of(check, asked, engine.reductions)
@@ -256,10 +266,15 @@ def _explore(
     limits: Limits | None,
     progress: Progress | None,
     saving: Checkpoint | None,
+    elsewhere: Elsewhere | None,
 ) -> tuple[Exploration, float]:
     """What is found, and how many seconds it took before the search was gone on with."""
     if engine.name == "plain":
         return explore(system, properties, limits, progress), 0.0
+    if engine.name == "spark":
+        assert elsewhere is not None
+        with elsewhere.search(asked, engine, system.observers, properties, saving) as there:
+            return there.explore(limits, progress), there.seconds_before
     from .native.search import NativeSearch
 
     search = _native(NativeSearch, engine, asked, system, properties, engine.reductions)
@@ -302,7 +317,7 @@ def _shortest_runs(
     far = {
         name
         for name, length in found.broken.items()
-        if engine.name == "native" and (in_order or sum(found.levels[: length + 1]) >= FEW_STATES)
+        if engine.name != "plain" and (in_order or sum(found.levels[: length + 1]) >= FEW_STATES)
     }
 
     @cache

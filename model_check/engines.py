@@ -1,6 +1,7 @@
 """Which engine explores a check, and which reductions it admits.
 
-The native engine explores whatever it can, the plain explorer what is left. A reduction leaves out what would tell
+The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
+that is asked for by name. A reduction leaves out what would tell
 nothing new; the counts are then of what is left, and each is valid for some checks only:
 
 - `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
@@ -18,9 +19,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from math import factorial
+from pathlib import Path
+from typing import Any, Protocol
 
 from crownless.impl.channels import Channel
 from crownless.impl.workloads import Free
@@ -29,8 +32,9 @@ from crownless.spec.errors import BadInput, unknown_name
 from . import asking
 from .asking import Asked, Check
 from .observers import Observer
+from .properties import Property
 
-ENGINES = ("native", "plain")
+ENGINES = ("native", "plain", "spark")
 REDUCTIONS = ("symmetry", "order")
 #: As reductions are asked for.
 ALL = "all"
@@ -62,6 +66,8 @@ class Engine:
         if self.name == "plain":
             return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
         said = f"native engine, {self.workers} worker{'s' * (self.workers != 1)}"
+        if self.name == "spark":
+            said = "native engine on Spark"
         if not self.reductions:
             return f"{said}, no reductions"
         return f"{said}; counts are of what is left after {' and '.join(self.reductions)} reduction"
@@ -79,8 +85,8 @@ def engine_for(
     """What explores this check; raises `BadInput` if it cannot be what was asked for."""
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(asked)
-    if why is not None and engine == "native":
-        raise BadInput(f"{check.protocol}: --engine native: {why}", mend="leave that out")
+    if why is not None and engine in ("native", "spark"):
+        raise BadInput(f"{check.protocol}: --engine {engine}: {why}", mend="leave that out")
 
     def why_not(reduction: str) -> str | None:
         return why or (_not_symmetric(asked, observers) if reduction == "symmetry" else _not_in_order(asked))
@@ -94,6 +100,8 @@ def engine_for(
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
     shared = _told_apart(asked) is None
+    if engine == "spark":
+        return Engine("spark", cpus(), wanted, shared)
     crew = workers or cpus()
     if (wanted or crew > 1) and not _numba_is_there():
         for name in wanted:
@@ -196,6 +204,20 @@ def _not_in_order(asked: Asked) -> str | None:
     if asked.clocks:
         return "for clocks it has not been shown to be valid"
     return None
+
+
+class Elsewhere(Protocol):
+    """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
+
+    def saving(
+        self, check: Check, asked: Asked, engine: Engine, checkpoint: Path | None, resume: Path | None
+    ) -> AbstractContextManager[Any]:
+        """Where the search is saved, a `Checkpoint` or the like; None if nowhere."""
+
+    def search(
+        self, asked: Asked, engine: Engine, observers: Sequence[Observer], properties: Sequence[Property], saving: Any
+    ) -> AbstractContextManager[Any]:
+        """A `NativeSearch`."""
 
 
 @contextmanager

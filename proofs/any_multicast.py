@@ -181,9 +181,9 @@ def copies(
     for receivers in (order for size in range(1, MOST + 1) for order in permutations(some, size)):
         step = sending(receivers)
         unlike = list(zip(after, _read(step.state, k, l), strict=True))
-        for packet in step.packets:
-            own = [z3.simplify(z3.substitute(term, (some[0], packet.destination))) for term in stamp]
-            unlike += zip(own, _read(packet.stamp, k, l), strict=True)
+        for each in step.packets:
+            own = [z3.simplify(z3.substitute(term, (some[0], each.destination))) for term in stamp]
+            unlike += zip(own, _read(each.stamp, k, l), strict=True)
         if not all(a.eq(b) for a, b in unlike):
             raise TypeError("a loop over the receivers of a message leaves its trace in a state or a stamp")
     if any(not term.eq(z3.substitute(term, (receiver, k))) for term in after for receiver in some):

@@ -198,5 +198,9 @@ def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | 
             if steps is not None:
                 # Without one that is needed there is nothing to find, and z3 may look for long.
                 verdicts = without_each(*claim, effort=2 * steps)
-                needed[claim.name] = [hypothesis for hypothesis, verdict in verdicts.items() if not verdict]
+                needed[claim.name] = [
+                    hypothesis if verdict.outcome == "refuted" else f"{hypothesis} (?)"
+                    for hypothesis, verdict in verdicts.items()
+                    if not verdict
+                ]
     return needed

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import z3
 
+from .interrupts import reason_for_giving_up
 from .terms import Term
 
 #: z3 steps allowed to one query, unless told otherwise: ten times what nearly all of the theorems here take.
@@ -51,6 +52,7 @@ def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFF
     Which way z3 takes depends on its seed, and on what it was asked before in this process; where it gives up, it is
     asked again with another seed, so many times in all, each with as many steps.
     """
+    reason = ""
     for seed in range(attempts):
         solver = z3.Solver()
         solver.set(rlimit=effort, random_seed=seed)
@@ -58,11 +60,12 @@ def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFF
         answer = solver.check()
         if answer != z3.unknown:
             break
+        reason = reason_for_giving_up(solver.reason_unknown())
     if answer == z3.unsat:
         return Verdict(name, "proved", tuple(given))
     if answer == z3.sat:
         return Verdict(name, "refuted", tuple(given), model=solver.model())
-    return Verdict(name, "unknown", tuple(given), reason=solver.reason_unknown())
+    return Verdict(name, "unknown", tuple(given), reason=reason)
 
 
 def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> dict[str, Verdict]:

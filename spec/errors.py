@@ -46,6 +46,7 @@ class BadInput(ValueError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """An unknown protocol, order, channel, …: with the nearest name and all known ones."""
     names = list(known)
-    nearest = get_close_matches(name, names, n=1, cutoff=0.5)
+    nearest = [known for known in names if known.casefold() == name.casefold()]
+    nearest = nearest or get_close_matches(name, names, n=1, cutoff=0.5)
     suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
     return BadInput(f"unknown {kind} '{name}'", mend=f"{suggestion}known: {', '.join(names)}")

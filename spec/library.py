@@ -9,10 +9,14 @@ programs in the notation, and runs as `crownless check --json` prints them.
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
 from .errors import unknown_name
+
+#: Where a sentence ends: not after "Fig.".
+SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")
 
 # The package is installed as files, so that its resources have paths.
 _FIGURES = Path(str(files(__package__))) / "figures"
@@ -40,3 +44,9 @@ def path(name: str, suffix: str = ".txt") -> Path:
     if name not in names(suffix):
         raise unknown_name("figure", name, names(suffix))
     return _FIGURES / f"{name}{suffix}"
+
+
+def comment(name: str) -> str:
+    """What a bundled text is: the first sentence of the comment that it opens with."""
+    lines = path(name).read_text("utf-8").splitlines()
+    return SENTENCE.split(" ".join(line.lstrip("# ") for line in lines if line[0] == "#"))[0].rstrip(".")

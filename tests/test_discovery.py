@@ -275,7 +275,7 @@ def test_spacer_finds_an_invariant_for_two_processes(protocol: str) -> None:
     assert found.outcome == "proved"
     assert len(found.invariant) > 3
     assert found.clauses == 10
-    assert "2 processes, at most 2 messages under way at a time" in found.scope
+    assert "2 processes; at most 2 messages (x and y) under way at any moment" in found.scope
     assert found.lines()[0].startswith(f"{protocol}: Spacer finds an invariant of {len(found.invariant)} clauses")
 
 

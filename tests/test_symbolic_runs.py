@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -364,11 +368,11 @@ def test_protocols_of_vectors_and_matrices_can_be_run_on_terms() -> None:
     ("protocol", "why"),
     [
         ("buffer", "it has buffers of its own or takes steps by itself"),
-        ("isis", "its variables change their form"),
-        ("optimal", "it keeps a frozenset"),
-        ("fifo-ack", "it keeps a NoneType"),
-        ("murty-garg", "it keeps a bool"),
-        ("extra-messages", "a transition branches on a number"),
+        ("isis", "it keeps queues or sets, of no fixed size"),
+        ("optimal", "it keeps sets"),
+        ("fifo-ack", "it keeps what may be missing"),
+        ("murty-garg", "it keeps what is true or not"),
+        ("extra-messages", "what it does depends on a number that it keeps"),
     ],
 )
 def test_other_protocols_are_refused_with_the_reason(protocol: str, why: str) -> None:
@@ -401,7 +405,7 @@ class BranchesLate(Rst):
 def test_a_branch_is_refused_where_python_alone_would_not_see_it() -> None:
     # z3's own terms would say that different terms are not equal, and the formula would be of another protocol.
     assert not bool(z3.Int("a") == z3.Int("b"))
-    assert refusal(BranchesLate, 3) == "a transition branches on a value"
+    assert refusal(BranchesLate, 3) == "what it does depends on a number that it keeps"
     for question in (Number(z3.Int("a")), Number(0), Truth(True)):
         with pytest.raises(Branches):
             bool(question)
@@ -513,16 +517,68 @@ def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str
     ("arguments", "told"),
     [
         (["prove", "buffer", "--program", "kuper-program"], "cannot be run on z3's terms"),
+        (
+            ["prove", "murty-garg", "--program", "kuper-program"],
+            "its proof is of an abstraction: crownless prove murty",
+        ),
+        (
+            ["prove", "rst", "--program", "kuper"],
+            "no file and no bundled program is called 'kuper'; did you mean 'kuper-",
+        ),
         (["prove", "rst", "--program", "kuper-program", "--why"], "leave them out"),
         (["prove", "rst", "--channel", "fifo"], "name a program"),
         (["prove", "--discover"], "name a PROTOCOL"),
         (["prove", "rst", "--discover", "--why"], "leave them out"),
         (["prove", "rst", "--spacer", "2", "--program", "kuper-program"], "leave out --program"),
+        (["prove", "rst", "--spacer", "5"], "beyond 3 it is not known to end"),
+        (["prove", "ses-multicast", "--discover"], "its proof is of them: crownless prove ses-multicast"),
     ],
 )
 def test_what_cannot_be_asked_is_told(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(*arguments) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("messages", "processes", "told"),
+    [
+        (61, 2, "has 61 messages: the formula would be too large for z3; give at most 60"),
+        (1, 17, "has 17 processes: more than this tool takes; give at most 16"),
+    ],
+)
+def test_a_program_too_large_for_z3_is_refused(
+    messages: int, processes: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sends = "; ".join(f"send m{m} to P2" for m in range(messages))
+    lines = [f"P1: {sends}", f"P2: {'; '.join(['receive'] * messages)}", *(f"P{p}:" for p in range(3, processes + 1))]
+    program = tmp_path / "program.txt"
+    program.write_text("\n".join(lines) + "\n", "utf-8")
+    assert command("prove", "rst", "--program", str(program)) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_where_z3_gives_up_more_effort_is_advised_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("prove", "rst", "--program", "kuper-program", "--effort", "1") == 3
+    assert capsys.readouterr().out.count("raise --effort") == 1
+    assert command("prove", "rst", "rst-before", "--effort", "1") == 3
+    out = capsys.readouterr().out
+    assert out.count("raise --effort") == 1
+    assert re.search(r"^rst: z3 gave up on \d+ of its 48 claims$", out, re.MULTILINE)
+
+
+def test_what_a_table_of_proofs_is_about_is_told_where_it_is_an_abstraction() -> None:
+    heading, code, abstraction = table_of("rst", "buffer")
+    assert heading.split()[4] == "of"
+    assert "  its code  " in code
+    assert "  an abstraction  " in abstraction
+    assert "of" not in table_of("rst", "rst")[0].split()
+
+
+def table_of(*protocols: str) -> list[str]:
+    """The table that `prove` prints of these, line by line, with little effort."""
+    with redirect_stdout(StringIO()) as out:
+        command("prove", "--effort", "1", *protocols)
+    return out.getvalue().splitlines()[: len(set(protocols)) + 1]
 
 
 def command(*arguments: str) -> int:

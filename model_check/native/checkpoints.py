@@ -294,7 +294,11 @@ def question_of(check: Check, asked: Asked, reductions: Sequence[str]) -> dict[s
 
 def saved_check(directory: Path) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions; a program is read anew."""
-    asked = _manifest_in(directory)["question"]
+    return check_of(_manifest_in(directory)["question"])
+
+
+def check_of(asked: dict[str, Any]) -> tuple[Check, tuple[str, ...]]:
+    """The check of a question (`question_of`), and its reductions."""
     check = Check(
         asked["protocol"],
         channel=asked["channel"],

@@ -21,6 +21,8 @@ import z3
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import ASSUMED, AnyRun
 from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.proving import PROOFS
+from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Outcome, theorem
 from crownless.spec.errors import BadInput
@@ -119,8 +121,14 @@ def discover(
     anyway: bool = False,
 ) -> Discovered:
     """Look for invariants; `effort`: z3's steps for one query. `anyway`: also of a protocol of which a simulated run
-    breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3.
+    breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3. Of a protocol of queues that is
+    proved of an abstraction, invariants of that are looked for.
     """
+    proof = PROOFS.get(protocol) if isinstance(protocol, str) else None
+    if isinstance(protocol, str) and isinstance(proof, QueueProof):
+        from .stages_discovery import discover_of_stages  # what it finds is told in the same way, which is told here
+
+        return discover_of_stages(protocol, proof, effort, progress, anyway=anyway)
     return _Discovery(form_of(protocol), effort, progress or (lambda line: None)).found(anyway)
 
 

@@ -25,6 +25,7 @@ import z3
 from crownless.impl.ops import Integers, Value
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.proofs.any_run import leaves
+from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, Terms, as_term, for_every_n
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -34,6 +35,8 @@ from .forms import form_of
 
 #: Spacer's own count of its steps.
 STEPS = 200_000_000
+#: With two it takes seconds, with three minutes; with more it has not been seen to end.
+MOST_PROCESSES = 4
 
 
 @dataclass(frozen=True)
@@ -208,16 +211,17 @@ class Spaced:
 
     @property
     def scope(self) -> str:
+        slots = " and ".join(map(_message, range(self.slots)))
         return (
-            f"{self.n} processes, at most {self.slots} messages under way at a time, any number in all; channels that "
-            "lose and duplicate nothing, in any order"
+            f"{self.n} processes; at most {self.slots} messages ({slots}) under way at any moment, however many in "
+            "all: not a proof for every n; channels that lose and duplicate nothing, in any order"
         )
 
     def lines(self) -> list[str]:
         """What is printed."""
         because = f": {self.reason}" if self.reason else ""
         found = {
-            "proved": f"Spacer finds an invariant of {len(self.invariant)} clauses, which z3 confirms",
+            "proved": f"Spacer finds an invariant of {len(self.invariant)} clauses that shows it safe; z3 confirms it",
             "refuted": "Spacer finds that a message can be delivered too soon",
             "unknown": f"Spacer finds no invariant{because}",
         }
@@ -236,8 +240,15 @@ class Spaced:
 
 
 def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, effort: int = STEPS) -> Spaced:
-    """Let Spacer look for an invariant; raises `BadInput` if the protocol's steps cannot be put to it."""
+    """Let Spacer look for an invariant; raises `BadInput` if the protocol's steps cannot be put to it,
+    or for more processes than are worth a try.
+    """
     name, machine, remark = form_of(protocol)
+    if n > MOST_PROCESSES:
+        raise BadInput(
+            f"Spacer, {n} processes: beyond 3 it is not known to end",
+            mend=f"give 2 or 3, at most {MOST_PROCESSES}; for every n: crownless prove {name} --discover",
+        )
     started = time.monotonic()
     try:
         system = System(machine, n, slots)
@@ -268,9 +279,10 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     reason, parts = "", []
     try:
         answer = engine.query(wrong())
-        reason = engine.reason_unknown() if answer == z3.unknown else ""
+        reason = reason_for_giving_up(engine.reason_unknown()) if answer == z3.unknown else ""
     except z3.Z3Exception as error:  # how Spacer says that it has come to its limit
-        answer, reason = z3.unknown, error.value.decode() if isinstance(error.value, bytes) else str(error)
+        said = error.value.decode() if isinstance(error.value, bytes) else str(error)
+        answer, reason = z3.unknown, reason_for_giving_up(said)
     if answer == z3.sat:
         outcome = "refuted"
     elif answer == z3.unsat:

@@ -38,6 +38,9 @@ from crownless.model_check.properties import (
 )
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State, System
+from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.proving import PROOFS
+from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -47,6 +50,8 @@ from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, refu
 
 #: z3 steps allowed to one query, unless told otherwise.
 EFFORT = 100_000_000
+#: The formula grows with the square of the messages, and what z3 takes much faster.
+MOST_MESSAGES = 60
 
 ORDERS = ("fifo", "causal", "mailbox", "synchronous")
 CHANNELS = ("unordered", "fifo")
@@ -179,6 +184,13 @@ def _asked(check: Check) -> Asked:
     if check.crash is not None or check.clocks:
         raise BadInput("crashes and clocks are the explorer's", mend="leave out --crash and --clock, or use check")
     asked = Asked.by(check)
+    assert isinstance(asked.workload, Program)
+    messages = len(asked.workload.sends)
+    if messages > MOST_MESSAGES:
+        raise BadInput(
+            f"program {check.program_name} has {messages} messages: the formula would be too large for z3",
+            mend=f"give at most {MOST_MESSAGES}; or: crownless check {check.protocol} --program {check.program_name}",
+        )
     if asked.channel_name not in CHANNELS:
         raise BadInput(
             f"a {asked.channel_name} channel cannot be put to z3", mend=f"use {' or '.join(CHANNELS)}, or use check"
@@ -197,9 +209,11 @@ def _run(check: Check, machine: ProtocolMachine, program: Program, *, fifo: bool
             return SymbolicRun(kind(n, SymbolicEntries(n), machine.settings), program, fifo=fifo)
         except TypeError as error:
             why = str(error)
+    of_queues = isinstance(PROOFS.get(check.protocol), QueueProof)
+    proved = f"its proof is of an abstraction: crownless prove {check.protocol}; " if of_queues else ""
     raise BadInput(
         f"{check.protocol} cannot be run on z3's terms: {why}",
-        mend=f"crownless check explores it; those that can: {', '.join(protocols_on_terms())}",
+        mend=f"{proved}crownless check explores it; those that can: {', '.join(protocols_on_terms())}",
     )
 
 
@@ -297,7 +311,7 @@ class _Asking:
             answer = solver.check()
             if answer != z3.unknown:
                 return _Answer(solver.model() if answer == z3.sat else None)
-            reason = solver.reason_unknown() or "no reason given"
+            reason = reason_for_giving_up(solver.reason_unknown()) or "no reason given"
         return _Answer(reason=reason)
 
 

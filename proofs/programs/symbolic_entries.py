@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from types import NoneType
 from typing import Any
 
 import z3
@@ -19,6 +20,9 @@ from crownless.proofs.terms import Term
 
 #: A condition: plain truth where it is known, else a term of z3.
 Condition = Any
+
+#: What the values are called that are no numbers, by their type.
+NOT_NUMBERS = {tuple: "queues", frozenset: "sets", bool: "what is true or not", NoneType: "what may be missing"}
 
 
 class Branches(TypeError):
@@ -41,7 +45,7 @@ class Truth:
 
     def __bool__(self) -> bool:
         if self.answer is None:
-            raise Branches("a transition branches on a value")
+            raise Branches("what it does depends on a number that it keeps")
         return self.answer(self.condition)
 
 
@@ -64,7 +68,7 @@ class Number:
 
     def __bool__(self) -> bool:
         if self.answer is None:
-            raise Branches("a transition branches on a number")
+            raise Branches("what it does depends on a number that it keeps")
         return bool(self != 0)
 
     def __add__(self, other: Any) -> Number:
@@ -243,12 +247,12 @@ def mapped(change: Callable[..., Any], *values: Any) -> Any:
     first, *others = values
     if isinstance(first, tuple):
         if any(type(other) is not type(first) or len(other) != len(first) for other in others):
-            raise TypeError("its variables change their form")
+            raise TypeError("it keeps queues or sets, of no fixed size")
         parts = [mapped(change, *parts) for parts in zip(*values, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | Number):
-            raise TypeError(f"it keeps a {type(value).__name__}")
+            raise TypeError(f"it keeps {NOT_NUMBERS.get(type(value), 'more than numbers')}")
     return change(*map(_number, values))
 
 
@@ -257,7 +261,7 @@ def _number(value: Any) -> Number:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return Number(value)
-    raise TypeError(f"it reckons with a {type(value).__name__}")
+    raise TypeError(f"it reckons with {NOT_NUMBERS.get(type(value), 'more than numbers')}")
 
 
 def _times(factor: int, number: Number) -> Number:

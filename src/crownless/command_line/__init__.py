@@ -14,6 +14,7 @@ from crownless.spec.errors import BadInput
 from .check import check
 from .claims import claims
 from .classify import classify
+from .cost import cost
 from .count import count
 from .listing import list_
 from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED
@@ -52,7 +53,7 @@ def crownless(context: click.Context) -> None:
         print(context.get_help())
 
 
-for verb in (check, claims, classify, count, realize, prove_, show, list_):
+for verb in (check, claims, classify, cost, count, realize, prove_, show, list_):
     crownless.add_command(verb)
 
 

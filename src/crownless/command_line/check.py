@@ -19,7 +19,7 @@ from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program, sends_of
 from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
-from crownless.model_check.engines import MOST_WORKERS, compiling, reductions_named, refusal
+from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, reductions_named, refusal
 from crownless.model_check.explorer import Exploration, Limits, memory_in_use
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.model_check.suite import checks as suite
@@ -65,7 +65,10 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     metavar="KEY=VALUE",
     help="A parameter, or KEY=4,4,5; see list.",
 )
-@click.option("--engine", help="What explores: native or plain.  [default: native, but with --crash]")
+@click.option("--engine", help="What explores: native, plain or spark.  [default: native, but with --crash]")
+@click.option(
+    "--master", help="Where Spark runs, such as local[4].  [default: all of this machine, or as spark-submit says]"
+)
 @click.option(
     "--reduce",
     "reductions",
@@ -76,7 +79,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option(
     "--workers",
     type=click.IntRange(1, MOST_WORKERS),
-    help="Threads of the native engine.  [default: one for each processor]",
+    help="Threads of the native engine, or owners of rows on Spark.  [default: one for each processor]",
 )
 @click.option("--max-states", type=click.IntRange(min=1), help="Give up after so many states (unknown).")
 @click.option(
@@ -104,6 +107,7 @@ def check(
     crashes: tuple[str, ...],
     settings: tuple[str, ...],
     engine: str | None,
+    master: str | None,
     reductions: tuple[str, ...],
     workers: int | None,
     max_states: int | None,
@@ -136,6 +140,9 @@ def check(
     it and saves it further: by the same command, or without PROTOCOL and options, which are saved too; limits and
     --workers may differ, and are not saved. What is found is what one search finds. Once a check has come to its end
     nothing is left to go on with: the saved files are removed, and so is the directory if it was made for them.
+
+    --engine spark has Spark's executors do the native engine's search: where a level's rows are too many for one
+    machine's memory. On a cluster it needs --checkpoint, a directory on a file system that all executors share.
     """
     reductions = reductions_named(reductions, engine)
     limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
@@ -179,7 +186,7 @@ def check(
     }
     given = {name: value for name, value in given.items() if value not in (None, (), {}) and value is not False}
     if resume is not None and not protocols:
-        saved, reductions = _saved(Path(resume), given, reductions)
+        saved, reductions = _saved(Path(resume), given, reductions, engine)
         checks = [saved]
     else:
         checks = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
@@ -189,6 +196,7 @@ def check(
         checks = _admitted(checks, engine, reductions)
     elif len(checks) > 1 and (engine or reductions):
         checks = _admitted(checks, engine, reductions)
+    elsewhere = _on_spark(engine, master, workers)
     results = []
     with status(quiet or as_json) as line, nullcontext() if quiet or engine == "plain" else compiling(_say_compiling):
         for one in checks:
@@ -208,9 +216,10 @@ def check(
                     checkpoint=None if checkpoint is None else Path(checkpoint),
                     resume=None if resume is None else Path(resume),
                     tell=_say,
+                    elsewhere=elsewhere,
                 )
             except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for
-                _say_saved(checkpoint or resume)
+                _say_saved(checkpoint or resume, engine)
                 raise
             results.append(result)
             if results[-1].interrupted:
@@ -219,7 +228,7 @@ def check(
     if left_out:
         print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
     if results and results[-1].saved is not None:
-        _say_saved(checkpoint or resume)
+        _say_saved(checkpoint or resume, engine)
     if as_json:
         print_json([result.json() for result in results])
     elif len(checks) == 1:
@@ -243,6 +252,17 @@ def _say_compiling() -> None:
     print(COMPILES, file=sys.stderr)
 
 
+def _on_spark(engine: str | None, master: str | None, workers: int | None) -> Elsewhere | None:
+    """Where the engine `spark` runs; None if another is asked for."""
+    if engine != "spark":
+        if master is not None:
+            raise BadInput("--master: only of --engine spark", mend="leave it out, or use --engine spark")
+        return None
+    from crownless.pipeline.exploration import OnSpark  # it takes a while to import, and needs what others do not
+
+    return OnSpark(master=master, partitions=workers)
+
+
 def _one_directory(checkpoint: str | None, resume: str | None) -> None:
     if checkpoint is not None and resume is not None:
         raise BadInput(
@@ -253,11 +273,18 @@ def _one_directory(checkpoint: str | None, resume: str | None) -> None:
         raise BadInput("--checkpoint, --resume: the name of the directory is empty", mend="name one")
 
 
-def _saved(directory: Path, given: dict[str, Any], reductions: tuple[str, ...]) -> tuple[Check, tuple[str, ...]]:
+def _saved(
+    directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
+) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions, but for what is given in their place."""
-    from crownless.model_check.native.checkpoints import saved_check  # it takes a while to import
+    from crownless.model_check.native.checkpoints import check_of, saved_check  # it takes a while to import
 
-    saved, reduced = saved_check(directory)
+    if engine == "spark":
+        from crownless.pipeline.manifest import question_in
+
+        saved, reduced = check_of(question_in(directory))
+    else:
+        saved, reduced = saved_check(directory)
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program_name}",
@@ -267,13 +294,14 @@ def _saved(directory: Path, given: dict[str, Any], reductions: tuple[str, ...]) 
     return replace(saved, **{**given, "parameters": parameters}), reductions or reduced
 
 
-def _say_saved(directory: str | None) -> None:
+def _say_saved(directory: str | None, engine: str | None) -> None:
     """Where a search is saved, if it is."""
     from crownless.model_check.native.checkpoints import MANIFEST
 
     if directory is not None and (Path(directory) / MANIFEST).exists():
         name = shlex.quote(directory)
-        _say(f"saved in {name}; go on with: crownless check --resume {name}")
+        on_spark = "--engine spark " if engine == "spark" else ""
+        _say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
 
 
 def how_far(found: Exploration, level: int) -> str:

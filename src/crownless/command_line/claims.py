@@ -8,6 +8,7 @@ import click
 
 from crownless.model_check.diagram import draw
 from crownless.model_check.runs import Run
+from crownless.proofs.interrupts import ended_by_an_interrupt
 from crownless.proofs.ledger.claims import VERDICTS, Shown
 from crownless.proofs.ledger.ledger import Finding, entries_named, look_into
 
@@ -19,6 +20,7 @@ from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table,
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in under a minute.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+@ended_by_an_interrupt()
 def claims(claims: tuple[str, ...], quick: bool, drawn: bool, as_json: bool) -> int:
     """Recompute the verdict of every claim of the five texts, of the claims named, or of a text (MF SES MG KU SA).
 

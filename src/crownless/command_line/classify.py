@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
+from crownless.proofs.ledger.synchronous_evidence import split_by_names
+from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading, order_named
 
 from .output import (
@@ -40,9 +45,27 @@ SHOWN_UP_TO = 10
     show_default=True,
     help="Will messages not received never be, or may they still?",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["plain", "spark"]),
+    default="plain",
+    show_default=True,
+    help="spark: one dataset of event logs, Parquet or JSON Lines, of any size.",
+)
+@click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
+@click.option("--out", help="With --engine spark: a new folder for all verdicts, as Parquet.")
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawing.")
-def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, as_json: bool, quiet: bool) -> int:
+def classify(
+    files: tuple[str, ...],
+    orders: tuple[str, ...],
+    reading: Reading,
+    engine: str,
+    master: str | None,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Decide the orders of computations: files in the papers' notation, JSON Lines event logs, or bundled names.
 
     FILE may be - for standard input. --json prints one object, or a list of them if there are several computations.
@@ -50,6 +73,16 @@ def classify(files: tuple[str, ...], orders: tuple[str, ...], reading: Reading, 
     """
     for order in orders:
         order_named(order)
+    if engine == "spark":
+        if len(files) != 1:
+            raise BadInput("--engine spark takes one dataset", mend="put the files into one folder")
+        from .classify_spark import classify_on_spark
+
+        return classify_on_spark(
+            files[0], orders=orders, reading=reading, master=master, out=out, as_json=as_json, quiet=quiet
+        )
+    if master or out:
+        raise BadInput("--master and --out go with --engine spark", mend="add --engine spark")
     asked = tuple(name for name in ORDERS if not orders or name in orders)
     found = [oracle.classify(subject, asked, reading) for name in files for subject in oracle.subjects(name)]
     if as_json:
@@ -96,6 +129,8 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         out.print(f"strongest: {', '.join(classification.strongest())}")
     if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         out.print(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
+    if (told := _about_control_messages(subject)) is not None:
+        out.print(told)
     for note in subject.notes:
         out.print(f"note: {note}")
     for hole in subject.holes:
@@ -109,6 +144,19 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         )
         out.print(f"not received: {names}; read as {how}; see --unreceived")
     out.print()
+
+
+def _about_control_messages(subject: oracle.Subject) -> str | None:
+    """Of a bundled counterexample with control messages, that they are there; None of all else."""
+    if subject.file not in library.counterexamples() or Path(subject.file).exists():
+        return None
+    split = split_by_names(subject.computation)
+    control = [message.name for m, message in enumerate(subject.computation.messages) if m not in split.own]
+    if not control:
+        return None
+    application = f"{subject.file}-application"
+    where = f"; what the application sees: {application}" if application in library.counterexamples() else ""
+    return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
 def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Any
 
@@ -10,7 +9,7 @@ import click
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.properties import default_orders, properties_of
+from crownless.model_check.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.proofs.ledger import bundled
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
@@ -18,9 +17,6 @@ from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
 from .output import console, print_json, print_table, table
-
-#: Where a sentence ends: not after "Fig.".
-SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")
 
 #: Columns that would make a table too wide; what they name has a table of its own.
 ONLY_JSON = {("protocols", "held_to"), ("protocols", "properties"), ("protocols", "bound")}
@@ -106,6 +102,8 @@ def _properties() -> list[dict[str, Any]]:
                 protocols = found.setdefault(known.name, row)["protocols"]
                 if name not in protocols:
                     protocols.append(name)
+    early = [name for name, kind in PROTOCOLS.items() if not kind.sends_before_delivery]
+    found[DELIVERS_ONCE.name]["meaning"] += f" (of {', '.join(early)}: before an application has handed it over)"
     for row in found.values():
         if len(row["protocols"]) == len(PROTOCOLS):
             row["protocols"] = ["all"]
@@ -126,7 +124,7 @@ def parameter_said(facts: dict[str, Any]) -> str:
 
 def _summary(doc: str) -> str:
     """The first sentence of a docstring."""
-    return SENTENCE.split(" ".join(doc.split("\n\n")[0].split()))[0].rstrip(".")
+    return library.SENTENCE.split(" ".join(doc.split("\n\n")[0].split()))[0].rstrip(".")
 
 
 def _figure(name: str) -> dict[str, Any]:
@@ -136,12 +134,9 @@ def _figure(name: str) -> dict[str, Any]:
         statement for line in script.statements for statement in line if isinstance(statement, ReceiveStatement)
     ]
     named = all(receive.message is not None for receive in receives)
-    comment = " ".join(
-        line.lstrip("# ") for line in library.path(name).read_text("utf-8").splitlines() if line[0] == "#"
-    )
     return {
         "name": name,
         "kind": "computation" if named else "program",
         "processes": len(script.processes),
-        "text": SENTENCE.split(comment)[0].rstrip("."),
+        "text": library.comment(name),
     }

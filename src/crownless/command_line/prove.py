@@ -10,8 +10,10 @@ import click
 from crownless.impl.registry import protocol_named
 from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.interrupts import ended_by_an_interrupt
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
+from crownless.proofs.queues import QueueProof
 from crownless.proofs.replay import replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -42,7 +44,7 @@ What = TypeVar("What", bound=Hashable)
     type=click.IntRange(min=1),
     help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
-@click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which ones does it need?")
+@click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which can none do without?")
 @click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
 @click.option("--discover", is_flag=True, help="Look for the invariants by machine, from the protocol alone.")
 @click.option(
@@ -58,6 +60,7 @@ What = TypeVar("What", bound=Hashable)
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="With --program: a parameter of the protocol."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+@ended_by_an_interrupt()
 def prove_(
     protocols: tuple[str, ...],
     effort: int | None,
@@ -81,6 +84,7 @@ def prove_(
     Exit codes: 0 all that is claimed is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one. With --program as
     of check.
     """
+    protocols = tuple(dict.fromkeys(protocols))
     searched = discover or spacer is not None
     if (why or recheck) and (searched or program is not None):
         mend = "leave them out, or --program, --discover and --spacer"
@@ -131,14 +135,23 @@ def prove_(
 
 def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
-    rows = table("protocol", *SHOWN, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    of_queues = any(isinstance(proved.proof, QueueProof) for proved in found)
+    of = ["of"] if of_queues else []
+    rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
-        outcomes = [proved.outcome(shown) for shown in SHOWN]
+        outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
+        if of_queues:
+            outcomes.append("an abstraction" if isinstance(proved.proof, QueueProof) else "its code")
         again = [str(proved.confirmed)] if asked_again else []
         rows.add_row(proved.protocol, *outcomes, str(len(proved.claims)), *again, f"{proved.seconds:.1f}")
     print_table(rows)
     for proved in found:
         _print_doubts(proved, needed.get(proved.protocol, {}))
+    if any(put.verdict.outcome == "unknown" for proved in found for put in proved.claims):
+        print("Where z3 gave up: raise --effort.")
+    if any(needed.values()):
+        print("Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes")
+        print("it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named.")
     print()
     for shown in SHOWN:
         of_it = [proved for proved in found if shown in proved.proof.shown]
@@ -159,7 +172,12 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
 
 
 def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
-    """What was not shown, and what the rest needs."""
+    """What was not shown, and what the rest cannot do without."""
+    if all(proved.outcome(shown) == "unknown" for shown in proved.proof.shown) and not needed:
+        given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
+        if given_up == len(proved.failures) > 0:
+            print(f"{proved.protocol}: z3 gave up on {given_up} of its {some(len(proved.claims), 'claim')}")
+            return
     for put in proved.failures:
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
         print(f"{proved.protocol}: {put.verdict.outcome}: {put.verdict.name}{because}")
@@ -171,7 +189,7 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
     if not proved.not_vacuous:
         print(f"{proved.protocol}: no situation was found of which the proof speaks")
     for name, hypotheses in needed.items():
-        print(f"{proved.protocol}: {name}, from: {'; '.join(hypotheses) or 'nothing'}")
+        print(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
 
 
 def _print_replayed(proof: CausalOrder, failures: Sequence[tuple[str, object]]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from crownless.impl.registry import protocol_named
-from crownless.proofs.any_run import ASSUMED
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.spacer import Spaced, spacer
+from crownless.proofs.proving import PROOFS
 from crownless.spec.errors import BadInput
 
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, print_json, status
@@ -33,7 +33,7 @@ def prove_discovered(
 
         for name in protocols:
             if discovered:
-                found.append(discover(name, progress=tell) if effort is None else discover(name, effort, tell))
+                found.append(_discover(name, effort, tell))
             if processes is not None:
                 tell(f"{name}: Spacer, {processes} processes")
                 found.append(spacer(name, processes) if effort is None else spacer(name, processes, effort=effort))
@@ -45,13 +45,29 @@ def prove_discovered(
     return next((EXITS[worst] for worst in ("refuted", "unknown") if worst in outcomes), EXIT_HOLDS)
 
 
+def _discover(name: str, effort: int | None, tell: Callable[[str], None]) -> Discovered:
+    try:
+        return discover(name, progress=tell) if effort is None else discover(name, effort, tell)
+    except BadInput as error:
+        if name in PROOFS and protocol_named(name).admits_multicast:
+            mend = f"its proof is of them: crownless prove {name}"
+            raise BadInput(
+                f"{name}: --discover is of messages to one process, and not of multicasts", mend=mend
+            ) from error
+        raise
+
+
 def _print(found: Sequence[Any]) -> None:
     out = console()
     for each in found:
         for line in each.lines():
             out.print(line, markup=False, highlight=False)
+        if isinstance(each, Discovered) and each.safe == "refuted":
+            out.print(f"crownless check {each.protocol} shows a run")
         out.print(f"{each.seconds:.1f} seconds")
-    if any(isinstance(each, Discovered) for each in found):
-        print("Found by --discover: for any number of processes and messages. Assumed:")
-        for assumption in ASSUMED:
+    proved = [each for each in found if isinstance(each, Discovered) and each.safe == "proved"]
+    for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
+        names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
+        print(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
+        for assumption in assumed:
             print(f"- {assumption}")

@@ -91,3 +91,5 @@ def _print(judgements: list[Judged]) -> None:
         out.print(f"{judged.protocol}: completes: {judged.completes}")
         if judged.not_asked:
             out.print(f"{judged.protocol}: not asked here: {', '.join(judged.not_asked)}")
+    if any(found.gave_up for judged in judgements for found in judged.properties):
+        out.print("where z3 gave up: raise --effort")

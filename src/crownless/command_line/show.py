@@ -11,6 +11,7 @@ import click
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
 from crownless.model_check.runs import Run
+from crownless.proofs.ledger import bundled
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -32,7 +33,8 @@ def show(run: str, plain: bool, as_json: bool) -> None:
         if as_json:
             print_json([{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects])
         else:
-            _draw_computations(subjects, unicode)
+            _draw_computations(subjects, _bundled_title(run), unicode)
+            _see(run)
         return
     broken = [(facts, known) for facts in checks for known in facts["properties"] if known["run"] is not None]
     if not broken:
@@ -47,10 +49,28 @@ def show(run: str, plain: bool, as_json: bool) -> None:
         out.print(f"{facts.get('title', broken_there)}:")
         out.print(one.draw(unicode=unicode))
         out.print(one.say())
+    _see(run)
 
 
-def _draw_computations(subjects: list[oracle.Subject], unicode: bool) -> None:
+def _bundled_title(name: str) -> str | None:
+    """What the bundled computation of that name is; None if it is a file, or a log."""
+    if Path(name).exists() or name not in (*library.names(), *library.counterexamples()):
+        return None
+    counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
+    return counterexamples.get(name) or library.comment(name)
+
+
+def _see(name: str) -> None:
+    """Where it is told what a counterexample is one to."""
+    claims = {known["name"]: known["claim"] for known in bundled.facts()}
+    if name in claims and not Path(name).exists():
+        console().print(f"see: crownless claims {claims[name]}")
+
+
+def _draw_computations(subjects: list[oracle.Subject], title: str | None, unicode: bool) -> None:
     out = console()
+    if title is not None:
+        out.print(f"{title}:")
     for subject in subjects:
         if subject.run:
             out.print(f"run {subject.run}")

@@ -1,0 +1,67 @@
+"""How long packets are under way. The unit of time is the mean latency: every distribution here has mean 1.
+
+A latency is drawn for each packet by itself, so that packets overtake each other; where all take the same time
+(`constant`), the channel is FIFO by itself.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from crownless.spec.errors import unknown_name
+
+#: (randomness, source, destination) → the time that a packet takes.
+Draw = Callable[[random.Random, int, int], float]
+
+
+class Latency(NamedTuple):
+    """A distribution of latencies: `links` makes, from a system's size and its randomness, what draws them."""
+
+    meaning: str
+    links: Callable[[int, random.Random], Draw]
+
+
+#: Shape of the Pareto distribution: finite variance, infinite skewness.
+PARETO_SHAPE = 2.5
+#: Standard deviation of the logarithm in the lognormal distribution.
+SIGMA = 1.0
+
+
+def _alike(draw: Callable[[random.Random], float]) -> Callable[[int, random.Random], Draw]:
+    """All links alike."""
+    return lambda n, links: lambda random, source, destination: draw(random)
+
+
+def _asymmetric(n: int, links: random.Random) -> Draw:
+    """Each directed link has a mean of its own, there and back differ; around it latencies are exponential."""
+    means = [[links.uniform(0.1, 1.9) for _ in range(n)] for _ in range(n)]
+    return lambda random, source, destination: random.expovariate(1 / means[source][destination])
+
+
+LATENCIES: Mapping[str, Latency] = MappingProxyType(
+    {
+        "constant": Latency("always 1", _alike(lambda random: 1.0)),
+        "uniform": Latency("uniform from 0 to 2", _alike(lambda random: random.uniform(0, 2))),
+        "exponential": Latency("exponential, mean 1", _alike(lambda random: random.expovariate(1))),
+        "lognormal": Latency(
+            f"lognormal, mean 1, standard deviation {math.sqrt(math.exp(SIGMA**2) - 1):.2f}",
+            _alike(lambda random: random.lognormvariate(-(SIGMA**2) / 2, SIGMA)),
+        ),
+        "pareto": Latency(
+            f"Pareto, shape {PARETO_SHAPE}, mean 1: a heavy tail",
+            _alike(lambda random: (PARETO_SHAPE - 1) / PARETO_SHAPE * random.paretovariate(PARETO_SHAPE)),
+        ),
+        "links": Latency("exponential; the mean of each directed link drawn once, from 0.1 to 1.9", _asymmetric),
+    }
+)
+
+
+def latency_named(name: str) -> Latency:
+    """The distribution of that name; raises `BadInput` with the nearest name otherwise."""
+    if name not in LATENCIES:
+        raise unknown_name("latency", name, LATENCIES)
+    return LATENCIES[name]

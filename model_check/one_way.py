@@ -1,0 +1,38 @@
+"""Machines for simulations, where one outcome of each step is enough and enumerating all of them would take too long.
+
+The extra-message protocol clears its matrix column by column, and among columns of equal size each is a choice: the
+machine in `impl/` lists every way of clearing, of which there are soon thousands. Here its own single clearing is
+repeated instead, taking the first choice each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.protocol import Packet, ProtocolMachine
+
+
+class ClearsOneWay(ExtraMessages):
+    """The protocol with one way of clearing: the first of those that the machine lists, column by column."""
+
+    _one_column = False
+
+    def clearings(self, i: int, state: State) -> Iterable[tuple[State, Sequence[Packet]]]:
+        if self._one_column:
+            return [(state, ())]  # what is listed then ends after one column
+        packets: list[Packet] = []
+        while True:
+            self._one_column = True
+            try:
+                (state, more), *_ = super().clearings(i, state)
+            finally:
+                self._one_column = False
+            packets += more
+            if not more:
+                return [(state, packets)]
+
+
+#: Protocols whose own machine lists too many outcomes → the machine that takes one of them.
+ONE_WAY: Mapping[type[ProtocolMachine], type[ProtocolMachine]] = MappingProxyType({ExtraMessages: ClearsOneWay})

@@ -1,0 +1,507 @@
+"""What a protocol costs: its machine, run under a clock.
+
+A discrete-event simulation of the very machines in `impl/`: an agenda of what happens when, a channel that takes time,
+and applications that hand over messages at random times (`traffic.py`). The unit of time is the mean latency of the
+channel. A simulation is a pure function of its `Experiment`, the seed included.
+
+The order of events. What is due at the same time happens in the order in which it was put on the agenda. After each
+event a process goes on, without time passing, until it can do no more; of what it can do it does the first of these:
+
+1. takes in the packet that has waited longest of those that its protocol accepts;
+2. takes its protocol's own steps (a buffer posts);
+3. asks its protocol for a message, if its application is ready;
+4. hands over its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
+
+Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time, or,
+if its work takes time (`work`), when it is done with the message before; a packet whose arrival delivers then waits.
+Over a FIFO channel a packet arrives no sooner than those before it on its link, and is not overtaken where only the
+application makes it wait. A process's packets leave one after the other, if its line has a `bandwidth`.
+
+The randomness of the applications, of the messages' latencies and of all other packets' latencies are apart. So
+protocols are compared on the same messages with the same latencies, where traffic is open.
+
+Messages are judged as they are delivered, by the observers that the explorer uses: has the run kept the promised order?
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from heapq import heappop, heappush
+from itertools import count
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from crownless.impl.channels import channel_named
+from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
+from crownless.impl.registry import protocol_named
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+from .asking import Check, settings_of
+from .encoding import HEADER, size_of
+from .latencies import latency_named
+from .observers import Observation, observers_of
+from .one_way import ONE_WAY
+from .traffic import Applications, Intent, traffic_named
+
+#: Of the messages, those handed over first are not measured, since the system fills; nor the last, since it empties.
+WARM_UP, COOL_DOWN = 0.2, 0.1
+#: The channels over which costs are asked for.
+RELIABLE = ("unordered", "fifo")
+#: Beyond these a simulation does not end in reasonable time; asking for more is taken for a slip.
+MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to simulate. None: as the protocol has it."""
+
+    protocol: str
+    processes: int = 4
+    workload: str = "uniform"
+    #: Messages that a process hands over in one mean latency.
+    load: float = 0.1
+    latency: str = "exponential"
+    channel: str | None = None
+    parameters: Mapping[str, Setting] = field(default_factory=dict)
+    #: How many messages are handed over in all.
+    messages: int = 1000
+    seed: int = 0
+    #: How long an application is busy with a message, on the average (exponential); 0: not at all.
+    work: float = 0.0
+    #: Bytes that a process can transmit in one mean latency; 0: any number.
+    bandwidth: float = 0.0
+    #: Bytes of the application's own in a message.
+    payload: int = 100
+
+
+class Sent(NamedTuple):
+    """What was transmitted at a time."""
+
+    time: float
+    control: bool  #: beyond the one packet that a message needs to one receiver
+    numbers: int
+    fixed: int
+    varint: int
+
+
+class Copy:
+    """A message on its way to one of its receivers; times in mean latencies."""
+
+    __slots__ = ("arrived", "delivered", "handed", "latency", "number", "taken", "transmitted")
+
+    def __init__(self, number: int, handed: float, latency: float) -> None:
+        self.number = number
+        self.handed = handed
+        self.latency = latency
+        self.transmitted: float | None = None
+        self.arrived: float | None = None
+        self.taken: float | None = None
+        self.delivered: float | None = None
+
+
+class Waiting:
+    """A packet that has reached its destination and is not taken in yet."""
+
+    __slots__ = ("arrived", "asked", "packet", "unready")
+
+    def __init__(self, arrived: float, packet: Packet) -> None:
+        self.arrived = arrived
+        self.packet = packet
+        #: How often the process had changed when the packet was looked at last.
+        self.asked = -1
+        #: Does only the application make it wait?
+        self.unready = False
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a simulation found, a message and receiver on the average. Times are in mean latencies, of the messages
+    between warm-up and cool-down; None where there were none.
+    """
+
+    #: From handing over to delivery.
+    delay: float | None
+    #: The same without the time that the channel itself took over the message's first packet.
+    added: float | None
+    #: The greatest such.
+    added_most: float | None
+    #: Of that: before the first packet with the message leaves (a blocked sender, an output buffer, a line in use);
+    before: float | None
+    #: from its arrival until it is taken in (the mail room);
+    room: float | None
+    #: from then to the delivery (an input buffer; a request that goes back).
+    after: float | None
+    #: From handing over to the send event at the sender.
+    committed: float | None
+    committed_most: float | None
+    #: From taking a message in to the acknowledgement, for protocols that have them.
+    withheld: float | None
+    withheld_most: float | None
+    #: Packets beside the one that a message needs.
+    control: float
+    #: Numbers in stamps.
+    numbers: float
+    #: Bytes that the protocol adds: stamps, control packets with their headers, messages that travel again.
+    bytes: float
+    bytes_varint: float
+    #: Messages a process that wait to be transmitted, in its mail room, in its input buffer: mean in time, and most.
+    unsent: float
+    unsent_most: int
+    waiting: float
+    waiting_most: int
+    unread: float
+    unread_most: int
+    #: Deliveries a process in one mean latency.
+    throughput: float
+    #: `added` in the later half less that in the earlier: far from 0 where the load is too much.
+    drift: float | None
+    #: Messages never delivered although every packet has arrived: the run is stuck.
+    undelivered: int
+    #: Did the run keep what the protocol promises, each message delivered once?
+    kept: bool
+    #: Events of the agenda.
+    events: int
+
+
+#: The figures of a simulation, in order.
+FIGURES = tuple(each.name for each in fields(Measured))
+
+
+def simulate(experiment: Experiment) -> Measured:
+    """Runs the protocol; raises `BadInput` if it cannot be asked that."""
+    return simulate_machine(check_experiment(experiment), experiment)
+
+
+def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
+    """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
+    return Simulation(machine, experiment).run()
+
+
+def check_experiment(experiment: Experiment) -> ProtocolMachine:
+    """The machine that is asked for; raises `BadInput` if something about the experiment makes no sense."""
+    kind = protocol_named(experiment.protocol)
+    if kind.rolls_back:
+        raise BadInput(
+            f"{experiment.protocol} differs where a site crashes, and none does here", mend="name what it is based on"
+        )
+    for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
+        if not least <= getattr(experiment, name) <= most:
+            raise BadInput(f"{getattr(experiment, name)} {name}", mend=f"give {least} to {most:,}")
+    for name in ("load", "work", "bandwidth", "payload"):
+        value = getattr(experiment, name)
+        if not (math.isfinite(value) and value >= 0) or (name == "load" and value == 0):
+            raise BadInput(f"{name} {value}: not a positive number", mend=f"such as {name} 0.1")
+    if not traffic_named(experiment.workload).broadcasts and kind.sends == "broadcast":
+        raise BadInput(f"{experiment.protocol} is for broadcasts", mend="ask for --workload broadcast")
+    latency_named(experiment.latency)
+    channel = experiment.channel or kind.needs_channel
+    channel_named(channel)
+    if channel not in RELIABLE:
+        raise BadInput(f"over a {channel} channel messages are not delivered", mend=f"use {' or '.join(RELIABLE)}")
+    settings = settings_of(Check(experiment.protocol, parameters=experiment.parameters), kind, experiment.processes)
+    return ONE_WAY.get(kind, kind)(experiment.processes, parameters=settings)
+
+
+class Simulation:
+    """One run; see the head of this file."""
+
+    def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
+        n, seed = machine.n, experiment.seed
+        self.machine = machine
+        self.experiment = experiment
+        self.n = n
+        traffic = traffic_named(experiment.workload)
+        as_one = traffic.broadcasts and machine.sends == "broadcast"
+        self.applications = Applications(traffic, n, experiment.load, seed, as_one=as_one)
+        self.latency = latency_named(experiment.latency).links(n, random.Random(f"{seed} links"))
+        self.of_messages = random.Random(f"{seed} messages")
+        self.of_others = random.Random(f"{seed} other packets")
+        self.choices = random.Random(f"{seed} choices")
+        self.of_work = random.Random(f"{seed} work")
+        self.fifo = (experiment.channel or machine.needs_channel) == "fifo"
+        self.promised = {machine.promises, "delivers-once"}
+        self.observers = observers_of(machine, [machine.promises])
+        self.ghosts: list[Any] = [observer.initial() for observer in self.observers]
+        self.kept = True
+
+        self.now = 0.0
+        self.events = 0
+        self._numbers = count()
+        self.agenda: list[tuple[float, int, Callable[[Any], None], Any]] = []
+        self.states = [machine.initial(i) for i in range(n)]
+        self.changes = [0] * n
+        self.rooms: list[list[Waiting]] = [[] for _ in range(n)]
+        self.handed: list[deque[Message]] = [deque() for _ in range(n)]
+        self.ready = [True] * n
+        self.line_free = [0.0] * n
+        self.last_arrival: dict[tuple[int, int], float] = {}
+
+        self.messages = 0
+        self.handed_at: list[float] = []
+        self.copies: dict[tuple[str, int], Copy] = {}
+        self.committed: dict[str, float] = {}
+        self.sent: list[Sent] = []
+        self.in_rooms: list[tuple[float, float]] = []
+        #: (process, process that waits) → when messages were taken in that are not acknowledged yet.
+        self.unacknowledged: dict[tuple[int, int], deque[tuple[int, float]]] = {}
+        self.withheld: list[tuple[int, float]] = []
+        #: For each process how many messages wait: unsent, in the mail room, unread; and the most there were.
+        self.lengths = [[0, 0, 0] for _ in range(n)]
+        self.most = [0, 0, 0]
+
+    # -- the agenda ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Measured:
+        for intent in self.applications.start():
+            self._at(self.now + intent.after, self._hand_over, intent)
+        while self.agenda:
+            self.now, _, happen, what = heappop(self.agenda)
+            self.events += 1
+            happen(what)
+        return self._measured()
+
+    def _at(self, time: float, happen: Callable[[Any], None], what: Any) -> None:
+        heappush(self.agenda, (time, next(self._numbers), happen, what))
+
+    def _hand_over(self, intent: Intent) -> None:
+        """An application has a message; unless there have been enough."""
+        if self.messages == self.experiment.messages:
+            return
+        i = intent.sender
+        self.handed_at.append(self.now)
+        message = Message(str(self.messages), i, intent.receivers)
+        for q in message.receivers:
+            latency = self.latency(self.of_messages, i, q)
+            self.copies[message.name, q] = Copy(self.messages, self.now, latency)
+            self._longer(i, 0)
+        self.messages += 1
+        self.handed[i].append(message)
+        self._observe("hand", i, message)
+        for following in self.applications.handed_over(intent):
+            self._at(self.now + following.after, self._hand_over, following)
+        self._go_on(i)
+
+    def _reach(self, packet: Packet) -> None:
+        """A packet reaches its destination."""
+        self.rooms[packet.destination].append(Waiting(self.now, packet))
+        if packet.message is not None:
+            self._longer(packet.destination, 1)
+            if packet.destination in packet.message.receivers:
+                self._copy(packet).arrived = self.now
+        self._go_on(packet.destination)
+
+    def _done(self, i: int) -> None:
+        """The application is done with a message."""
+        self.ready[i] = True
+        self.changes[i] += 1
+        self._go_on(i)
+
+    # -- what a process does -------------------------------------------------------------------------------------------
+
+    def _go_on(self, i: int) -> None:
+        while self._take_in(i) or self._own_step(i) or self._ask(i) or self._submit(i):
+            pass
+
+    def _take_in(self, i: int) -> bool:
+        room, behind = self.rooms[i], set()
+        for place, waiting in enumerate(room):
+            packet = waiting.packet
+            if self.fifo and packet.source in behind:
+                continue
+            if waiting.asked != self.changes[i]:
+                waiting.asked, waiting.unready = self.changes[i], False
+                if self.machine.accepts(i, self.states[i], packet):
+                    step = self._chosen(self.machine.arrive(i, self.states[i], packet))
+                    waiting.unready = not self.ready[i] and any(event.kind == "deliver" for event in step.events)
+                    if not waiting.unready:
+                        del room[place]
+                        self._taken(i, waiting)
+                        self._apply(i, step)
+                        return True
+            if waiting.unready:
+                behind.add(packet.source)
+        return False
+
+    def _taken(self, i: int, waiting: Waiting) -> None:
+        packet = waiting.packet
+        if packet.message is None:
+            return
+        self.lengths[i][1] -= 1
+        self.in_rooms.append((waiting.arrived, self.now))
+        copy = self._copy(packet)
+        if i in packet.message.receivers:
+            copy.taken = self.now
+            if copy.delivered is None:
+                self._longer(i, 2)
+        if packet.kind == "message":
+            self.unacknowledged.setdefault((i, packet.source), deque()).append((copy.number, self.now))
+
+    def _own_step(self, i: int) -> bool:
+        steps = self.machine.internal(i, self.states[i])
+        if steps:
+            self._apply(i, self._chosen([step for _, step in steps]))
+        return bool(steps)
+
+    def _ask(self, i: int) -> bool:
+        steps = self.machine.receive(i, self.states[i], None) if self.ready[i] else ()
+        if steps:
+            self._apply(i, self._chosen(steps))
+        return bool(steps)
+
+    def _submit(self, i: int) -> bool:
+        steps = self.machine.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
+        if steps:
+            self.handed[i].popleft()
+            self._apply(i, self._chosen(steps))
+        return bool(steps)
+
+    def _chosen(self, steps: Sequence[Step]) -> Step:
+        return steps[0] if len(steps) == 1 else self.choices.choice(steps)
+
+    def _apply(self, i: int, step: Step) -> None:
+        self.states[i] = step.state
+        self.changes[i] += 1
+        for event in step.events:
+            self._observe(event.kind, i, event.message)
+            if event.kind == "send":
+                self.committed[event.message.name] = self.now
+            else:
+                self._deliver(i, event.message)
+        for packet in step.packets:
+            self._transmit(packet)
+
+    def _deliver(self, i: int, message: Message) -> None:
+        copy = self.copies.get((message.name, i))
+        if copy is None or copy.delivered is not None:
+            return  # not owed: the observers have told
+        copy.delivered = self.now
+        if copy.taken is not None:
+            self.lengths[i][2] -= 1
+        if self.experiment.work:
+            self.ready[i] = False
+            self._at(self.now + self.of_work.expovariate(1 / self.experiment.work), self._done, i)
+        for intent in self.applications.delivered(message, i):
+            self._at(self.now + intent.after, self._hand_over, intent)
+
+    def _transmit(self, packet: Packet) -> None:
+        i, j = packet.source, packet.destination
+        size = size_of(packet, self.n)
+        latency, control, payload = None, True, self.experiment.payload
+        copy = self._copy(packet) if packet.message is not None else None
+        if copy is not None and copy.transmitted is None:
+            latency, control = copy.latency, False
+        if latency is None:
+            latency = self.latency(self.of_others, i, j)
+        leaves = self.now
+        own = HEADER + (payload if copy is not None else 0)
+        more = payload * size.carried
+        if self.experiment.bandwidth:
+            leaves = max(self.now, self.line_free[i]) + (own + size.fixed + more) / self.experiment.bandwidth
+            self.line_free[i] = leaves
+        arrives = leaves + latency
+        if self.fifo:
+            arrives = self.last_arrival[i, j] = max(arrives, self.last_arrival.get((i, j), 0.0))
+        if copy is not None and not control:
+            copy.transmitted, copy.latency = leaves, arrives - leaves
+            self.lengths[i][0] -= 1
+        more += own if control else 0
+        self.sent.append(Sent(self.now, control, size.numbers, size.fixed + more, size.varint + more))
+        if packet.kind == "ack" and self.unacknowledged.get((i, j)):
+            number, since = self.unacknowledged[i, j].popleft()
+            self.withheld.append((number, self.now - since))
+        self._at(arrives, self._reach, packet)
+
+    def _copy(self, packet: Packet) -> Copy:
+        """The copy that a packet is about, on the way to its receiver or on the way back from it."""
+        assert packet.message is not None
+        towards = packet.destination in packet.message.receivers
+        return self.copies[packet.message.name, packet.destination if towards else packet.source]
+
+    def _observe(self, kind: Any, process: int, message: Message) -> None:
+        for k, observer in enumerate(self.observers):
+            code = observer.encode(Observation(kind, process, message))
+            if code is not None:
+                self.ghosts[k], broken = observer.observe(self.ghosts[k], code)
+                self.kept &= self.promised.isdisjoint(broken)
+
+    def _longer(self, i: int, which: int) -> None:
+        self.lengths[i][which] += 1
+        self.most[which] = max(self.most[which], self.lengths[i][which])
+
+    # -- what is measured ----------------------------------------------------------------------------------------------
+
+    def _measured(self) -> Measured:
+        total = self.experiment.messages
+        first, last = math.floor(WARM_UP * total), math.ceil((1 - COOL_DOWN) * total)
+        counted = [copy for copy in self.copies.values() if first <= copy.number < last]
+        done = [copy for copy in counted if copy.delivered is not None]
+        start = min((copy.handed for copy in counted), default=0.0)
+        end = max((copy.handed for copy in counted), default=0.0)
+        added = [_added(copy) for copy in done]
+        half = bisect_left([copy.number for copy in done], (first + last) // 2)
+        waits = [self.committed[str(k)] - self.handed_at[k] for k in range(first, last) if str(k) in self.committed]
+        withheld = [wait for number, wait in self.withheld if first <= number < last]
+        span = (end - start) * self.n or 1.0
+        sent = [each for each in self.sent if start <= each.time <= end]
+        share = len(counted) or 1
+        unsent = [(copy.handed, _or(copy.transmitted, self.now)) for copy in self.copies.values()]
+        unread = [(_or(copy.taken, self.now), _or(copy.delivered, self.now)) for copy in self.copies.values()]
+        delivered = sum(start <= copy.delivered < end for copy in self.copies.values() if copy.delivered is not None)
+        return Measured(
+            delay=_mean(_or(copy.delivered, 0.0) - copy.handed for copy in done),
+            added=_mean(added),
+            added_most=max(added, default=None),
+            before=_mean(_or(copy.transmitted, copy.handed) - copy.handed for copy in done),
+            room=_mean(_or(copy.taken, 0.0) - copy.arrived for copy in done if copy.arrived is not None),
+            after=_mean(_after(copy) for copy in done),
+            committed=_mean(waits),
+            committed_most=max(waits, default=None),
+            withheld=_mean(withheld),
+            withheld_most=max(withheld, default=None),
+            control=sum(each.control for each in sent) / share,
+            numbers=sum(each.numbers for each in sent) / share,
+            bytes=sum(each.fixed for each in sent) / share,
+            bytes_varint=sum(each.varint for each in sent) / share,
+            unsent=_overlap(unsent, start, end) / span,
+            unsent_most=self.most[0],
+            waiting=_overlap(self.in_rooms, start, end) / span,
+            waiting_most=self.most[1],
+            unread=_overlap(unread, start, end) / span,
+            unread_most=self.most[2],
+            throughput=delivered / span,
+            drift=fmean(added[half:]) - fmean(added[:half]) if added[:half] and added[half:] else None,
+            undelivered=sum(copy.delivered is None for copy in self.copies.values()),
+            kept=self.kept,
+            events=self.events,
+        )
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return fmean(known) if known else None
+
+
+def _added(copy: Copy) -> float:
+    """The delay over the channel's own."""
+    assert copy.delivered is not None
+    return copy.delivered - copy.handed - copy.latency
+
+
+def _after(copy: Copy) -> float:
+    """From taking in to delivery; less than 0 where another packet brought the message before its own."""
+    return 0.0 if copy.delivered is None or copy.taken is None else copy.delivered - copy.taken
+
+
+def _or(time: float | None, otherwise: float) -> float:
+    return otherwise if time is None else time
+
+
+def _overlap(spans: Iterable[tuple[float, float]], start: float, end: float) -> float:
+    """How long the spans lie between start and end, all together."""
+    return sum(max(0.0, min(until, end) - max(since, start)) for since, until in spans)

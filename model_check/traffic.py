@@ -1,0 +1,144 @@
+"""Who sends when: workloads with times, for simulations. (`impl.workloads` has those without.)
+
+The *load* is how many messages a process hands over in one mean latency, on the average. Most kinds of traffic are
+*open*: what the protocol does to messages does not change when the next one comes (Poisson, at each process by itself).
+In `client-server` a client waits for the answer before it thinks about its next request.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from crownless.spec.computation import Message
+from crownless.spec.errors import unknown_name
+
+#: Messages of one burst.
+BURST = 5
+#: Of the messages in `pairs` those that go to the partner.
+TO_PARTNER = 0.9
+#: The process that serves.
+SERVER = 0
+
+
+class Traffic(NamedTuple):
+    """One kind of traffic, for any number of processes."""
+
+    meaning: str
+    #: (randomness of a process, process, n) → to whom it sends at one moment; several are separate messages.
+    choose: Callable[[random.Random, int, int], Sequence[int]]
+    #: How many messages are handed over at one moment, in a system of n.
+    together: Callable[[int], int] = lambda n: 1
+    #: Who sends of its own accord.
+    senders: Callable[[int], Iterable[int]] = range
+    #: Is the same sent to all others? A protocol for broadcasts does that in one message.
+    broadcasts: bool = False
+    #: Does each message to the server wait for an answer, and the next one for that?
+    answered: bool = False
+
+
+class Intent(NamedTuple):
+    """An application will hand over a message: after so long, at a process, for these."""
+
+    after: float
+    sender: int
+    receivers: tuple[int, ...]
+    #: Does the process go on to its next moment once it has handed this over?
+    goes_on: bool
+
+
+class Applications:
+    """The applications of n processes: what they intend, as time goes by.
+
+    Each has a randomness of its own, so that what a protocol does does not change what is drawn.
+    """
+
+    def __init__(self, traffic: Traffic, n: int, load: float, seed: int, *, as_one: bool = False) -> None:
+        """`as_one`: what is sent at one moment is one message to all."""
+        self.traffic = traffic
+        self.n = n
+        self.load = load
+        self.as_one = as_one
+        self._own = [random.Random(f"{seed} application {p}") for p in range(n)]
+
+    def start(self) -> list[Intent]:
+        """What they intend at the beginning."""
+        return [intent for p in self.traffic.senders(self.n) for intent in self._next(p)]
+
+    def handed_over(self, intent: Intent) -> list[Intent]:
+        """What a process intends once it has handed over what it intended."""
+        return self._next(intent.sender) if intent.goes_on else []
+
+    def delivered(self, message: Message, at: int) -> list[Intent]:
+        """What a process intends when a message is delivered there."""
+        if not self.traffic.answered:
+            return []
+        return [Intent(0.0, SERVER, (message.sender,), False)] if at == SERVER else self._next(at)
+
+    def _next(self, p: int) -> list[Intent]:
+        """The next moment at which a process sends of its own accord, and what."""
+        own, n = self._own[p], self.n
+        chosen = self.traffic.choose(own, p, n)
+        copies = [tuple(chosen)] if self.as_one else [(q,) for q in chosen]
+        wait = own.expovariate(self.load / self.traffic.together(n))
+        last = len(copies) - 1
+        return [Intent(wait, p, some, k == last and not self.traffic.answered) for k, some in enumerate(copies)]
+
+
+def _other(own: random.Random, p: int, n: int) -> int:
+    q = own.randrange(n - 1)
+    return q + (q >= p)
+
+
+def _partner(p: int, n: int) -> int:
+    return p ^ 1 if p ^ 1 < n else p - 1
+
+
+def _mostly_partner(own: random.Random, p: int, n: int) -> list[int]:
+    return [_partner(p, n) if own.random() < TO_PARTNER else _other(own, p, n)]
+
+
+TRAFFIC: Mapping[str, Traffic] = MappingProxyType(
+    {
+        "uniform": Traffic("each process sends to any other, all as likely", lambda own, p, n: [_other(own, p, n)]),
+        "client-server": Traffic(
+            "each client asks P1, waits for the answer, thinks for 1/load on the average, and asks again",
+            lambda own, p, n: [SERVER],
+            senders=lambda n: range(1, n),
+            answered=True,
+        ),
+        "bursts": Traffic(
+            f"each process hands over {BURST} messages at once, each to any other",
+            lambda own, p, n: [_other(own, p, n) for _ in range(BURST)],
+            together=lambda n: BURST,
+        ),
+        "pairs": Traffic(
+            f"{TO_PARTNER:.0%} of the messages go to the process's partner, the rest to any other", _mostly_partner
+        ),
+        "broadcast": Traffic(
+            "each message goes to all others at once: as one broadcast where the protocol has them, else one by one",
+            lambda own, p, n: [q for q in range(n) if q != p],
+            together=lambda n: n - 1,
+            broadcasts=True,
+        ),
+        "downward": Traffic(
+            "each process but P1 sends to any smaller one",
+            lambda own, p, n: [own.randrange(p)],
+            senders=lambda n: range(1, n),
+        ),
+        "upward": Traffic(
+            "each process but the last sends to any bigger one",
+            lambda own, p, n: [own.randrange(p + 1, n)],
+            senders=lambda n: range(n - 1),
+        ),
+    }
+)
+
+
+def traffic_named(name: str) -> Traffic:
+    """The traffic of that name; raises `BadInput` with the nearest name otherwise."""
+    if name not in TRAFFIC:
+        raise unknown_name("workload", name, TRAFFIC)
+    return TRAFFIC[name]

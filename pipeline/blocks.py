@@ -1,0 +1,116 @@
+"""Files of packed rows: what tasks on Spark leave for one another.
+
+A *block* is a stretch of one file: rows, one after the other, then what sleeps of each, then, if it is a level's own,
+whether each is the first with its state. No two attempts of a task write to one file, and nobody reads a file before
+the driver has been told of it: a task may be run twice, or die, at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from crownless.model_check.native import kernels
+from crownless.model_check.native.layout import layout
+
+#: Parts of a block begin at multiples of this many bytes, as the kernels read them.
+ALIGNED = 8
+
+
+class Shape(NamedTuple):
+    """What a layout follows from: slots, and bounds of the numbers of ghosts, cells and packets."""
+
+    slots: int
+    ghosts: int
+    cells: int
+    packets: int
+
+    def layout(self, n: int) -> kernels.Layout:
+        return layout(n, self.slots, ghosts=self.ghosts, cells=self.cells, packets=self.packets)
+
+    def joined(self, other: Shape) -> Shape:
+        """The least that has room for both."""
+        return Shape(*map(max, self, other))
+
+
+class Block(NamedTuple):
+    """Where rows are, how many, and how they are laid out; `sleeps`: is it told what sleeps of each?"""
+
+    file: str
+    start: int
+    size: int
+    shape: Shape
+    sleeps: bool
+
+
+class Written(NamedTuple):
+    """A file that was written whole: its name and, if it is to last, its SHA-256."""
+
+    file: str
+    sha256: str
+
+
+@contextmanager
+def new_file(directory: Path, name: str) -> Iterator[tuple[str, BinaryIO]]:
+    """A file of this attempt's own, and its name."""
+    file = f"{name}-{uuid.uuid4().hex[:12]}.rows"
+    with (directory / file).open("wb", buffering=0) as opened:
+        yield file, opened
+
+
+def append(file: BinaryIO, name: str, shape: Shape, rows: Any, asleep: Any, is_new: Any = None) -> Block:
+    """Writes rows at the end of a file."""
+    block = Block(name, file.tell(), len(rows), shape, len(asleep) > 0)
+    for part in (rows, asleep) if is_new is None else (rows, asleep, is_new):
+        _write_all(file, memoryview(part).cast("B") if part.size else memoryview(b""))
+        file.write(bytes(-part.nbytes % ALIGNED))
+    return block
+
+
+def _write_all(file: BinaryIO, content: memoryview) -> None:
+    """An unbuffered file may take a part only."""
+    while content.nbytes:
+        content = content[file.write(content) :]
+
+
+def whole(directory: Path, name: str) -> Any:
+    """The bytes of a file, read where they are needed. What is written to them stays here."""
+    if not (directory / name).stat().st_size:
+        return np.zeros(0, np.uint8)
+    return np.asarray(np.memmap(directory / name, np.uint8, mode="c"))
+
+
+def read(content: Any, block: Block, words: int, *, of_level: bool = False) -> tuple[Any, Any, Any]:
+    """Rows of so many words, what sleeps of each, and which are new: of none, unless the block is a level's own."""
+    place = block.start
+
+    def part(length: int, dtype: Any) -> Any:
+        nonlocal place
+        size = length * np.dtype(dtype).itemsize
+        array = content[place : place + size].view(dtype)
+        place += size + -size % ALIGNED
+        return array
+
+    rows = part(block.size * words, np.uint64).reshape(block.size, words)
+    asleep = part(block.size if block.sleeps else 0, np.uint32)
+    return rows, asleep, part(block.size if of_level else 0, np.bool_)
+
+
+def settle(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Written:
+    """What was written so far, on the disk if it is to last."""
+    if not lasting:
+        return Written(name, "")
+    os.fsync(file.fileno())
+    return Written(name, digest(directory / name))
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

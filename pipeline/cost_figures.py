@@ -1,0 +1,147 @@
+"""Rows of repeated simulations put together: for each experiment its figures with confidence intervals."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crownless.model_check.estimates import Estimate, estimate, student
+from crownless.model_check.simulation import FIGURES
+
+from .cost_rows import ASKED, Row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: What an experiment asks, apart from the seed.
+ASKED_OF_ALL = tuple(name for name in ASKED if name != "seed")
+#: What is counted and not averaged.
+COUNTED = ("kept", "undelivered")
+AVERAGED = tuple(name for name in FIGURES if name not in COUNTED)
+#: From so many repetitions on, Student's t for this many is used on Spark: a little too wide.
+MOST_REPETITIONS = 200
+
+
+@dataclass(frozen=True)
+class Point:
+    """One experiment, repeated."""
+
+    asked: Mapping[str, Any]
+    figures: Mapping[str, Estimate | None]
+    repetitions: int
+    #: In how many of them some message was never delivered, and in how many the promise was broken.
+    stuck: int
+    broken: int
+
+    def __getitem__(self, name: str) -> Any:
+        """What was asked, or a figure, by name."""
+        return self.asked[name] if name in self.asked else self.figures[name]
+
+    def mean(self, name: str) -> float:
+        """A figure's mean; not a number, if it has none."""
+        found = self.figures[name]
+        return float("nan") if found is None else found.mean
+
+    def json(self) -> dict[str, Any]:
+        figures = {
+            name: None if each is None else {"mean": each.mean, "error": None if each.values < 2 else each.error}
+            for name, each in self.figures.items()
+        }
+        counts = {"repetitions": self.repetitions, "stuck": self.stuck, "broken": self.broken}
+        return {**self.asked, **counts, "figures": figures}
+
+
+def points(rows: Iterable[Row]) -> list[Point]:
+    """The experiments in the rows, in the order in which they come first; rows that are there twice count once."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in {row["key"]: row for row in rows}.values():
+        groups.setdefault(tuple(row[name] for name in ASKED_OF_ALL), []).append(row)
+    return [
+        Point(
+            dict(zip(ASKED_OF_ALL, asked, strict=True)),
+            {name: estimate(row[name] for row in some) for name in AVERAGED},
+            len(some),
+            sum(row["undelivered"] > 0 for row in some),
+            sum(not row["kept"] for row in some),
+        )
+        for asked, some in groups.items()
+    ]
+
+
+def chosen(some: Iterable[Point], **asked: Any) -> list[Point]:
+    """Those that asked for this, such as ``load=0.1``; a tuple names several values."""
+    return [
+        point
+        for point in some
+        if all(
+            point.asked[name] in value if isinstance(value, tuple) else point.asked[name] == value
+            for name, value in asked.items()
+        )
+    ]
+
+
+def one(some: Iterable[Point], **asked: Any) -> Point:
+    """The experiment that asked for this; of several that with most messages."""
+    found = chosen(some, **asked)
+    if not found:
+        raise LookupError(f"no experiment with {asked}")
+    return max(found, key=lambda point: int(point.asked["messages"]))
+
+
+def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Estimate:
+    """How much greater a figure is in the first experiment than in the second, on the same messages and latencies: seed
+    by seed, so that what both share falls out.
+    """
+    values = [
+        {row["seed"]: row[figure] for row in rows if all(row[name] == value for name, value in asked.items())}
+        for asked in (first, second)
+    ]
+    found = estimate(values[0][seed] - values[1][seed] for seed in sorted(values[0].keys() & values[1].keys()))
+    if found is None:
+        raise LookupError(f"nothing in common: {first}, {second}")
+    return found
+
+
+def write_csv(some: Iterable[Point], file: Path) -> None:
+    """A line an experiment: what it asked, each figure and its error."""
+    columns = [column for name in AVERAGED for column in (name, f"{name}_error")]
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*ASKED_OF_ALL, "repetitions", "stuck", "broken", *columns])
+        for point in some:
+            figures = [
+                "" if number is None else f"{number:.5g}"
+                for name in AVERAGED
+                for number in (point.figures[name] or (None, None))[:2]
+            ]
+            asked = [point.asked[name] for name in ASKED_OF_ALL]
+            writer.writerow([*asked, point.repetitions, point.stuck, point.broken, *figures])
+
+
+# -- on Spark ----------------------------------------------------------------------------------------------------------
+
+
+def figures(frame: DataFrame) -> DataFrame:
+    """A row an experiment and figure: its mean, and half the width of its confidence interval, as `points` has them.
+
+    `stuck` and `broken` are figures too: the share of the repetitions.
+    """
+    from pyspark.sql import functions as f
+
+    students = f.create_map(*[f.lit(entry) for k in range(2, MOST_REPETITIONS + 1) for entry in (k, student(k - 1))])
+    values = [
+        *[f.col(name).cast("double").alias(name) for name in AVERAGED],
+        (f.col("undelivered") > 0).cast("double").alias("stuck"),
+        (~f.col("kept")).cast("double").alias("broken"),
+    ]
+    long = frame.select(*ASKED_OF_ALL, *values).unpivot(
+        [*ASKED_OF_ALL], [*AVERAGED, "stuck", "broken"], "figure", "value"
+    )
+    grouped = long.groupBy(*ASKED_OF_ALL, "figure").agg(
+        f.count("value").alias("values"), f.mean("value").alias("mean"), f.stddev_samp("value").alias("deviation")
+    )
+    t = students[f.least("values", f.lit(MOST_REPETITIONS)).cast("int")]
+    return grouped.withColumn("error", t * f.col("deviation") / f.sqrt("values")).drop("deviation")

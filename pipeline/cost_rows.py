@@ -1,0 +1,92 @@
+"""Experiments and what they found as rows: the columns of every table of costs.
+
+A row is what was asked (the fields of `Experiment`, parameters as text such as ``k=5``), a `key` that stands for that
+and for the code that was run, and, once it is done, what was `Measured`. Rows of the same key are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from crownless import impl, model_check
+from crownless.impl.protocol import Setting
+from crownless.model_check.simulation import FIGURES, Experiment, Measured
+
+#: What is asked, in the order of the columns.
+ASKED = tuple(each.name for each in fields(Experiment))
+#: The modules beside the protocols themselves on which figures depend.
+SIMULATOR = ("encoding.py", "latencies.py", "observers.py", "one_way.py", "simulation.py", "traffic.py")
+
+_SPARK = {
+    "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "bigint", "float": "double",
+    "float | None": "double", "bool": "boolean",
+}  # fmt: skip
+
+#: The columns of what is asked, and all of them, as Spark writes a schema.
+ASKED_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
+SCHEMA = ", ".join([ASKED_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
+
+Row = dict[str, Any]
+
+
+def row_of(experiment: Experiment) -> Row:
+    """What is asked, as a row with its key."""
+    row = {name: getattr(experiment, name) for name in ASKED} | {"parameters": said(experiment.parameters)}
+    known = json.dumps([code(), *row.values()])
+    return {"key": hashlib.sha256(known.encode()).hexdigest()[:32], **row}
+
+
+def with_figures(row: Mapping[str, Any], measured: Measured) -> Row:
+    """The row once it is done."""
+    return {**row, **asdict(measured)}
+
+
+def experiment_of(row: Mapping[str, Any]) -> Experiment:
+    """What a row asks for."""
+    return Experiment(**{name: row[name] for name in ASKED} | {"parameters": parameters_in(row["parameters"])})
+
+
+def said(parameters: Mapping[str, Setting]) -> str:
+    """Parameters as `--set` has them: ``k=5``, or ``k=4,4,5``."""
+    return " ".join(
+        f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in sorted(parameters.items())
+    )
+
+
+def parameters_in(text: str) -> dict[str, Setting]:
+    """The inverse of `said`."""
+    parameters: dict[str, Setting] = {}
+    for setting in text.split():
+        name, _, value = setting.partition("=")
+        numbers = tuple(int(number) for number in value.split(","))
+        parameters[name] = numbers if len(numbers) > 1 else numbers[0]
+    return parameters
+
+
+@cache
+def code() -> str:
+    """A digest of the code that figures depend on: with other code they are asked for anew."""
+    files = sorted(Path(impl.__path__[0]).glob("*.py"))
+    files += [Path(model_check.__path__[0]) / name for name in SIMULATOR]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+__all__ = [
+    "ASKED",
+    "ASKED_SCHEMA",
+    "FIGURES",
+    "SCHEMA",
+    "Row",
+    "code",
+    "experiment_of",
+    "row_of",
+    "said",
+    "with_figures",
+]

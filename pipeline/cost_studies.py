@@ -1,0 +1,195 @@
+"""What is simulated: sweeps over all combinations, and the studies that the page of costs is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from types import MappingProxyType
+
+from crownless.impl.protocol import Setting
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.simulation import Experiment, check_experiment
+from crownless.model_check.traffic import traffic_named
+from crownless.spec.errors import BadInput
+
+#: Repetitions of each experiment on the page, and where nothing is said.
+SEEDS, FEW_SEEDS = 6, 5
+
+#: What a sweep without a protocol compares: one of each kind.
+COMPARED = (
+    "unordered", "fifo-sequence", "fifo-ack", "rst", "ses", "ses-delete", "optimal", "extra-messages", "buffer",
+    "buffer-pipelined", "murty-garg", "rendezvous",
+)  # fmt: skip
+
+
+def combinations(
+    protocols: Iterable[str],
+    *,
+    processes: Sequence[int] = (4,),
+    workloads: Sequence[str] = ("uniform",),
+    loads: Sequence[float] = (0.1,),
+    latencies: Sequence[str] = ("exponential",),
+    bandwidths: Sequence[float] = (0.0,),
+    parameters: Sequence[Mapping[str, Setting]] = ({},),
+    seeds: int = FEW_SEEDS,
+    messages: int = 500,
+    base: Experiment | None = None,
+) -> list[Experiment]:
+    """Every combination, each asked of every protocol; `base` says all else. Raises `BadInput` for what makes no sense.
+
+    A parameter is given to the protocols that have it, and must be one of some. A protocol for broadcasts is left out
+    of workloads without them, unless nothing else is asked.
+    """
+    names = list(dict.fromkeys(protocols))
+    some = base or Experiment("unordered")
+    for setting in parameters:
+        for name in setting:
+            if not any(name in PROTOCOLS[protocol].parameters for protocol in names if protocol in PROTOCOLS):
+                raise BadInput(f"none of these protocols has a parameter '{name}'", mend="see crownless list")
+    every = product(names, processes, workloads, loads, latencies, bandwidths, parameters, range(seeds))
+    found: dict[str, Experiment] = {}
+    for protocol, n, workload, load, latency, bandwidth, setting, seed in every:
+        experiment = replace(
+            some, protocol=protocol, processes=n, workload=workload, load=load, latency=latency, bandwidth=bandwidth,
+            seed=seed, messages=messages, parameters=_own(protocol, setting),
+        )  # fmt: skip
+        if (len(names) > 1 or len(workloads) > 1) and not _meant_for(protocol, workload):
+            continue
+        found.setdefault(repr(experiment), experiment)
+    for experiment in {repr(replace(each, seed=0)): each for each in found.values()}.values():
+        check_experiment(experiment)
+    return list(found.values())
+
+
+def _own(protocol: str, setting: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    known = PROTOCOLS[protocol].parameters if protocol in PROTOCOLS else {}
+    return {name: value for name, value in setting.items() if name in known}
+
+
+def _meant_for(protocol: str, workload: str) -> bool:
+    kind = PROTOCOLS.get(protocol)
+    return kind is None or kind.sends != "broadcast" or traffic_named(workload).broadcasts
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+LOADS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
+FEW_LOADS = (0.02, 0.05, 0.1, 0.2, 0.3)
+BANDWIDTHS = (20, 40, 80, 120, 160, 250, 400, 800, 1600, 3200)
+
+
+def thresholds(n: int) -> tuple[int, ...]:
+    """Values of k from the least that the text allows to the greatest."""
+    some = (n + 1, n + n // 2, 2 * n, 3 * n, n * n // 2, n * n)
+    return tuple(sorted({k for k in some if n < k <= n * n}))
+
+
+def mixed(n: int) -> tuple[int, ...]:
+    """Half of the processes clear as soon as the text allows, the others never (there are n² − n entries at most)."""
+    return (n + 1, n * n) * (n // 2)
+
+
+def _delay(seeds: int) -> Iterator[Experiment]:
+    """The buffer protocol's delay beside the matrix protocol's, as the load grows (MF24)."""
+    common = {"processes": (6,), "seeds": seeds, "messages": 1000}
+    causal = ("rst", "buffer", "buffer-pipelined")
+    yield from combinations(causal, loads=LOADS, latencies=("constant", "exponential", "pareto"), **common)  # type: ignore[arg-type]
+    yield from combinations(causal, loads=FEW_LOADS, workloads=("bursts", "pairs", "client-server"), **common)  # type: ignore[arg-type]
+
+
+def _bandwidth(seeds: int) -> Iterator[Experiment]:
+    """The same where lines are narrow, so that stamps take time (MF24, footnote 5)."""
+    for n in (4, 16):
+        yield from combinations(
+            ("unordered", "rst", "optimal", "buffer"),
+            processes=(n,), bandwidths=BANDWIDTHS, seeds=max(2, seeds * 2 // 3), messages=600,
+        )  # fmt: skip
+
+
+def _synchronous(seeds: int) -> Iterator[Experiment]:
+    """Murty & Garg's algorithm beside the one that blocks, where that does not get stuck, and where it does (MG21)."""
+    both = ("rendezvous", "murty-garg")
+    some = ("client-server", "downward", "upward")
+    loads = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
+    yield from combinations(both, processes=(6,), workloads=some, loads=loads, seeds=seeds, messages=1000)
+    yield from combinations(both, processes=(6,), loads=(0.02, 0.05, 0.1, 0.15), seeds=seeds, messages=1000)
+
+
+def _control(seeds: int) -> Iterator[Experiment]:
+    """Control messages of Murty & Garg's algorithm (MG19)."""
+    workloads = ("uniform", "pairs", "client-server", "downward", "upward")
+    yield from combinations(
+        ("murty-garg",), processes=(4, 8), workloads=workloads, loads=(0.02,), seeds=seeds, messages=1000
+    )
+
+
+def _withheld(seeds: int) -> Iterator[Experiment]:
+    """How long the priority rule and the receive condition delay (MG20); latencies of 1, or of 2 at most."""
+    for latency in ("constant", "uniform"):
+        for n in (3, 4, 6, 8, 12):
+            yield from combinations(
+                ("murty-garg",), processes=(n,), latencies=(latency,), loads=(0.05, 0.15), seeds=seeds, messages=1500
+            )
+        yield from combinations(
+            ("murty-garg",), processes=(6,), workloads=("upward",), latencies=(latency,), loads=(0.005,), seeds=seeds,
+            messages=1000,
+        )  # fmt: skip
+
+
+def _thresholds(seeds: int) -> Iterator[Experiment]:
+    """Extra messages: how many, how large, how long they delay (SA13)."""
+    for n, loads in ((4, (0.1, 1.0)), (8, (0.1, 1.0)), (12, (0.1,))):
+        common = {"processes": (n,), "loads": loads, "seeds": max(2, seeds * 2 // 3), "messages": 600}
+        settings = [{"k": k} for k in thresholds(n)] + [{"k": mixed(n)}]
+        yield from combinations(("extra-messages",), parameters=settings, **common)  # type: ignore[arg-type]
+        yield from combinations(("optimal", "rst", "ses"), **common)  # type: ignore[arg-type]
+    for load in (0.03, 0.3, 3.0):
+        common = {"processes": (8,), "loads": (load,), "seeds": max(2, seeds * 2 // 3), "messages": 600}
+        yield from combinations(("extra-messages",), parameters=[{"k": 9}, {"k": 16}], **common)  # type: ignore[arg-type]
+        yield from combinations(("optimal",), **common)  # type: ignore[arg-type]
+
+
+def _sizes(seeds: int) -> Iterator[Experiment]:
+    """Bytes that each protocol adds to a message, as systems grow."""
+    some = ("fifo-sequence", "rst", "ses", "ses-delete", "optimal", "buffer", "murty-garg")
+    few = max(2, seeds // 2)
+    yield from combinations(some, processes=(4, 8, 16, 32), loads=(0.02,), seeds=few, messages=800)
+    yield from combinations(
+        ("cbcast",), processes=(4, 8, 16, 32), loads=(0.02,), workloads=("broadcast",), seeds=few, messages=800
+    )
+    for n in (4, 8, 12):
+        for k in (n + 1, 2 * n):
+            yield from combinations(
+                ("extra-messages",), processes=(n,), loads=(0.02,), parameters=[{"k": k}], seeds=few, messages=800
+            )
+
+
+def _workloads(seeds: int) -> Iterator[Experiment]:
+    """Every kind of traffic and of latency, at one load."""
+    protocols = (*COMPARED, "cbcast")
+    common = {"processes": (6,), "loads": (0.05,), "seeds": max(2, seeds // 2), "messages": 600}
+    workloads = ("uniform", "client-server", "bursts", "pairs", "broadcast", "downward", "upward")
+    latencies = ("constant", "uniform", "exponential", "lognormal", "pareto", "links")
+    yield from combinations(protocols, workloads=workloads, **common)  # type: ignore[arg-type]
+    yield from combinations(protocols, latencies=latencies, **common)  # type: ignore[arg-type]
+
+
+#: The studies of the page by name: given how often each experiment is repeated, what is simulated.
+STUDIES = MappingProxyType(
+    {
+        "delay": _delay,
+        "bandwidth": _bandwidth,
+        "control": _control,
+        "withheld": _withheld,
+        "synchronous": _synchronous,
+        "thresholds": _thresholds,
+        "sizes": _sizes,
+        "workloads": _workloads,
+    }
+)
+
+
+def of_the_page(seeds: int = SEEDS) -> list[Experiment]:
+    """All that the page needs."""
+    return [experiment for study in STUDIES.values() for experiment in study(seeds)]

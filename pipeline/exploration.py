@@ -1,0 +1,406 @@
+"""The native engine's search, its levels split over executors of Spark.
+
+    explore(Check("rst", 3, 8))                      # on this machine
+    explore(Check("rst", 3, 9), spark, checkpoint=Path("/shared/rst-3-9"))
+
+The driver has the tables: only it numbers cells, packets and ghosts, and works out what was missed; executors follow
+(`published`). A level's rows belong to owners, told by their cells. In each round executors expand rows of each owner
+and put aside those that miss an entry (`levels`); once none is left, each owner takes in what was found for it, rows
+compared whole, and that is its part of the next level. Rows go from task to task in files of blocks, in a directory
+that driver and executors share: on this machine any, on a cluster one on a shared file system.
+
+What a level comes to is committed by its manifest alone. Levels of few rows are done by the driver, which takes less
+than a job of Spark. Limits are looked at between rounds; that of memory is the driver's, which holds the tables. On a
+cluster executors need this package: an installed wheel, or ``--py-files``.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+import numpy as np
+
+from crownless.model_check.asking import Asked, Check
+from crownless.model_check.clocks import Clocks
+from crownless.model_check.engines import Engine, engine_for
+from crownless.model_check.explorer import Exploration, Limits, Progress
+from crownless.model_check.native import loops
+from crownless.model_check.native.checkpoints import question_of
+from crownless.model_check.native.compiled import HAVE_NUMBA
+from crownless.model_check.native.search import NativeSearch
+from crownless.model_check.observers import Observer, observers_of
+from crownless.model_check.properties import Property, properties_of
+from crownless.spec.errors import BadInput
+
+from .blocks import Block, Shape, Written, append, new_file
+from .levels import Expanded, Places, TakenIn, ToExpand, ToTakeIn, expand, expand_there, take_in, take_in_there
+from .manifest import Manifest, drop, manifest_in, write_array
+from .published import Published
+from .session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+#: Up to so many rows are expanded or taken in by the driver itself.
+FEW = 1 << 17
+
+
+def explore(
+    check: Check,
+    spark: SparkSession | None = None,
+    *,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    reductions: Sequence[str] = (),
+    partitions: int | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+) -> Exploration:
+    """What the native engine finds of a check, found on Spark: counts are the same. Raises `BadInput` for what cannot
+    be asked.
+
+    `spark`: the session to use, or else the active one, or a new one. `partitions`: owners of rows, as many as Spark
+    runs tasks at once unless told otherwise; of a level each has its part in memory. The search is saved at each level
+    in the directory `checkpoint`, or goes on from what is saved in `resume`.
+    """
+    asked = Asked.by(check)
+    n = asked.machine.n
+    observers = [*observers_of(asked.machine, asked.orders), *(Clocks(n, clock) for clock in asked.clocks)]
+    engine = engine_for(check, asked, observers, engine="native", reductions=reductions)
+    program = check.program is not None
+    properties = properties_of(asked.machine, asked.orders, program=program, clocks=asked.clocks)
+    on_spark = OnSpark(spark, partitions)
+    with on_spark.saving(check, asked, engine, checkpoint, resume) as saving:
+        with on_spark.search(asked, engine, observers, properties, saving) as search:
+            found = search.explore(limits, progress)
+        if saving is not None and not found.stopped:
+            saving.remove()
+    return found
+
+
+class OnSpark:
+    """Where a search runs: on a session of Spark, with so many owners. Without one, on the active session, or on a new
+    one of this `master`, once there is something to search.
+    """
+
+    def __init__(
+        self, spark: SparkSession | None = None, partitions: int | None = None, *, master: str | None = None
+    ) -> None:
+        if not HAVE_NUMBA:
+            raise BadInput("the search on Spark needs numba", mend="pip install numba")
+        self._spark, self._partitions, self._master = spark, partitions, master
+
+    @contextmanager
+    def saving(
+        self, check: Check, asked: Asked, engine: Engine, checkpoint: Path | None, resume: Path | None
+    ) -> Iterator[Manifest | None]:
+        """Where the search is saved; None if nowhere."""
+        directory = checkpoint or resume
+        if directory is None:
+            yield None
+            return
+        question = question_of(check, asked, engine.reductions)
+        with manifest_in(directory, question, resume=resume is not None) as manifest:
+            yield manifest
+
+    @contextmanager
+    def search(
+        self,
+        asked: Asked,
+        engine: Engine,
+        observers: Sequence[Observer],
+        properties: Sequence[Property],
+        saving: Manifest | None,
+    ) -> Iterator[SparkSearch]:
+        """A search that can be run."""
+        spark = session(self._master) if self._spark is None else self._spark
+        try:
+            context = spark.sparkContext
+        except AttributeError:
+            mend = "use a session that is not of Spark Connect"
+            raise BadInput("a search on Spark sends off tasks itself, which this session cannot", mend=mend) from None
+        if saving is None and not str(context.master).startswith("local"):
+            raise BadInput(
+                f"a search on {context.master} needs a directory that all executors share",
+                mend="name one, new or empty: --checkpoint DIR",
+            )
+        with ExitStack() as stack:
+            if saving is None:
+                made = tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
+                directory = Path(stack.enter_context(made))
+            else:
+                directory = saving.directory.resolve()
+            yield SparkSearch(
+                asked.machine,
+                asked.workload,
+                asked.channel_name,
+                observers,
+                properties,
+                shared=engine.shared,
+                reductions=engine.reductions,
+                workers=self._partitions or context.defaultParallelism,
+                spark=spark,
+                directory=directory,
+                manifest=saving,
+            )
+
+
+class SparkSearch(NativeSearch):
+    """A search that can be run; see `explore`. Its workers are the owners of rows."""
+
+    #: The part of this level that each owner has, and its parts of those before, if they are kept.
+    parts: list[Block]
+    earlier: list[list[Block]]
+
+    def __init__(
+        self, *arguments: Any, spark: SparkSession, directory: Path, manifest: Manifest | None, **options: Any
+    ) -> None:
+        self._spark, self._directory, self._manifest = spark, directory, manifest
+        super().__init__(*arguments, **options)
+
+    def _prepare(self, *, plain_ghosts: bool) -> None:
+        super()._prepare(plain_ghosts=plain_ghosts)
+        self._published = Published(self._directory, uuid4().hex[:12], self.tables, self.ghosts)
+        #: The files of the tables' log, and how much of it they hold.
+        self._logs: list[Written] = []
+        self._logged = 0
+
+    # -- one search ----------------------------------------------------------------------------------------------------
+
+    def _search(self, *, keep: bool) -> bool:
+        self.keep = keep
+        self.system = self.system._replace(sleeps=not keep and self._commutes)
+        self._start()
+        if self._manifest is not None and self._manifest.saved is not None:
+            self._go_on(self._manifest.saved)
+            self._manifest.saved = None
+        while any(part.size for part in self.parts):
+            self._mark()
+            self._commit()
+            states = self.result.states
+            self._level()
+            if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
+                return True
+            if not self.keep and not self.tables.graded:
+                return False
+            self.result.levels.append(self.result.states - states)
+            self.level += 1
+            if self.result.states > states:
+                self.result.depth = self.level
+        return True
+
+    def _start(self) -> None:
+        self.result = result = Exploration()
+        self.level = 0
+        self._files: dict[str, Written] = {}
+        self.earlier = [[] for _ in range(self.workers)]
+        for cell in self.tables.initial:
+            self._see(self.tables.seen(cell), 0)
+        shape = self._shape(1)
+        layout = shape.layout(self.n)
+        numbers = np.zeros(len(layout.word), np.int64)
+        numbers[1 : 1 + self.n] = self.tables.initial
+        row, owner = np.zeros((1, layout.words), np.uint64), np.zeros(1, np.int64)
+        loops.pack(numbers, layout, row[0])
+        loops.owners_of(row, layout, self.n, self.workers, numbers, owner)
+        with new_file(self._directory, "found-first") as (name, file):
+            first = append(file, name, shape, row, np.zeros(int(self.system.sleeps), np.uint32))
+        self.parts = []
+        self._gather({int(owner[0]): [first]}, shape)
+        result.states = result.nodes = 1
+        result.levels = [1]
+
+    def _shape(self, slots: int) -> Shape:
+        """For twice as many numbers as there are."""
+        tables = self.tables
+        return Shape(slots, 2 * len(self.ghosts), 2 * len(tables.cells), 2 * len(tables.packets))
+
+    # -- levels --------------------------------------------------------------------------------------------------------
+
+    def _level(self) -> None:
+        shape = self._shape(max(part.shape.slots for part in self.parts))
+        places = {owner: Places(None, 0) for owner, part in enumerate(self.parts) if part.size}
+        found: dict[int, list[Block]] = {}
+        misses: Any = np.zeros(0, np.uint64)
+        while places:
+            if len(misses):
+                self.tables.fill(misses)
+            if not (self.keep or self.tables.graded) or self._over():
+                return
+            answers = self._expand_all(places, shape)
+            places = {answer.owner: answer.places for answer in answers if answer.places is not None}
+            misses = self._take_account(answers)
+            for answer in answers:
+                shape = shape.joined(answer.shape)
+                for owner, block in answer.found:
+                    found.setdefault(owner, []).append(block)
+        self._gather(found, shape)
+
+    def _expand_all(self, places: Mapping[int, Places], shape: Shape) -> list[Expanded]:
+        """Expands what is left to be done of the level."""
+        view = self._published.view()
+        rows = sum(
+            self.parts[owner].size - at.fresh + (at.again.size if at.again else 0) for owner, at in places.items()
+        )
+        there = rows > FEW
+        version = self._published.publish() if there else self._published.version
+        tasks = [
+            ToExpand(
+                str(self._directory),
+                version,
+                self.system,
+                self.workers,
+                self._reduces,
+                owner,
+                self.parts[owner],
+                at,
+                shape,
+            )
+            for owner, at in places.items()
+        ]
+        return self._on_spark(expand_there, tasks) if there else [expand(task, view) for task in tasks]
+
+    def _take_account(self, answers: Sequence[Expanded]) -> Any:
+        """Adds up what the tasks found in a round; returns what they missed."""
+        result = self.result
+        for answer in answers:
+            result.transitions += int(answer.counts[0])
+            result.terminal_states += int(answer.counts[1])
+            self._see(int(answer.seen[0]), self.level + 1)
+            self._judge(int(answer.seen[1]), self.level)
+            for number, count in enumerate(answer.actions.tolist()):
+                name = self.tables.actions[number]
+                result.actions[name] = result.actions.get(name, 0) + count
+            for cells in answer.waits.tolist():
+                positions = [self.tables.cells[cell][2] for cell in cells]
+                result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+        return np.unique(np.concatenate([answer.misses for answer in answers]))
+
+    def _gather(self, found: Mapping[int, list[Block]], shape: Shape) -> None:
+        """Makes of what was found the next level."""
+        if self.keep:
+            for earlier, part in zip(self.earlier, self.parts, strict=False):
+                earlier.append(part)
+        level = self.level + 1 if self.parts else 0
+        tasks = [
+            ToTakeIn(
+                str(self._directory),
+                self.n,
+                owner,
+                [block for block in self.earlier[owner] if block.size],
+                found.get(owner, []),
+                shape,
+                self.system.sleeps,
+                f"level-{level}",
+                self._manifest is not None,
+            )
+            for owner in range(self.workers)
+        ]
+        there = sum(block.size for task in tasks for block in (*task.found, *task.earlier)) > FEW
+        answers: list[TakenIn] = self._on_spark(take_in_there, tasks) if there else [take_in(task) for task in tasks]
+        if not self.keep:
+            self._files = {}
+        self.parts = [answer.block for answer in answers]
+        for answer in answers:
+            self._files[answer.block.file] = answer.written
+            self.result.nodes += answer.block.size
+            self.result.states += answer.states
+            self.result.graded &= not answer.met_again
+
+    def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        """The answers of tasks, each a partition."""
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
+
+        context, tag = self._spark.sparkContext, f"crownless-{uuid4().hex[:12]}"
+        context.addJobTag(tag)
+        try:
+            return context.parallelize(tasks, len(tasks)).map(do).collect()
+        except KeyboardInterrupt:
+            context.cancelJobsWithTag(tag)
+            raise
+        except (PySparkException, Py4JError) as error:
+            raise BadInput(
+                f"a task on Spark failed: {_told(str(error))}",
+                mend="see the log of its executor; each needs this package, numba, and the directory",
+            ) from error
+        finally:
+            context.removeJobTag(tag)
+
+    # -- what is saved -------------------------------------------------------------------------------------------------
+
+    def _commit(self) -> None:
+        """This level, as it starts, is what there is; nothing else is needed any more."""
+        if self._manifest is not None:
+            log = self.tables.log[self._logged :]
+            if log:
+                name = f"log-{self.level}-{uuid4().hex[:12]}.npy"
+                self._logs.append(write_array(self._directory, name, np.concatenate(log)))
+                self._logged = len(self.tables.log)
+            facts = {
+                "result": self.marked,
+                "level": self.level,
+                "keep": self.keep,
+                "batches": [len(batch) for batch in self.tables.log],
+                "plain_ghosts": self.plain_ghosts,
+                "digest": self.tables.digest(),
+                "parts": self.parts,
+                "earlier": self.earlier,
+                "logs": [log.file for log in self._logs],
+            }
+            self._manifest.commit(facts, [*self._files.values(), *self._logs])
+        drop(self._directory, {*self._files, *(log.file for log in self._logs), *self._published.files})
+
+    def _save(self) -> None:
+        """Each level is saved as it starts."""
+
+    def _go_on(self, facts: dict[str, Any]) -> None:
+        """Goes on from what is saved."""
+        assert self._manifest is not None
+        if facts["plain_ghosts"]:
+            self._prepare(plain_ghosts=True)
+        arrays = [np.load(self._directory / name, allow_pickle=False) for name in facts["logs"]]
+        log = np.concatenate([np.zeros(0, np.uint64), *arrays])
+        if not self._work_out_again(facts, log):
+            raise BadInput(
+                f"--resume {self._manifest.directory}: the protocol's code is not what it was then",
+                mend="start anew with --checkpoint and another directory",
+            )
+        self.keep = facts["keep"]
+        self.system = self.system._replace(sleeps=not self.keep and self._commutes)
+        known = dict(facts["result"])
+        known["reached"] = set(known["reached"])
+        known["blocked"] = {tuple(waits) for waits in known["blocked"]}
+        self.result = Exploration(**known)
+        self.seconds_before = self.result.seconds
+        self.level = facts["level"]
+        self.parts = [_block(told) for told in facts["parts"]]
+        self.earlier = [[_block(told) for told in blocks] for blocks in facts["earlier"]]
+        # Owners stay as they were.
+        self.workers = len(self.parts)
+        files = {written.file: written for written in facts["files"]}
+        self._logs = [files.pop(name) for name in facts["logs"]]
+        self._logged = len(self.tables.log)
+        self._files = files
+
+
+def _told(error: str) -> str:
+    """What of a long error of Spark's tells most: the last line of Python's own, or of the first of Java's."""
+    lines = [line.strip() for line in error.splitlines()]
+    by_python = [line for line in lines if re.match(r"\w+(Error|Exception|Interrupt)\b", line)]
+    by_java = [line.rpartition("Exception: ")[2] for line in lines if "Exception: " in line]
+    return next(iter([*by_python, *by_java, *lines]))
+
+
+def _block(told: Sequence[Any]) -> Block:
+    file, start, count, shape, sleeps = told
+    return Block(file, start, count, Shape(*shape), sleeps)

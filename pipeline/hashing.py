@@ -1,0 +1,15 @@
+"""The hashes of many rows at once, as `shelf_kernels.insert` wants them; compiled by Numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.kernels import Layout, hash_of
+
+
+@compiled
+def hashes_of(rows: Any, layout: Layout, hashes: Any) -> None:
+    """Of all but the ghosts."""
+    for k in range(rows.shape[0]):
+        hashes[k] = hash_of(rows[k], layout)

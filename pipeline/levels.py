@@ -1,0 +1,323 @@
+"""What executors do of a search: expand rows of a level, and take in what is found for an owner.
+
+A task says all that it needs and answers with all that it found; between tasks nothing is kept but the tables, which
+are the same for whoever has that version. So a task may run anywhere, again, or twice at once.
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crownless.model_check.native import kernels, loops
+from crownless.model_check.native.compiled import HAVE_NUMBA
+from crownless.model_check.native.search import BLOCK, Shelf, Worker
+
+from .blocks import Block, Shape, Written, append, new_file, read, settle, whole
+from .hashing import hashes_of
+from .published import Replica, Version, View
+
+#: A task leaves the rest of its rows for the next round once so many miss an entry, and so large a part of them: Python
+#: works out first what they miss.
+MISSED = 1 << 17
+PART_MISSED = 8
+
+
+class Places(NamedTuple):
+    """Rows of a level's block that are to be expanded: some by number, in a file, and all from one on."""
+
+    again: Block | None
+    fresh: int
+
+
+class ToExpand(NamedTuple):
+    """A task: rows of one owner."""
+
+    directory: str
+    version: Version
+    system: kernels.System
+    owners: int
+    reduces: bool
+    owner: int
+    block: Block
+    places: Places
+    shape: Shape  #: of what they lead to, at least
+
+
+class Expanded(NamedTuple):
+    """What became of it."""
+
+    owner: int
+    places: Places | None  #: what is left to be done
+    misses: Any
+    counts: Any
+    seen: Any
+    actions: Any
+    waits: Any  #: cells of rows where a program ends unfinished, each once
+    found: list[tuple[int, Block]]  #: successors by owner
+    shape: Shape
+
+
+class ToTakeIn(NamedTuple):
+    """A task: all that was found for one owner."""
+
+    directory: str
+    n: int
+    owner: int
+    earlier: list[Block]  #: its rows of the levels before, if these are kept
+    found: list[Block]
+    shape: Shape
+    sleeps: bool
+    name: str
+    lasting: bool
+
+
+class TakenIn(NamedTuple):
+    """The rows that are new."""
+
+    owner: int
+    block: Block
+    written: Written
+    states: int
+    met_again: int  #: states that belong to an earlier level
+
+
+def expand(task: ToExpand, view: View) -> Expanded:
+    """Expands rows as long as most find in the tables what they need."""
+    _needs_numba()
+    return _Expansion(task, view).run()
+
+
+class _Expansion:
+    def __init__(self, task: ToExpand, view: View) -> None:
+        self.task, self.view = task, view
+        self.n = task.system.n
+        self.directory = Path(task.directory)
+        self.layout = task.block.shape.layout(self.n)
+        self.rows, self.asleep, self.is_new = read(
+            whole(self.directory, task.block.file), task.block, self.layout.words, of_level=True
+        )
+        self._lay_out(task.shape)
+        self.worker = Worker(task.owners, sleeps=task.system.sleeps)
+        self.counts, self.seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        self.actions = np.zeros(view.facts.actions, np.int64)
+        self.misses: list[Any] = []
+        self.waits: list[Any] = []
+        self.found: list[tuple[int, Block]] = []
+
+    def _lay_out(self, shape: Shape) -> None:
+        self.shape, self.layout_after = shape, shape.layout(self.n)
+
+    def run(self) -> Expanded:
+        task = self.task
+        old = np.zeros(0, np.int64)
+        if task.places.again is not None:
+            again = task.places.again
+            rows, _, _ = read(whole(self.directory, again.file), again, 1)
+            old = rows[:, 0].astype(np.int64)
+        fresh, count = task.places.fresh, task.block.size
+        missed: list[Any] = []
+        missing = looked_at = 0
+        with new_file(self.directory, f"found-{task.owner}") as (name, file):
+            while len(old) or fresh < count:
+                todo, old = old[:BLOCK], old[BLOCK:]
+                if not len(todo):
+                    todo = np.arange(fresh, min(fresh + BLOCK, count))
+                    fresh += len(todo)
+                place, again_ = self._expand(todo)
+                self._keep(name, file)
+                if place < len(todo):
+                    old = np.concatenate([todo[place:], old])
+                missed.append(again_)
+                missing += len(again_)
+                looked_at += place
+                if missing > MISSED and missing * PART_MISSED > looked_at:
+                    break
+            left = np.concatenate([*missed, old])
+            places = None
+            if len(left) or fresh < count:
+                numbers = left.astype(np.uint64).reshape(-1, 1)
+                again_block = append(file, name, self.shape, numbers, np.zeros(0, np.uint32)) if len(left) else None
+                places = Places(again_block, fresh)
+        none = np.zeros(0, np.uint64)
+        return Expanded(
+            task.owner,
+            places,
+            np.unique(np.concatenate([none, *self.misses])),
+            self.counts,
+            self.seen,
+            self.actions,
+            np.unique(np.concatenate([np.zeros((0, self.n), np.int64), *self.waits]), axis=0),
+            self.found,
+            self.shape,
+        )
+
+    def _expand(self, todo: Any) -> tuple[int, Any]:
+        """Expands some rows: how far it got, and those of them that missed an entry."""
+        worker, view, facts = self.worker, self.view, self.view.facts
+        slots = max(self.layout.slots, self.layout_after.slots)
+        fields = 2 + self.n + slots + facts.most_emitted + 2
+        moves = self.n * facts.most_own + slots * (facts.most_of_arrival + 2) + 1
+        worker.make_room(fields, self.layout_after.words, moves, facts.actions)
+        kernel = loops.expand_reduced if self.task.reduces else loops.expand
+        place = int(
+            kernel(
+                self.rows,
+                self.is_new,
+                self.asleep,
+                todo,
+                self.layout,
+                self.layout_after,
+                self.task.system,
+                view.tables,
+                view.ghosts,
+                worker.out,
+                worker.hashes,
+                worker.asleep,
+                worker.filled,
+                worker.found,
+                worker.recent,
+                worker.scratch,
+            )
+        )
+        found = worker.found
+        again = found.again[: found.used[1]].copy()
+        self.misses.append(np.unique(found.misses[: found.used[0]]))
+        for r in found.blocked[: found.used[2]].tolist():
+            numbers = np.zeros(len(self.layout.word), np.int64)
+            loops.unpack(self.rows[r], self.layout, numbers)
+            self.waits.append(numbers[np.newaxis, 1 : 1 + self.n])
+        self.counts += found.counts
+        self.seen |= found.seen
+        self.actions += found.actions
+        self._narrow = place < 0
+        if place < 0:
+            place = -1 - place
+        return place, again
+
+    def _keep(self, name: str, file: Any) -> None:
+        """Writes down what was found, and makes room for more."""
+        worker, found = self.worker, self.worker.found
+        for owner, count in enumerate(worker.filled.tolist()):
+            if count:
+                asleep = worker.asleep[owner, :count] if worker.sleeps else worker.asleep[owner]
+                self.found.append((owner, append(file, name, self.shape, worker.out[owner, :count], asleep)))
+        worker.filled[:] = 0
+        worker.reached *= 1 + (int(found.used[3]) & 1)
+        worker.share *= 1 + (int(found.used[3]) >> 1)
+        if self._narrow:
+            facts = self.view.facts
+            wider = Shape(self.shape.slots + 1, 2 * facts.ghosts, 2 * facts.cells, 2 * facts.packets)
+            self._lay_out(self.shape.joined(wider))
+        for array in (found.counts, found.seen, found.actions, found.used):
+            array[:] = 0
+
+
+def take_in(task: ToTakeIn) -> TakenIn:
+    """Puts what was found for an owner on one shelf, each row once, and writes down what is new."""
+    _needs_numba()
+    directory, layout = Path(task.directory), task.shape.layout(task.n)
+    shelf = Shelf(layout.words, sleeps=task.sleeps)
+    for block in task.earlier:
+        rows, _, _ = read(whole(directory, block.file), block, block.shape.layout(task.n).words, of_level=True)
+        rows = _laid_out(rows, block.shape, task)
+        shelf.make_room(len(rows), layout)
+        shelf.rows[shelf.used : shelf.used + len(rows)] = rows
+        loops.rehash(shelf.rows, shelf.used, shelf.used + len(rows), layout, shelf.table)
+        shelf.used += len(rows)
+    start = shelf.used
+    # About half of what is found is new: so much room at once spares most of the growing.
+    shelf.make_room(sum(block.size for block in task.found) // 2, layout)
+    tallies = np.zeros(2, np.int64)
+    contents: dict[str, Any] = {}
+    for block in task.found:
+        if block.file not in contents:
+            contents[block.file] = whole(directory, block.file)
+        rows, asleep, _ = read(contents[block.file], block, block.shape.layout(task.n).words)
+        rows = _laid_out(rows, block.shape, task)
+        hashes = np.zeros(len(rows), np.uint64)
+        hashes_of(rows, layout, hashes)
+        shelf.make_room(len(rows), layout)
+        shelf.used = loops.insert(
+            rows,
+            hashes,
+            asleep,
+            len(rows),
+            layout,
+            shelf.rows,
+            shelf.is_new,
+            shelf.asleep,
+            shelf.table,
+            start,
+            shelf.used,
+            tallies,
+        )
+    new = slice(start, shelf.used)
+    with new_file(directory, f"{task.name}-{task.owner}") as (name, file):
+        asleep = shelf.asleep[new] if task.sleeps else shelf.asleep
+        block = append(file, name, task.shape, shelf.rows[new], asleep, shelf.is_new[new])
+        written = settle(file, directory, name, lasting=task.lasting)
+    return TakenIn(task.owner, block, written, int(tallies[0]), int(tallies[1]))
+
+
+def _laid_out(rows: Any, shape: Shape, task: ToTakeIn) -> Any:
+    """The rows as the task wants them laid out."""
+    if shape == task.shape:
+        return rows
+    before, after = shape.layout(task.n), task.shape.layout(task.n)
+    out = np.zeros((len(rows), after.words), np.uint64)
+    loops.repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
+    return out
+
+
+def _needs_numba() -> None:
+    """Without Numba ghosts have numbers of their own, and there is one owner only."""
+    if not HAVE_NUMBA:
+        raise RuntimeError("numba is not installed on this executor")
+
+
+# -- on executors ------------------------------------------------------------------------------------------------------
+
+#: The tables that this process has, by what they are of: of the last search alone.
+_replicas: dict[str, Replica] = {}
+
+
+def view_of(directory: str, version: Version) -> View:
+    """The tables of that version in this process."""
+    replica = _replicas.get(version.of)
+    if replica is None or replica.version > version.number:
+        _replicas.clear()
+        replica = Replica()
+    else:
+        del _replicas[version.of]
+    view = replica.follow(Path(directory), version)
+    # Kept once it is known to be whole.
+    _replicas[version.of] = replica
+    return view
+
+
+def expand_there(task: ToExpand) -> Expanded:
+    answer = expand(task, view_of(task.directory, task.version))
+    _settle_in("expand")
+    return answer
+
+
+def take_in_there(task: ToTakeIn) -> TakenIn:
+    answer = take_in(task)
+    _settle_in("take in")
+    return answer
+
+
+_done_before: set[str] = set()
+
+
+def _settle_in(task: str) -> None:
+    """Spark collects garbage after each task. What is loaded by the first one of its kind stays, and need not be looked
+    at each time.
+    """
+    if task not in _done_before:
+        _done_before.add(task)
+        gc.freeze()

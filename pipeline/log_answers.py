@@ -1,0 +1,196 @@
+"""What is told of the runs of a bucket: the kernels' verdicts, and the spec's where it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crownless.spec.orders import ORDERS, Reading, order_named
+
+from . import log_kernels as kernels
+from .log_blocks import Named, Numbers, Rows
+from .log_rows import NOWHERE, said
+from .log_runs import RunJudged, judge_run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Everything that is told of a log is one table: `about` says what a row is about.
+TOLD = "about string, run string, order string, verdict string, witness string, because string, row string, rows long"
+VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
+
+_COLUMN = {
+    "fifo": kernels.FIFO,
+    "causal": kernels.CAUSAL,
+    "mailbox": kernels.MAILBOX,
+    "one-n": kernels.ONE_N,
+    "synchronous": kernels.SYNCHRONOUS,
+}
+_SAID = {kernels.KEPT: "kept", kernels.BROKEN: "broken"}
+_KINDS = {"send": kernels.SEND, "deliver": kernels.DELIVER, "receive": kernels.DELIVER, "internal": kernels.INTERNAL}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of each run. Without `witnesses` the spec is not asked why an order is broken: most of the work."""
+
+    orders: tuple[str, ...]
+    reading: Reading
+    witnesses: bool
+
+    @classmethod
+    def of(cls, orders: Sequence[str], reading: Reading, witnesses: bool) -> Question:
+        """All orders unless some are named."""
+        for order in orders:
+            order_named(order)
+        return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)
+
+
+def answers(rows: Rows, question: Question) -> Iterator[pa.RecordBatch]:
+    """All that is told of these runs, and how many of their rows were judged."""
+    found = _by_kernels(rows, question)
+    left = np.zeros(len(found), bool)
+    for order in question.orders:
+        left |= found[:, question.orders.index(order)] == kernels.ASK
+        if question.witnesses:
+            left |= found[:, question.orders.index(order)] == kernels.BROKEN
+    told: list[dict[str, Any]] = []
+    judged = int(np.diff(rows.first)[~left].sum())
+    for run in np.flatnonzero(left).tolist():
+        judged += _ask(rows, run, found[run], question, told)
+    told.append({"about": JUDGED, "rows": judged})
+    yield _batch(told)
+    names = rows.named["run"].names
+    for k, order in enumerate(question.orders):
+        for outcome, verdict in _SAID.items():
+            which = np.flatnonzero((found[:, k] == outcome) & ~left)
+            if len(which):
+                yield _verdicts(names.take(which), order, verdict)
+
+
+def _by_kernels(rows: Rows, question: Question) -> Numbers:
+    """For each run and order of the question KEPT, BROKEN or ASK."""
+    numbers = _numbers(rows)
+    queues = any(order in question.orders for order in ("mailbox", "one-n", "n-n"))
+    decided = kernels.judged(rows.first, numbers, pending=question.reading == "pending", queues=queues)
+    usable = _usable(rows.named["run"], empty=True)
+    decided[~usable] = kernels.ASK
+    columns = {order: decided[:, k] for order, k in _COLUMN.items()}
+    clean = columns["fifo"] != kernels.ASK
+    columns["asynchronous"] = np.where(clean, kernels.KEPT, kernels.ASK).astype(np.int8)
+    # n-n lies between synchronous order and both others.
+    n_n = np.full(len(decided), kernels.ASK, np.int8)
+    n_n[columns["synchronous"] == kernels.KEPT] = kernels.KEPT
+    n_n[(columns["mailbox"] == kernels.BROKEN) | (columns["one-n"] == kernels.BROKEN)] = kernels.BROKEN
+    columns["n-n"] = n_n
+    return np.stack([columns[order] for order in question.orders], axis=1)
+
+
+def _numbers(rows: Rows) -> dict[str, Numbers]:
+    """The columns as the kernels take them."""
+    empty = np.full(len(rows.index), kernels.NONE, np.int32)
+    process, peer, message = rows.named.get("process"), rows.named.get("peer"), rows.named.get("message")
+    number: dict[str, int] = {}
+    kind = rows.named.get("kind")
+    kinds = np.full(len(rows.index), kernels.NO_KIND, np.int32) if kind is None else _kinds(kind)
+    if "text" in rows.named:
+        kinds[rows.named["text"].codes >= 0] = kernels.NO_KIND
+    return {
+        "process": empty if process is None else _in_common(process, number),
+        "index": rows.index,
+        "kind": kinds,
+        "message": empty if message is None else np.where(_picked(_usable(message), message), message.codes, -2),
+        "peer": empty if peer is None else _in_common(peer, number),
+    }
+
+
+def _in_common(column: Named, number: dict[str, int]) -> Numbers:
+    """The numbers of names of processes and peers alike; -2 for what is no name."""
+    usable = _usable(column).tolist()
+    names = column.names.to_pylist()
+    new = [number.setdefault(name, len(number)) if ok else -2 for name, ok in zip(names, usable, strict=True)]
+    return _looked_up(np.array(new, np.int32), column, kernels.NONE)
+
+
+def _kinds(column: Named) -> Numbers:
+    kinds = [_KINDS.get(name, kernels.NO_KIND) for name in column.names.to_pylist()]
+    return _looked_up(np.array(kinds, np.int32), column, kernels.NO_KIND)
+
+
+def _looked_up(table: Numbers, column: Named, otherwise: int) -> Numbers:
+    return np.append(table, np.int32(otherwise))[column.codes]  # what is not there has the code -1, the last
+
+
+def _picked(table: Numbers, column: Named) -> Numbers:
+    return np.append(table, False)[column.codes]
+
+
+def _usable(column: Named, *, empty: bool = False) -> Numbers:
+    """Which of the names may be names (see `model_check.event_logs`)."""
+    names = column.names.to_pylist()
+    return np.fromiter((name.isprintable() and (empty or name != "") for name in names), bool, len(names))
+
+
+def _ask(rows: Rows, run: int, found: Numbers, question: Question, told: list[dict[str, Any]]) -> int:
+    """Has the spec judge one run; how many of its rows could be judged."""
+    name = rows.named["run"].names[run].as_py()
+    lines = [said(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
+    by_spec = judge_run(name, lines, question.orders, question.reading)
+    for k, (order, verdict, witness, because) in enumerate(by_spec.judgements):
+        decided = _SAID.get(int(found[k]))
+        assert decided in (None, verdict), f"run {name}, {order}: {decided} by the kernels, {verdict} by the spec"
+        if name != NOWHERE:
+            shown = witness if question.witnesses else None
+            told.append(
+                {
+                    "about": VERDICT,
+                    "run": name,
+                    "order": order,
+                    "verdict": verdict,
+                    "witness": shown,
+                    "because": because,
+                }
+            )
+    told += harm(None if name == NOWHERE else name, by_spec)
+    return by_spec.judged
+
+
+def harm(run: str | None, by_spec: RunJudged) -> Iterator[dict[str, Any]]:
+    """What is told of a run's quarantined rows and holes."""
+    for text, reason in by_spec.quarantine:
+        yield {"about": QUARANTINE, "run": run, "row": text, "because": reason, "rows": 1}
+    for hole in by_spec.holes:
+        yield {"about": HOLE, "run": run, "because": hole}
+
+
+def _batch(told: list[dict[str, Any]]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist(told, schema=_schema())
+
+
+def _verdicts(runs: pa.StringArray, order: str, verdict: str) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    count = len(runs)
+    columns = {"about": VERDICT, "order": order, "verdict": verdict}
+    return pa.RecordBatch.from_arrays(
+        [
+            runs
+            if field.name == "run"
+            else pa.repeat(columns[field.name], count)
+            if field.name in columns
+            else pa.nulls(count, field.type)
+            for field in _schema()
+        ],
+        schema=_schema(),
+    )
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(part.split()[0], pa.int64() if "long" in part else pa.string()) for part in TOLD.split(", ")])

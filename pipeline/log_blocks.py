@@ -1,0 +1,196 @@
+"""Rows on their way to the task that judges their run: packed by bucket, many rows a block.
+
+A run's bucket is a hash of its name; runs that share a bucket are told apart by their names. A block holds the rows of
+one bucket out of one stretch of the log, as numbers into the few names that occur there (an Arrow stream, with
+dictionaries as small as they can be). So Spark moves thousands of large rows instead of millions of small ones, and
+a task holds one bucket at a time.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .log_kernels import NONE, compact, order_by
+from .log_rows import COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The columns of blocks, for Spark.
+BLOCKS = "bucket int, rows long, block binary"
+#: So many rows are packed at once; the blocks are an even share of them.
+STRETCH = 1 << 20
+_NAMED = ("run", "process", "kind", "message", "peer", "text")
+
+Numbers = np.ndarray[Any, Any]
+
+
+@dataclass
+class Named:
+    """A column of names as numbers: `names[codes[row]]`, or none where the number is negative."""
+
+    codes: Numbers
+    names: pa.StringArray
+
+    def name(self, row: int) -> str | None:
+        code = int(self.codes[row])
+        return None if code < 0 else str(self.names[code].as_py())
+
+
+@dataclass
+class Rows:
+    """Plain rows, column by column; `first` says where each run's begin, if they are in order of runs."""
+
+    named: dict[str, Named]
+    index: Numbers
+    first: Numbers
+
+    def row(self, row: int) -> dict[str, Any]:
+        index = int(self.index[row])
+        # What was missing is told as missing.
+        plain = {name: self.named[name].name(row) if name in self.named else None for name in COLUMNS}
+        return {**plain, "index": None if index == MISSING else index}
+
+
+#: The index of a row that has none: as bad as any negative one.
+MISSING = -(1 << 62)
+
+
+def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The rows of these batches as blocks, stretch by stretch."""
+    import pyarrow as pa
+
+    held: list[pa.Table] = []
+    rows = 0
+    for batch in batches:
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        while table.num_rows:
+            part = table.slice(0, STRETCH - rows)
+            held.append(part)
+            rows += part.num_rows
+            table = table.slice(part.num_rows)
+            if rows == STRETCH:
+                yield from _blocks(pa.concat_tables(held), buckets)
+                held, rows = [], 0
+    if rows:
+        yield from _blocks(pa.concat_tables(held), buckets)
+
+
+def bucket_of(run: str, buckets: int) -> int:
+    return zlib.crc32(run.encode()) % buckets
+
+
+def _blocks(table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    named = {name: _named(table[name]) for name in _NAMED if table[name].null_count < table.num_rows}
+    index = table["index"].fill_null(MISSING).to_numpy()
+    runs = named["run"]
+    of_run = np.fromiter((bucket_of(name, buckets) for name in runs.names.to_pylist()), np.int32, len(runs.names))
+    bucket = of_run[runs.codes]
+    first, place = np.empty(buckets + 1, np.int64), np.empty(len(bucket), np.int64)
+    order_by(bucket, buckets, first, place)
+    index = index[place]
+    for column in named.values():
+        column.codes = column.codes[place]
+    seen = {name: np.full(len(column.names), NONE, np.int32) for name, column in named.items()}
+    number = {name: np.empty(len(column.names), np.int32) for name, column in named.items()}
+    used = {name: np.empty(len(column.names), np.int32) for name, column in named.items()}
+    for k in range(buckets):
+        start, end = int(first[k]), int(first[k + 1])
+        if start == end:
+            continue
+        columns: dict[str, pa.Array] = {"index": pa.array(_narrow(index[start:end]))}
+        for name, column in named.items():
+            codes = column.codes[start:end]
+            count = compact(codes, seen[name], number[name], k, used[name])
+            names = column.names.take(pa.array(used[name][:count]))
+            missing = codes < 0
+            narrow = codes.astype(_width(count))
+            there = pa.array(narrow, mask=missing) if missing.any() else pa.array(narrow)
+            columns[name] = pa.DictionaryArray.from_arrays(there, names)
+        batch = pa.RecordBatch.from_pydict(columns)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([k], pa.int32()),
+                pa.array([end - start], pa.int64()),
+                pa.array([sink.getvalue().to_pybytes()], pa.binary()),
+            ],
+            names=["bucket", "rows", "block"],
+        )
+
+
+def _named(column: pa.ChunkedArray) -> Named:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    encoded = column.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    return Named(_codes(encoded), encoded.dictionary)
+
+
+def _codes(column: pa.DictionaryArray) -> Numbers:
+    """The numbers of a column of names, with NONE where there is none."""
+    indices = column.indices
+    codes: Numbers = (indices.fill_null(NONE) if indices.null_count else indices).to_numpy()
+    return codes.astype(np.int32)
+
+
+def _width(count: int) -> type[np.signedinteger[Any]]:
+    return np.int8 if count < 1 << 7 else np.int16 if count < 1 << 15 else np.int32
+
+
+def _narrow(index: Numbers) -> Numbers:
+    least, most = int(index.min()), int(index.max())
+    for kind in (np.int16, np.int32):
+        if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
+            return index.astype(kind)
+    return index
+
+
+def unpacked(blocks: Iterable[pa.Buffer]) -> Rows:
+    """The rows of a bucket's blocks, in order of runs; within a run in the order of the blocks."""
+    import pyarrow as pa
+
+    batches = [pa.ipc.open_stream(block).read_next_batch() for block in blocks]
+    named = {name: _merged(batches, name) for name in _NAMED if any(name in batch.schema.names for batch in batches)}
+    index = np.concatenate([batch["index"].to_numpy().astype(np.int64) for batch in batches])
+    runs = named["run"]
+    first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
+    order_by(runs.codes, len(runs.names), first, place)
+    for column in named.values():
+        column.codes = column.codes[place]
+    return Rows(named, index[place], first)
+
+
+def _merged(batches: list[pa.RecordBatch], name: str) -> Named:
+    """A column of several blocks, whose numbers differ."""
+    import pyarrow as pa
+
+    if len(batches) == 1:
+        return Named(_codes(batches[0][name]), batches[0][name].dictionary)
+    columns = [batch[name] if name in batch.schema.names else None for batch in batches]
+    held = [column for column in columns if column is not None]
+    every = pa.concat_arrays([column.dictionary for column in held]).dictionary_encode()
+    numbers = every.indices.to_numpy().astype(np.int32)
+    parts: list[Numbers] = []
+    begin = 0
+    for batch, column in zip(batches, columns, strict=True):
+        if column is None:
+            parts.append(np.full(batch.num_rows, NONE, np.int32))
+            continue
+        codes = _codes(column)
+        here = numbers[begin : begin + len(column.dictionary)]
+        parts.append(np.where(codes < 0, NONE, here[codes]) if len(here) else codes)
+        begin += len(column.dictionary)
+    return Named(np.concatenate(parts), every.dictionary)

@@ -1,0 +1,194 @@
+"""One small run as the spec judges it, whatever its rows are like: what cannot be used is put in quarantine.
+
+`crownless classify` refuses a log with a row that it cannot use. Here there may be millions of other runs in the log,
+so the row goes into quarantine with the reason, and the run is judged by the others. As with any event that a log has
+lost, what is left can show that an order is broken and cannot show that it is kept: the row's process counts as having
+a hole (every process does, if the row names none). Rows that contradict each other are all put in quarantine, since
+nothing says which of them is right. Only an exact copy of a row is put there without further harm.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from crownless.model_check.event_logs import LoggedRun, read_log
+from crownless.model_check.oracle import Subject, classify
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import Reading
+
+#: Past the end of every line: an event there makes a hole in the line for `read_log`. No log has as many events.
+BEYOND = 10**15
+
+
+class Judgement(NamedTuple):
+    """The outcome for one order: kept, broken (with a witness as JSON) or unknown (because of something)."""
+
+    order: str
+    verdict: str
+    witness: str | None
+    because: str | None
+
+
+@dataclass
+class RunJudged:
+    """What is known of a run. Each of its lines was either judged or is in quarantine, with the reason."""
+
+    judgements: list[Judgement] = field(default_factory=list)
+    quarantine: list[tuple[str, str]] = field(default_factory=list)
+    holes: list[str] = field(default_factory=list)
+    judged: int = 0
+
+
+def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Reading = "lost") -> RunJudged:
+    """The run of these JSON lines. Their order does not matter, but that of two copies the later is the copy."""
+    found = RunJudged()
+    rows, torn = _usable(lines, found)
+    found.judged = len(rows)
+    if not rows:
+        return _undecided(found, orders, "no row of it can be used")
+    try:
+        logged = _logged(rows, torn)
+    except BadInput as problem:
+        found.quarantine += [(row.text, problem.message) for row in rows]
+        found.judged = 0
+        return _undecided(found, orders, problem.message)
+    found.holes = [
+        f"{hole.process}: rows of it are in quarantine" if f" to {BEYOND - 1} are" in hole.text else hole.text
+        for hole in logged.holes
+    ]
+    of = classify(Subject("", run, logged.computation, logged.holes), orders, reading)
+    for verdict in of.verdicts:
+        outcome = of.outcome(verdict)
+        witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
+        as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
+        found.judgements.append(Judgement(verdict.order, outcome, as_json, of.unknown.get(verdict.order)))
+    return found
+
+
+def _undecided(found: RunJudged, orders: Sequence[str], because: str) -> RunJudged:
+    found.judgements = [
+        Judgement(order, "kept", None, None)
+        if order == "asynchronous" and found.judged
+        else Judgement(order, "unknown", None, because)
+        for order in orders
+    ]
+    return found
+
+
+class _Row(NamedTuple):
+    text: str
+    process: str
+    place: int
+    kind: str
+    message: str
+    peers: tuple[str, ...]
+
+
+def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str]]:
+    """The rows that say something and contradict no other; and the processes that others are missing from."""
+    rows: list[_Row] = []
+    torn: set[str] = set()
+    every = False
+    seen: set[Hashable] = set()
+    for text in lines:
+        try:
+            for _ in read_log([text]):
+                pass
+        except BadInput as problem:
+            found.quarantine.append((text, problem.message))
+            process = _process_of(text)
+            every = every or process is None
+            torn |= set() if process is None else {process}
+            continue
+        row = _row(text)
+        if row[1:] in seen:
+            found.quarantine.append((text, f"a copy of an earlier line: {row.process} has one event {row.place}"))
+            continue
+        seen.add(row[1:])
+        rows.append(row)
+    why = _contradictions(rows)
+    for row in rows:
+        if row in why:
+            found.quarantine.append((row.text, why[row]))
+            torn |= {row.process}
+    left = [row for row in rows if row not in why]
+    return left, {name for row in left for name in (row.process, *row.peers)} | torn if every else torn
+
+
+def _process_of(text: str) -> str | None:
+    """The process that a line is about, though it is otherwise of no use."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    process = fields.get("process") if isinstance(fields, dict) else None
+    return process if isinstance(process, str) and process and process.isprintable() else None
+
+
+def _row(text: str) -> _Row:
+    """A line that `read_log` has read."""
+    fields: dict[str, Any] = json.loads(text)
+    kind = "deliver" if fields["kind"] == "receive" else fields["kind"]
+    peer = fields.get("peer")
+    peers = () if kind == "internal" or peer is None else tuple(peer) if isinstance(peer, list) else (peer,)
+    message = "" if kind == "internal" else str(fields["message"])
+    return _Row(text, fields["process"], fields["index"], kind, message, peers)
+
+
+def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
+    """The rows that do not go together with others, and why."""
+    why: dict[_Row, str] = {}
+
+    def several(rows: Iterable[_Row], key: Callable[[_Row], Hashable], problem: str) -> None:
+        by_key: defaultdict[Hashable, list[_Row]] = defaultdict(list)
+        for row in rows:
+            by_key[key(row)].append(row)
+        for same in by_key.values():
+            if len(same) > 1:
+                for row in same:
+                    why.setdefault(row, problem.format(row))
+
+    sends = [row for row in rows if row.kind == "send"]
+    delivers = [row for row in rows if row.kind == "deliver"]
+    several(rows, lambda row: (row.process, row.place), "{0.process} has two events {0.place}")
+    several(sends, lambda row: row.message, "{0.message} is sent twice")
+    several(delivers, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice")
+    about: defaultdict[str, list[_Row]] = defaultdict(list)
+    for row in (*sends, *delivers):
+        about[row.message].append(row)
+    for message, same in about.items():
+        problem = _disagreement(message, same)
+        if problem is not None:
+            for row in same:
+                why.setdefault(row, problem)
+    return why
+
+
+def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
+    """Do the rows about a message agree who sends it, and to whom?"""
+    senders = {row.process for row in rows if row.kind == "send"}
+    senders |= {sender for row in rows if row.kind == "deliver" for sender in row.peers}
+    if len(senders) > 1:
+        return f"{message} is said to be sent by {' and by '.join(sorted(senders))}"
+    receivers = {name for row in rows if row.kind == "send" for name in row.peers}
+    for row in rows:
+        if receivers and row.kind == "deliver" and row.process not in receivers:
+            return f"{row.process} delivers {message}, which is sent to {', '.join(sorted(receivers))}"
+    return None
+
+
+def _logged(rows: Sequence[_Row], torn: Iterable[str]) -> LoggedRun:
+    lines = [_without_run(row) for row in rows]
+    beyond = [json.dumps({"process": name, "index": BEYOND, "kind": "internal"}) for name in sorted(torn)]
+    (logged,) = read_log([*lines, *beyond])
+    return logged
+
+
+def _without_run(row: _Row) -> str:
+    peer = list(row.peers) if row.kind == "send" else row.peers[0] if row.peers else None
+    fields = {"process": row.process, "index": row.place, "kind": row.kind, "message": row.message, "peer": peer}
+    return json.dumps(fields)

@@ -1,0 +1,167 @@
+"""The page of costs: plots, answers and tables of the studies, as files that need nothing else.
+
+    crownless cost --page docs/cost
+
+writes `index.html`, the plots it shows (PNG, each with an SVG), and `figures.csv`, every figure with its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from crownless.model_check.encoding import HEADER, WORD
+from crownless.model_check.latencies import LATENCIES
+from crownless.model_check.simulation import COOL_DOWN, WARM_UP
+from crownless.model_check.traffic import TRAFFIC
+from crownless.spec.errors import BadInput
+
+from .cost_figures import Point, chosen, points, write_csv
+from .cost_findings import findings
+from .cost_rows import Row
+from .cost_studies import SEEDS, STUDIES
+from .report_plots import draw
+
+#: Plot → the claim beside whose answer it stands.
+BESIDE = {
+    "delay": "MF24", "traffic": "MF24", "bandwidth": "MF24", "control": "MG19", "withheld": "MG20",
+    "synchronous": "MG21", "thresholds": "SA13",
+}  # fmt: skip
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+img { max-width: 100%; height: auto; }
+table { border-collapse: collapse; font-size: 12.5px; }
+th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+.wide { overflow-x: auto; }
+figure { margin: 1.5rem 0; }
+figcaption, .note { font-size: 13px; color: #555; }
+code { background: #f3f3f3; padding: 0 .25rem; }
+"""
+
+
+def required() -> None:
+    """Raises `BadInput` if there is nothing to draw with."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise BadInput("plots need matplotlib", mend="pip install 'crownless[spark]'") from None
+
+
+def write_page(folder: Path, rows: Sequence[Row], seeds: int = SEEDS) -> None:
+    """Writes the page of what was found for `of_the_page(seeds)`, in that order."""
+    required()
+    folder.mkdir(parents=True, exist_ok=True)
+    studies = in_studies(rows, seeds)
+    of = {name: points(some) for name, some in studies.items()}
+    titles = draw(folder, of)
+    write_csv((point for some in of.values() for point in some), folder / "figures.csv")
+    (folder / "index.html").write_text(_page(studies, of, titles, seeds), "utf-8")
+
+
+def in_studies(rows: Sequence[Row], seeds: int) -> dict[str, Sequence[Row]]:
+    """The rows by study."""
+    studies: dict[str, Sequence[Row]] = {}
+    start = 0
+    for name, study in STUDIES.items():
+        count = sum(1 for _ in study(seeds))
+        studies[name] = rows[start : start + count]
+        start += count
+    assert start == len(rows), "the rows are those of all studies"
+    return studies
+
+
+def _page(
+    studies: Mapping[str, Sequence[Row]], of: Mapping[str, Sequence[Point]], titles: Mapping[str, str], seeds: int
+) -> str:
+    total = sum(len(rows) for rows in studies.values())
+    broken = sum(point.broken for some in of.values() for point in some)
+    command = "crownless cost --page docs/cost --engine spark" + (f" --seeds {seeds}" if seeds != SEEDS else "")
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8"><title>What the protocols cost</title>',
+        f"<style>{STYLE}</style></head><body>",
+        "<h1>What the protocols cost</h1>",
+        f"<p>The machines of <code>impl/</code>, run under a clock: {total:,} simulations. Made by</p>",
+        f"<pre><code>{escape(command)}</code></pre>",
+        "<p>Times are in mean latencies of the channel; the <em>load</em> is how many messages a process hands over in "
+        "one mean latency. Each figure is a mean over independent runs with its 95% confidence interval (Student). Of "
+        f"each run the first {WARM_UP:.0%} and last {COOL_DOWN:.0%} of the messages are not measured. A packet has a "
+        f"header of {HEADER} bytes, and each number that a protocol attaches takes {WORD} bytes (or a varint). "
+        + (
+            "Every run kept the order that its protocol promises.</p>"
+            if not broken
+            else f"<strong>{broken} runs broke the order that their protocol promises.</strong></p>"
+        ),
+        *_answers(studies, titles),
+        "<h2>Sizes</h2>",
+        _figure("sizes", titles["sizes"]),
+        *_tables(of["workloads"]),
+        "<h2>Kinds of traffic and of latency</h2>",
+        _list((name, each.meaning) for name, each in TRAFFIC.items()),
+        _list((name, each.meaning) for name, each in LATENCIES.items()),
+        '<p class="note">All figures: <a href="figures.csv">figures.csv</a>.</p>',
+        "</body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _answers(studies: Mapping[str, Sequence[Row]], titles: Mapping[str, str]) -> Iterable[str]:
+    shown: set[str] = set()
+    for finding in findings(studies):
+        yield f"<h2>{finding.claim}: {escape(finding.asked)}</h2>"
+        yield from (f"<p>{escape(sentence)}</p>" for sentence in finding.answer)
+        if finding.claim not in shown:
+            yield from (_figure(name, titles[name]) for name, claim in BESIDE.items() if claim == finding.claim)
+        shown.add(finding.claim)
+
+
+def _figure(name: str, title: str) -> str:
+    return (
+        f'<figure><a href="{name}.svg"><img src="{name}.png" alt="{escape(title, quote=True)}"></a>'
+        f"<figcaption>{escape(title)}</figcaption></figure>"
+    )
+
+
+def _list(pairs: Iterable[tuple[str, str]]) -> str:
+    return (
+        "<ul>" + "".join(f"<li><strong>{escape(name)}</strong>: {escape(told)}</li>" for name, told in pairs) + "</ul>"
+    )
+
+
+def _tables(some: Sequence[Point]) -> Iterable[str]:
+    load = some[0]["load"]
+    for title, name, fixed in (
+        ("Delay added, by traffic", "workload", {"latency": "exponential"}),
+        ("Delay added, by latency", "latency", {"workload": "uniform"}),
+    ):
+        yield f"<h2>{title}</h2>"
+        told = ", ".join(f"{what} {value}" for what, value in fixed.items())
+        yield f'<p class="note">{some[0]["processes"]} processes, load {load:g}, {told}; mean latencies.</p>'
+        yield _table(chosen(some, **fixed), name, "added")
+    yield "<h2>Bytes added and control messages, by traffic</h2>"
+    yield _table(chosen(some, latency="exponential"), "workload", "bytes")
+    yield _table(chosen(some, latency="exponential"), "workload", "control")
+
+
+def _table(some: Sequence[Point], across: str, figure: str) -> str:
+    columns = list(dict.fromkeys(point[across] for point in some))
+    rows = ["<tr>" + "".join(f"<th>{escape(each)}</th>" for each in ["protocol", *columns]) + "</tr>"]
+    for protocol in dict.fromkeys(point["protocol"] for point in some):
+        cells = [f"<td>{escape(protocol)}</td>"]
+        for column in columns:
+            found = chosen(some, **{"protocol": protocol, across: column})
+            cells.append(f"<td>{escape(_cell(found, figure))}</td>")
+        rows.append("<tr>" + "".join(cells) + "</tr>")
+    return '<div class="wide"><table>' + "\n".join(rows) + "</table></div>"
+
+
+def _cell(found: Sequence[Point], figure: str) -> str:
+    if not found:
+        return ""
+    (point,) = found
+    if point.stuck:
+        return f"stuck ({point.stuck} of {point.repetitions})"
+    return "–" if point[figure] is None else str(point[figure])

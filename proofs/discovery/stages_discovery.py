@@ -1,0 +1,250 @@
+"""Finds by itself the invariants by which a protocol of queues keeps its order, for every n, of its abstraction
+(`proofs.queues`).
+
+Of the proof that stands in the files only the abstraction is taken, and what it is to show. Candidates are made of
+the signatures of its functions (`stages_grammar`). Random runs of it leave the shortest that may hold
+(`stages_candidates`), Houdini those that every event keeps (`stages_houdini`). If what is called safe follows, the few
+that this rests on are put to z3 again, of any number of processes and messages, as the invariants of a proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from random import Random
+from typing import Any
+
+import numpy as np
+import z3
+
+from crownless.proofs.queues import QueueProof
+from crownless.proofs.stages import Invariants
+from crownless.proofs.terms import Term
+from crownless.proofs.theorem import theorem
+
+from .discovery import SEED, Discovered
+from .houdini import STEPS
+from .stages_candidates import InContext
+from .stages_grammar import Clause, Context, Progress, contexts
+from .stages_houdini import MESSAGES, PROCESSES, GaveUp, Houdini, Induction
+from .stages_runs import Situation, simulated
+
+#: Simulated runs: how many processes and messages, how many runs.
+RUNS = ((2, 3, 40), (2, 4, 40), (3, 5, 60), (3, 7, 20), (4, 6, 20))
+#: So many ways z3 may take to show what is found of any number of processes and messages.
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class DiscoveredOfStages(Discovered):
+    """What was found of an abstraction of queues; of its being optimal or live nothing is asked."""
+
+    #: What safe means, and what is assumed.
+    means: str
+    assumed: tuple[str, ...]
+
+    def json(self) -> dict[str, Any]:
+        unasked = ("optimal", "live", "needed_for_optimal", "assumed")
+        facts = {name: value for name, value in super().json().items() if name not in unasked}
+        return {**facts, "assumptions": list(self.assumed), "inductive_among": [PROCESSES, MESSAGES]}
+
+    def lines(self) -> list[str]:
+        lines = [self.summary, f"{self.protocol}: {self.remark}"]
+        if self.safe != "refuted":
+            lines.append(
+                f"{self.survived:,} of these are the shortest that survive {self.situations:,} situations of "
+                f"{self.runs} simulated runs; {self.inductive:,}, some of them weakened, are kept by every event among "
+                f"{PROCESSES} processes and {MESSAGES} messages, which follow from {self.independent}"
+            )
+        if self.given_up:
+            lines.append(f"{self.given_up} were dropped since z3 gave up")
+        if self.needed:
+            told = (
+                "shown by z3 for any number" if self.confirmed else "not shown for any number: z3 gives up, or refutes"
+            )
+            lines += [
+                f"safe, by these, none of which can be left out; {told} of processes and messages:",
+                *(f"- {line}" for line in self.needed),
+            ]
+        return [*lines, f"safe: {self.means}"]
+
+    @property
+    def summary(self) -> str:
+        if self.safe == "refuted":
+            return f"{self.protocol}: a simulated run of its abstraction is not safe"
+        found = f"{self.protocol}: invariants are looked for among {self.candidates:,} sentences"
+        return (
+            f"{found}; that it is safe {'follows' if self.safe == 'proved' else 'does not follow from what is found'}"
+        )
+
+
+def discover_of_stages(
+    protocol: str, proof: QueueProof, effort: int = STEPS, progress: Progress | None = None, *, anyway: bool = False
+) -> DiscoveredOfStages:
+    """Look for invariants of the proof's abstraction; `effort`: z3's steps for one query. `anyway`: also if a simulated
+    run of it is not safe.
+    """
+    return _Discovery(proof, effort, progress or (lambda line: None)).found(protocol, anyway)
+
+
+class _Discovery:
+    def __init__(self, proof: QueueProof, effort: int, tell: Progress) -> None:
+        self.proof, self.effort, self.tell = proof, effort, tell
+        self.contexts = contexts(proof.abstraction)
+        self.induction = Induction(proof, self.contexts, effort)
+
+    def found(self, protocol: str, anyway: bool) -> DiscoveredOfStages:
+        started = time.monotonic()
+        situations, runs, breaks = self._simulate(anyway)
+        candidates = [InContext(context) for context in self.contexts]
+        houdini = Houdini(self.induction, candidates, self.tell)
+        kept: list[Clause] = []
+        needed: list[Clause] = []
+        survived, confirmed = 0, False
+        if anyway or not breaks:
+            for part in candidates:
+                self.tell(f"sentences about {', '.join(part.context.names)}")
+                part.absorb(np.random.default_rng(SEED).permutation(part.new(situations)))
+                part.find()
+            survived = _count(candidates)
+            kept = houdini.kept()
+            safe = self._safe(kept)
+            if safe is not None:
+                needed = self._irreducible(self._closed(safe, kept))
+                confirmed = self._confirmed(needed)
+        assert not (confirmed and breaks), "what is proved does not happen"
+        return DiscoveredOfStages(
+            protocol=protocol,
+            candidates=sum(map(_sentences, self.contexts)),
+            survived=survived,
+            inductive=_count(candidates) if kept else 0,
+            runs=runs,
+            situations=len(situations),
+            overtakes=breaks,
+            independent=len(kept),
+            given_up=houdini.given_up,
+            safe="refuted" if breaks else "proved" if confirmed else "unknown",
+            optimal="unknown",
+            live="unknown",
+            needed=tuple(map(str, needed)),
+            needed_for_optimal=(),
+            confirmed=confirmed,
+            remark=self.proof.remark,
+            seconds=time.monotonic() - started,
+            means=self.proof.follows["safe"][0],
+            assumed=tuple(self.proof.assumed),
+        )
+
+    def _simulate(self, anyway: bool) -> tuple[list[Situation], int, bool]:
+        """The situations of random runs, how many runs, and whether one of them is not safe."""
+        random, found, runs, breaks = Random(SEED), [], 0, False
+        for n, messages, some in RUNS:
+            for _ in range(some):
+                self.tell(f"simulated runs of {n} processes and {messages} messages")
+                run = list(simulated(self.proof, n, messages, random))
+                found += [situation for situation, _ in run]
+                breaks |= any(wrong for _, wrong in run)
+                runs += 1
+                if breaks and not anyway:
+                    return found, runs, True
+        return found, runs, breaks
+
+    # -- what follows --------------------------------------------------------------------------------------------------
+
+    def _unsafe(self) -> list[Term]:
+        """Of each claim that makes up what is called safe, that it fails."""
+        few = self.induction.few
+        _, follows = self.proof.follows["safe"]
+        return [few.of_each(z3.And(*given.values(), z3.Not(shows))) for given, shows in follows(few.run).values()]
+
+    def _safe(self, given: Sequence[Clause]) -> list[Clause] | None:
+        """Those of what is given that safety takes; None if it does not follow."""
+        used: list[Clause] = []
+        for unsafe in self._unsafe():
+            because = self._core(unsafe, given)
+            if because is None:
+                return None
+            for clause in list(because):
+                fewer = self._core(unsafe, [each for each in because if each != clause])
+                because = because if fewer is None else fewer
+            used += [clause for clause in because if clause not in used]
+        return used
+
+    def _core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
+        try:
+            return self.induction.question.core(wanted, given)
+        except GaveUp:
+            return None
+
+    # -- few invariants ------------------------------------------------------------------------------------------------
+
+    def _kept(self, clause: Clause, given: Sequence[Clause]) -> list[Clause] | None:
+        """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
+        used: list[Clause] = []
+        for stage in range(len(self.induction.events)):
+            because = self.induction.core(stage, clause, given)
+            if because is None:
+                return None
+            used += [each for each in because if each not in used]
+        return used
+
+    def _closed(self, some: Sequence[Clause], given: Sequence[Clause]) -> list[Clause]:
+        """With all that is used to show that they are kept."""
+        closed, waiting = list(some), list(some)
+        while waiting:
+            self.tell(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            clause = waiting.pop(0)
+            if self._kept(clause, closed) is None:
+                for each in self._kept(clause, given) or []:
+                    if each not in closed:
+                        closed.append(each)
+                        waiting.append(each)
+        return closed
+
+    def _irreducible(self, some: list[Clause]) -> list[Clause]:
+        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
+        needed, before = list(some), len(some) + 1
+        while len(needed) < before:
+            before = len(needed)
+            for clause in needed[::-1]:
+                self.tell(f"{len(needed)} invariants are enough")
+                fewer = [each for each in needed if each != clause]
+                if all(self._core(unsafe, fewer) is not None for unsafe in self._unsafe()) and all(
+                    self._kept(each, fewer) is not None for each in fewer
+                ):
+                    needed = fewer
+        return needed
+
+    # -- for any number ------------------------------------------------------------------------------------------------
+
+    def _confirmed(self, needed: Sequence[Clause]) -> bool:
+        """Does z3 show the same of any number of processes and messages, with nothing chosen for it?"""
+        invariants: Invariants = {str(clause): _of_all(clause) for clause in needed}
+        used = {str(clause): list(map(str, self._kept(clause, needed) or needed)) for clause in needed}
+        claims = replace(self.proof, invariants=invariants, kept_by=used).claims()
+        for part in ("invariants", "safe"):
+            for claim in claims[part]:
+                self.tell(f"any number: {claim.name}")
+                if not theorem(*claim, effort=self.effort, attempts=ATTEMPTS):
+                    return False
+        return True
+
+
+def _of_all(clause: Clause) -> Any:
+    """The clause as an invariant."""
+    return lambda run, now, l: clause.of_all(run, now)
+
+
+def _count(candidates: Sequence[InContext]) -> int:
+    """How many sentences there are, each in the context of its variables."""
+    return sum(len(part) for part in candidates)
+
+
+def _sentences(context: Context) -> int:
+    """How many sentences are looked through: of these variables or fewer, in either order of the messages."""
+    atoms, plain = len(context.atoms), len(context.plain)
+    some: int = sum(comb(atoms, size) * 2**size for size in range(1, context.together + 1))
+    more: int = sum(comb(plain, size) * 2**size for size in range(context.together + 1, context.together_plain + 1))
+    return some + more

@@ -1,0 +1,115 @@
+"""What claims about costs rest on: repeated simulations of the protocols' machines under a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from crownless.impl.protocol import Setting
+from crownless.model_check.estimates import Estimate, estimate
+from crownless.model_check.simulation import Experiment, Measured, simulate
+
+#: Second moment of a round trip of two independent exponential latencies of mean 1.
+ROUND_TRIP_SQUARED = 6.0
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Repetitions of one experiment, with seeds 0, 1, …: the same messages and latencies whatever the protocol."""
+
+    asked: Experiment
+    runs: tuple[Measured, ...]
+
+    def __getitem__(self, figure: str) -> Estimate:
+        """The mean of a figure, with its confidence interval."""
+        found = estimate(getattr(run, figure) for run in self.runs)
+        assert found is not None, f"{self.asked.protocol} has no {figure}"
+        return found
+
+    def most(self, figure: str) -> float:
+        """The greatest of a figure in all runs."""
+        return float(max(getattr(run, figure) or 0.0 for run in self.runs))
+
+    @property
+    def kept(self) -> bool:
+        """Did every run keep the promised order?"""
+        return all(run.kept for run in self.runs)
+
+    @property
+    def stuck(self) -> int:
+        """In how many runs was some message never delivered?"""
+        return sum(run.undelivered > 0 for run in self.runs)
+
+
+def simulated(
+    protocol: str,
+    n: int,
+    load: float,
+    runs: int,
+    *,
+    messages: int = 600,
+    workload: str = "uniform",
+    latency: str = "exponential",
+    bandwidth: float = 0.0,
+    k: Setting | None = None,
+) -> Runs:
+    """Simulates a protocol so often; see `crownless cost`."""
+    return _simulated(protocol, n, load, runs, messages, workload, latency, bandwidth, k)
+
+
+@cache
+def _simulated(
+    protocol: str,
+    n: int,
+    load: float,
+    runs: int,
+    messages: int,
+    workload: str,
+    latency: str,
+    bandwidth: float,
+    k: Setting | None,
+) -> Runs:
+    asked = Experiment(
+        protocol,
+        n,
+        workload,
+        load,
+        latency,
+        messages=messages,
+        bandwidth=bandwidth,
+        parameters={} if k is None else {"k": k},
+    )
+    return Runs(asked, tuple(simulate(replace(asked, seed=seed)) for seed in range(runs)))
+
+
+def more(first: Runs, second: Runs, figure: str) -> Estimate:
+    """How much greater a figure is in the first than in the second, run by run on the same messages and latencies."""
+    found = estimate(
+        getattr(a, figure) - getattr(b, figure) for a, b in zip(first.runs, second.runs, strict=True)
+    )  # fmt: skip
+    assert found is not None
+    return found
+
+
+def surely_above(found: Estimate, value: float) -> bool:
+    """Is the whole confidence interval above the value?"""
+    return found.mean - found.error > value
+
+
+def surely_below(found: Estimate, value: float) -> bool:
+    """Is the whole confidence interval below the value?"""
+    return found.mean + found.error < value
+
+
+def output_wait(load: float) -> float:
+    """How long a message waits in the output buffer, on the average, for exponential latencies: by the formula of
+    Pollaczek and Khinchine for a queue with random arrivals and a round trip as its service.
+    """
+    return load * ROUND_TRIP_SQUARED / (2 * (1 - 2 * load))
+
+
+def told(runs: Sequence[Runs]) -> str:
+    """How many simulations these are, of how many messages."""
+    count = sum(len(each.runs) for each in runs)
+    return f"{count} simulations of {sum(len(each.runs) * each.asked.messages for each in runs):,} messages"

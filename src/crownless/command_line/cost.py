@@ -1,0 +1,170 @@
+"""`crownless cost`: what do the protocols cost: bytes, control messages, delay?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from crownless.impl.registry import protocol_named
+from crownless.model_check.latencies import LATENCIES
+from crownless.model_check.simulation import Experiment
+from crownless.model_check.traffic import TRAFFIC
+from crownless.spec.errors import BadInput, unknown_name
+
+from .check import parse_settings
+from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, some, status, table
+
+if TYPE_CHECKING:
+    from crownless.pipeline.cost_figures import Point
+
+ENGINES = ("plain", "spark")
+
+
+@click.command()
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
+@click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
+@click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
+@click.option("--load", "loads", type=float, multiple=True, help="Messages of a process in one mean latency.  [0.1]")
+@click.option("--latency", "latencies", multiple=True, help=f"{', '.join(LATENCIES)}.  [exponential]")
+@click.option("--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes of a process in one mean latency.")
+@click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, such as k=9.")
+@click.option("--work", type=float, default=0.0, help="Time an application takes over a message, in mean latencies.")
+@click.option("--payload", type=int, default=100, show_default=True, help="Bytes of the application's in a message.")
+@click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages of one simulation.")
+@click.option("--seeds", type=click.IntRange(min=1), help="How often each experiment is repeated.  [5; for --page 6]")
+@click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
+@click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of Parquet, to keep simulations and go on.",
+)
+@click.option(
+    "--page", type=click.Path(path_type=Path, file_okay=False), help="Run all studies, and write the page of costs."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def cost(
+    protocols: tuple[str, ...],
+    processes: tuple[int, ...],
+    workloads: tuple[str, ...],
+    loads: tuple[float, ...],
+    latencies: tuple[str, ...],
+    bandwidths: tuple[float, ...],
+    channel: str | None,
+    settings: tuple[str, ...],
+    work: float,
+    payload: int,
+    messages: int,
+    seeds: int | None,
+    engine: str,
+    master: str | None,
+    out: Path | None,
+    page: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """What do the PROTOCOLs cost? Their machines are simulated under a clock, over every combination of what is named.
+
+    Times are in mean latencies of the channel; each figure is a mean with its 95% confidence interval.
+
+    Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage.
+    """
+    from crownless.pipeline import cost_studies as studies
+    from crownless.pipeline.cost import sweep
+    from crownless.pipeline.cost_figures import points
+
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
+    if master is not None and engine != "spark":
+        raise BadInput("--master without Spark", mend="add --engine spark")
+    for name in protocols:
+        protocol_named(name)
+    if page is not None:
+        if protocols or processes or workloads or loads or latencies or bandwidths or settings or channel:
+            raise BadInput("--page has its own studies", mend="name no protocol and no other condition with it")
+        from crownless.pipeline.report import required, write_page
+
+        required()
+        experiments = studies.of_the_page(seeds or studies.SEEDS)
+    else:
+        experiments = studies.combinations(
+            protocols or studies.COMPARED,
+            processes=processes or (4,),
+            workloads=workloads or ("uniform",),
+            loads=loads or (0.1,),
+            latencies=latencies or ("exponential",),
+            bandwidths=bandwidths or (0.0,),
+            parameters=[parse_settings(settings)],
+            seeds=seeds or studies.FEW_SEEDS,
+            messages=messages,
+            base=Experiment("unordered", channel=channel, work=work, payload=payload),
+        )
+    with status(quiet or as_json) as line:
+
+        def progress(done: int, total: int) -> None:
+            if line is not None:
+                line.update(f"{done:,} of {some(total, 'simulation')}")
+
+        rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress)
+    found = points(rows)
+    broken = any(point.broken and not _is_no_promise(point) for point in found)
+    if page is not None:
+        write_page(page, rows, seeds or studies.SEEDS)
+    if as_json:
+        print_json([point.json() for point in found])
+    elif page is not None:
+        console().print(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
+    else:
+        _print(found)
+    return EXIT_VIOLATED if broken else EXIT_HOLDS
+
+
+def _is_no_promise(point: Point) -> bool:
+    """Over a weaker channel than it needs a protocol promises nothing."""
+    needs = protocol_named(point["protocol"]).needs_channel
+    return needs == "fifo" and point["channel"] == "unordered"
+
+
+def _print(found: list[Point]) -> None:
+    varying = [
+        name
+        for name in ("processes", "workload", "load", "latency", "bandwidth")
+        if len({point[name] for point in found}) > 1
+    ]
+    first = found[0]
+    fixed = {
+        "processes": some(first["processes"], "process"),
+        "workload": f"{first['workload']} traffic",
+        "load": f"{first['load']:g} messages a process in one mean latency",
+        "latency": f"{first['latency']} latencies",
+        "bandwidth": f"{first['bandwidth']:g} bytes in one mean latency" if first["bandwidth"] else "",
+    }
+    repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
+    told = [text for name, text in fixed.items() if name not in varying and text]
+    console().print(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
+    right = ("delay added", "at sender", "mail room", "later", "control messages", "bytes added", "as varints")
+    rows = table("protocol", *varying, right=(*right, "stuck"))
+    for point in found:
+        name = f"{point['protocol']} {point['parameters']}".strip()
+        figures = [
+            "–" if point[figure] is None else str(point[figure])
+            for figure in ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
+        ]
+        stuck = f"{point.stuck} of {point.repetitions}" if point.stuck else ""
+        rows.add_row(
+            name,
+            *[f"{point[each]:g}" if isinstance(point[each], float) else str(point[each]) for each in varying],
+            *figures,
+            stuck,
+        )
+    print_table(rows)
+    for point in found:
+        if point.broken:
+            promise = protocol_named(point["protocol"]).promises
+            console().print(
+                f"{point['protocol']} breaks {promise} order in {point.broken} of {some(point.repetitions, 'run')}"
+            )

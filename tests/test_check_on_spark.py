@@ -1,0 +1,73 @@
+"""`crownless check --engine spark` says what `--engine native` says, its runs included."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+from spark_session import spark  # noqa: F401
+
+from crownless.command_line import main
+from crownless.command_line.check import COMPILES
+from crownless.model_check import checking
+from crownless.pipeline import exploration
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def crownless(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> tuple[Any, str, str]:
+        with pytest.raises(SystemExit) as exit_:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", "")
+
+    return run
+
+
+def facts(out: str) -> dict[str, Any]:
+    (found,) = json.loads(out)
+    assert isinstance(found, dict)
+    return {key: value for key, value in found.items() if key not in ("seconds", "engine", "scope", "workers")}
+
+
+@pytest.mark.parametrize("asked", ["rst -n 3 -m 3", "unordered -n 3 -m 3", "buffer --program mf-program-3"])
+def test_the_same_facts(asked: str, crownless: Any, spark: SparkSession) -> None:  # noqa: F811
+    with patch.object(exploration, "FEW", 200), patch.object(checking, "FEW_STATES", 10):
+        there = crownless("check", *asked.split(), "--engine", "spark", "--json")
+    here = crownless("check", *asked.split(), "--engine", "native", "--json")
+    assert (there[0], there[2]) == (here[0], "")
+    assert facts(there[1]) == facts(here[1])
+
+
+def test_a_search_in_parts(crownless: Any, spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    asked = ["check", "rst", "-n", "3", "-m", "4", "--engine", "spark", "--json"]
+    directory = str(tmp_path / "saved")
+    code, _, err = crownless(*asked, "--max-states", "500", "--checkpoint", directory)
+    assert (code, err) == (
+        3,
+        f"crownless: saved in {directory}; go on with: crownless check --engine spark --resume {directory}\n",
+    )
+    assert crownless("check", "--resume", directory)[0] == 2
+    code, out, err = crownless("check", "--engine", "spark", "--resume", directory, "--json")
+    assert (code, err) == (0, "")
+    assert facts(out) == facts(crownless("check", "rst", "-n", "3", "-m", "4", "--json")[1])
+    assert not (tmp_path / "saved").exists()
+
+
+def test_what_is_refused(crownless: Any) -> None:
+    assert crownless("check", "rst", "--engine", "spark", "--crash", "P1") == (
+        2,
+        "",
+        "crownless: rst: --engine spark: the native engine knows no crashes; leave that out\n",
+    )
+    assert crownless("check", "rst", "--master", "local") == (
+        2,
+        "",
+        "crownless: --master: only of --engine spark; leave it out, or use --engine spark\n",
+    )

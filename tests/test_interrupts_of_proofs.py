@@ -1,0 +1,187 @@
+"""One interrupt ends whatever puts something to z3: z3 by itself takes it for the wish to give up on one query."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import z3
+
+from crownless.proofs.interrupts import AT_ITS_LIMIT, INTERRUPTED, ended_by_an_interrupt, reason_for_giving_up
+from crownless.proofs.theorem import theorem
+
+#: Seconds; they only bound how long a failing test takes.
+LONG = 300
+
+#: What has no end of its own: sums of three cubes. It says when it starts.
+ENDLESS = """
+import sys
+import z3
+from crownless.proofs.interrupts import ended_by_an_interrupt
+x, y, z = z3.Ints("x y z")
+given = [x * x * x + y * y * y + z * z * z == 114, x > y, y > z]
+
+def solver():
+    for solver in iter(z3.Solver, None):
+        solver.add(*given)
+        solver.check()
+
+def optimize():
+    for times in iter(z3.Optimize, None):
+        times.add(*given)
+        times.minimize(x)
+        times.check()
+
+def finite():
+    for solver in iter(lambda: z3.SolverFor("QF_NIA"), None):
+        solver.add(*given)
+        solver.check()
+
+def keeps_it_to_itself():
+    while True:
+        try:
+            solver()
+        except KeyboardInterrupt:
+            return
+
+def fails_of_it():
+    try:
+        solver()
+    except KeyboardInterrupt as error:
+        raise ValueError("half done") from error
+
+try:
+    with ended_by_an_interrupt():
+        print("started", flush=True)
+        globals()[sys.argv[1]]()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def interrupted(*arguments: str) -> tuple[int, str]:
+    """Runs Python so, and interrupts it once when it says that it has started; exit code and errors."""
+    with subprocess.Popen(
+        [sys.executable, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background may have been told to ignore interrupts, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "started\n"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=LONG)
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize("what", ["solver", "optimize", "finite", "keeps_it_to_itself", "fails_of_it"])
+def test_one_interrupt_ends_a_query_without_end(what: str) -> None:
+    assert interrupted("-c", ENDLESS, what) == (130, "")
+
+
+#: The command line, with a query that has no end wherever one is put to a solver, and Spacer's own, which are long.
+VERB = """
+import sys
+import z3
+from crownless import command_line
+
+check, query = z3.Solver.check, z3.Fixedpoint.query
+started = []
+
+def start():
+    if not started:
+        started.append(True)
+        print("started", flush=True)
+
+def endless(solver, *assumptions):
+    start()
+    x, y, z = z3.Ints("x y z")
+    solver.reset()
+    solver.add(x * x * x + y * y * y + z * z * z == 114, x > y, y > z)
+    solver.set(rlimit=0)
+    return check(solver)
+
+def long(engine, *asked):
+    start()
+    return query(engine, *asked)
+
+z3.Solver.check, z3.Fixedpoint.query = endless, long
+command_line.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["prove", "rst"],
+        ["prove", "rst", "--why"],
+        ["prove", "rst", "--discover"],
+        ["prove", "rst", "--spacer", "4"],
+        ["prove", "rst", "--program", "mf-fig1"],
+        ["claims", "KU5"],
+    ],
+    ids=" ".join,
+)
+def test_one_interrupt_ends_a_verb(arguments: list[str]) -> None:
+    assert interrupted("-c", VERB, *arguments) == (130, "\ncrownless: interrupted\n")
+
+
+def test_no_theorem_is_tried_again_after_an_interrupt() -> None:
+    """Also where nobody has asked that one ends it all: what z3 takes for itself is passed on."""
+    asked = []
+
+    def unknown(_: Any) -> Any:
+        asked.append(True)
+        return z3.unknown
+
+    x = z3.Int("x")
+    reason = patch.object(z3.Solver, "reason_unknown", lambda _: INTERRUPTED)
+    with patch.object(z3.Solver, "check", unknown), reason, pytest.raises(KeyboardInterrupt):
+        theorem("some", {}, x == x, attempts=5)
+    assert len(asked) == 1
+
+
+def test_a_limit_is_no_interrupt() -> None:
+    for reason in (AT_ITS_LIMIT, "canceled", "push canceled"):
+        assert reason_for_giving_up(reason) == AT_ITS_LIMIT
+    assert reason_for_giving_up("incomplete quantifiers") == "incomplete quantifiers"
+
+
+def _threaded(what: Callable[[], None]) -> None:
+    thread = threading.Thread(target=what)
+    thread.start()
+    thread.join(LONG)
+    assert not thread.is_alive()
+
+
+def test_all_is_as_before_when_it_is_left() -> None:
+    before = signal.getsignal(signal.SIGINT), z3.get_param("ctrl_c"), threading.active_count()
+    with ended_by_an_interrupt():
+        pass
+    with pytest.raises(ValueError, match="of its own"), ended_by_an_interrupt():
+        raise ValueError("of its own")
+    assert (signal.getsignal(signal.SIGINT), z3.get_param("ctrl_c"), threading.active_count()) == before
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_outside_the_main_thread_it_changes_nothing() -> None:
+    seen = []
+
+    def entered() -> None:
+        with ended_by_an_interrupt():
+            seen.append(z3.get_param("ctrl_c"))
+
+    _threaded(entered)
+    assert seen == ["true"]

@@ -1,0 +1,504 @@
+"""Event logs on Spark: every verdict is that of `crownless classify`, and no row is lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from crownless.command_line.classify_spark import classify_on_spark
+from crownless.model_check.event_logs import read_log
+from crownless.model_check.oracle import Subject, classify
+from crownless.pipeline import log_answers, log_blocks, log_kernels
+from crownless.pipeline.log_answers import Question, answers
+from crownless.pipeline.log_clocks import causal_by_clocks
+from crownless.pipeline.log_live import Live, end, judge_live, more
+from crownless.pipeline.log_one_run import _walk, judge_one_run
+from crownless.pipeline.log_rows import COLUMNS, plain_line, plain_types
+from crownless.pipeline.log_runs import RunJudged, judge_run
+from crownless.spec.clocks import clock_named, readings
+from crownless.spec.computation import Computation
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, Reading, decide
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from spark_session import spark  # noqa: E402, F401
+
+from crownless.pipeline.event_logs import Judged, judge, judge_parquet, read  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:pyspark")
+
+Event = dict[str, Any]
+#: run, order → verdict, witness as JSON, why unknown
+Known = dict[tuple[str, str], tuple[str, str | None, str | None]]
+READINGS: tuple[Reading, ...] = ("lost", "pending")
+
+
+def random_run(chance: Random, run: str, *, holes: bool = True, multicasts: bool = True) -> list[Event]:
+    """A run of a few processes: more or less orderly; perhaps with lost messages, multicasts, holes."""
+    n, m, disorder = chance.randint(1, 5), chance.randint(0, 7), chance.choice([0.0, 0.1, 0.5])
+    several = multicasts and chance.random() < 0.1
+    to_self, loss = chance.random() < 0.3, chance.choice([0, 0, 0.15])
+    at_once, base = chance.choice([0.15, 0.5]), chance.choice([0, 0, 0, 1])
+    index, sent = [base] * n, 0
+    events: list[Event] = []
+    flying: list[tuple[int, int, int]] = []
+
+    def happen(p: int, kind: str, **more: Any) -> None:
+        events.append({"run": run, "process": f"P{p + 1}", "index": index[p], "kind": kind, **more})
+        index[p] += 1
+
+    while sent < m or flying:
+        if chance.random() < 0.05:
+            happen(chance.randrange(n), "internal")
+        elif sent < m and (not flying or chance.random() < at_once):
+            p = chance.randrange(n)
+            others = [q for q in range(n) if to_self or q != p]
+            if not others:
+                break
+            receivers = chance.sample(others, chance.randint(1, len(others)) if several else 1)
+            names = [f"P{q + 1}" for q in receivers]
+            happen(p, "send", message=f"m{sent}", peer=names if len(names) > 1 else names[0])
+            flying += [(sent, p, q) for q in receivers]
+            sent += 1
+        else:
+            message, p, q = flying.pop(chance.randrange(len(flying)) if chance.random() < disorder else 0)
+            peer = {"peer": f"P{p + 1}"} if chance.random() < 0.7 else {}
+            if chance.random() >= loss:
+                happen(q, chance.choice(["deliver", "receive"]), message=f"m{message}", **peer)
+    if not events:
+        happen(0, "internal")
+    if holes and chance.random() < 0.2:
+        events = [event for event in events if chance.random() > 0.1] or events
+    return events
+
+
+def random_log(seed: int, runs: int, **which: bool) -> list[str]:
+    chance = Random(seed)
+    events = [event for k in range(runs) for event in random_run(chance, f"run{k}", **which)]
+    chance.shuffle(events)
+    return [json.dumps(event) for event in events]
+
+
+def by_classify(lines: Sequence[str], reading: Reading) -> Known:
+    known: Known = {}
+    for logged in read_log(lines):
+        c = logged.computation
+        found = classify(Subject("", logged.run, c, logged.holes), tuple(ORDERS), reading)
+        for verdict in found.verdicts:
+            witness = None if verdict.witness is None else json.dumps(verdict.witness.json(c), ensure_ascii=False)
+            outcome = found.outcome(verdict)
+            known[logged.run, verdict.order] = (outcome, witness, found.unknown.get(verdict.order))
+    return known
+
+
+def table_of(lines: Sequence[str]) -> Any:
+    rows = [plain_line(line) for line in lines]
+    return pa.table([pa.array([r[k] for r in rows], kind) for k, kind in enumerate(plain_types())], names=list(COLUMNS))
+
+
+def told_of(lines: Sequence[str], reading: Reading, *, witnesses: bool = True) -> list[dict[str, Any]]:
+    """What the executors would tell, without Spark between them."""
+    blocks = defaultdict(list)
+    for batch in log_blocks.packed([table_of(lines)], 5):
+        blocks[batch["bucket"][0].as_py()].append(batch["block"][0].as_buffer())
+    question = Question.of((), reading, witnesses)
+    return [
+        row for held in blocks.values() for batch in answers(log_blocks.unpacked(held), question)
+        for row in batch.to_pylist()
+    ]  # fmt: skip
+
+
+def verdicts_in(told: Sequence[dict[str, Any]]) -> Known:
+    return {
+        (row["run"], row["order"]): (row["verdict"], row["witness"], row["because"])
+        for row in told
+        if row["about"] == "verdict"
+    }
+
+
+# -- without Spark -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_verdict_and_witness_is_that_of_classify(
+    seed: int, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_blocks, "STRETCH", 700)  # so that runs are divided between blocks
+    lines = random_log(seed, 600)
+    told = told_of(lines, reading)
+    known = by_classify(lines, reading)
+    assert verdicts_in(told) == known
+    assert sum(row["rows"] for row in told if row["about"] == "judged") == len(lines)
+    assert not [row for row in told if row["about"] == "quarantine"]
+    seen = Counter((order, verdict) for (_, order), (verdict, _, _) in known.items())
+    for order in ORDERS:
+        assert seen[order, "kept"] > 100
+        assert seen[order, "unknown"] > 10
+        assert seen[order, "broken"] > 10 or order == "asynchronous"
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_is_hardly_asked(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def asking(run: str, *rest: Any) -> RunJudged:
+        asked.append(run)
+        return judge_run(run, *rest)
+
+    monkeypatch.setattr(log_answers, "judge_run", asking)
+    lines = random_log(9, 500, holes=False, multicasts=False)
+    known = {key: verdict for key, (verdict, _, _) in by_classify(lines, reading).items()}
+    found = verdicts_in(told_of(lines, reading, witnesses=False))
+    assert {key: verdict for key, (verdict, _, _) in found.items()} == known
+    assert all(witness is None for _, witness, _ in found.values())
+    assert len(asked) < 150  # those where n-n does not follow from the others
+
+
+def test_a_kernel_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = log_kernels.judged
+
+    def wrong(*rows: Any, **reading: Any) -> Any:
+        found = right(*rows, **reading)
+        return np.where(found == log_kernels.KEPT, log_kernels.BROKEN, found)
+
+    monkeypatch.setattr(log_kernels, "judged", wrong)
+    with pytest.raises(AssertionError, match="broken by the kernels, kept by the spec"):
+        told_of(random_log(1, 20), "lost")
+
+
+def event(process: str, index: int, kind: str, message: str = "x", peer: Any = None, run: str = "r") -> str:
+    fields = {"run": run, "process": process, "index": index, "kind": kind, "message": message, "peer": peer}
+    return json.dumps({name: value for name, value in fields.items() if value is not None})
+
+
+SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver", peer="P1")
+
+
+@pytest.mark.parametrize(
+    ("bad", "quarantined", "reason"),
+    [
+        ("{", 1, "not JSON"),
+        (event("P1", 1, "sent", peer="P2"), 1, "unknown kind"),
+        (event("P1", -1, "internal"), 1, "'index' is -1"),
+        (event("P1", 1, "send", "y"), 1, "'peer' is missing"),
+        (event("P\n", 1, "internal"), 1, "'process' cannot be"),
+        (DELIVER, 1, "a copy of an earlier line"),
+        (event("P2", 1, "deliver", peer="P1"), 3, "rows|delivers x twice|x"),
+        (event("P1", 1, "send", peer="P2"), 2, "x is sent twice"),
+        (event("P2", 0, "internal"), 2, "P2 has two events 0"),
+        (event("P3", 0, "deliver"), 3, "P3 delivers x, which is sent to P2"),
+        (event("P2", 1, "deliver", "z", peer="P3"), 0, ""),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_told_with_the_reason(bad: str, quarantined: int, reason: str) -> None:
+    other = [event("P1", 0, "send", peer="P2", run="s"), event("P2", 0, "deliver", run="s")]
+    told = told_of([SEND, DELIVER, *other, bad], "lost")
+    rows = [row for row in told if row["about"] == "quarantine"]
+    judged = sum(row["rows"] for row in told if row["about"] == "judged")
+    assert judged + len(rows) == 5
+    if bad != event("P2", 1, "deliver", peer="P1"):
+        assert len(rows) == quarantined
+        assert all(reason in row["because"] for row in rows)
+    else:
+        assert [row["because"] for row in rows] == ["P2 delivers x twice"] * 2
+    found = verdicts_in(told)
+    assert {found["s", order][0] for order in ORDERS} == {"kept"}
+    harmless = bad in ("{", DELIVER)  # a copy; a line of which nobody knows whose it is
+    assert {found["r", order][0] for order in ORDERS} == ({"kept"} if harmless else {"unknown"})
+
+
+def test_what_is_broken_stays_so_beside_rows_that_cannot_be_used() -> None:
+    overtaken = [
+        event("P1", 0, "send", "x", "P2"),
+        event("P1", 1, "send", "y", "P2"),
+        event("P2", 0, "deliver", "y"),
+        event("P2", 1, "deliver", "x"),
+        event("P3", 0, "odd"),
+    ]
+    found = verdicts_in(told_of(overtaken, "lost"))
+    assert found["r", "fifo"][0] == "broken"
+    # Where the row that is lost may be the missing deliver, nothing is certain.
+    perhaps = [*overtaken[:3], event("P2", 1, "odd", "x")]
+    assert verdicts_in(told_of(perhaps, "lost"))["r", "fifo"][0] == "unknown"
+
+
+def test_a_cyclic_run_is_quarantined_whole() -> None:
+    told = told_of([event("P1", 0, "deliver"), event("P1", 1, "send", peer="P1")], "lost")
+    rows = [row["because"] for row in told if row["about"] == "quarantine"]
+    assert len(rows) == 2
+    assert all("cyclic" in reason for reason in rows)
+
+
+# -- one large run -----------------------------------------------------------------------------------------------------
+
+
+def as_walked(c: Computation) -> dict[int, list[list[int]]]:
+    """What `log_one_run` has Spark work out, by line."""
+    lines = [[e for e in line if e.message is not None] for line in c.lines]
+    at = {(e.kind, e.message): (p, k) for p, line in enumerate(lines) for k, e in enumerate(line)}
+    before: dict[int, int | None] = {}
+    earlier: dict[int, int | None] = {}
+    for p, line in enumerate(lines):
+        last: int | None = None
+        for m in [e.message for e in line if e.kind == "receive" and e.message is not None]:
+            before[m] = last
+            last = m
+        before.update((m, last) for m, q in c.unreceived if q == p)
+        last = None
+        for m in [
+            e.message for e in line if e.kind == "send" and ("receive", e.message) in at and e.message is not None
+        ]:
+            earlier[m] = last
+            last = m
+    rows: dict[int, list[list[int]]] = defaultdict(list)
+    for p, line in enumerate(lines):
+        for k, e in enumerate(line):
+            assert e.message is not None
+            x = e.message
+            got = e.kind == "receive"
+            receiver = (c.messages[x].receiver, at.get(("receive", x), (0, -1))[1])
+            b = before.get(x) if not got else None
+            o = earlier.get(x) if got else None
+            sent_before = (-1, -1) if b is None else at["send", b]
+            delivered_before = (-1, -1) if o is None else at["receive", o]
+            rows[p].append([p, k, got, *at["send", x], *receiver, *sent_before, *delivered_before])
+    return rows
+
+
+def in_any_order(chance: Random, rows: dict[int, list[list[int]]]) -> Iterator[Any]:
+    """The lines interleaved, each in order, a few events at a time."""
+    left = {p: list(line) for p, line in rows.items()}
+    mixed = []
+    while left:
+        p = chance.choice(sorted(left))
+        mixed.append(left[p].pop(0))
+        left = {q: line for q, line in left.items() if line}
+    for k in range(0, len(mixed), 2):
+        yield np.array(mixed[k : k + 2], np.int64)
+
+
+def test_the_walks_decide_what_the_spec_decides_in_whatever_stretches_the_events_come() -> None:
+    chance = Random(4)
+    seen: Counter[tuple[str, bool]] = Counter()
+    for logged in read_log(random_log(4, 700, holes=False, multicasts=False)):
+        c = logged.computation
+        if not c.messages:
+            continue
+        batches = in_any_order(chance, as_walked(c))
+        found = _walk(batches, len(c.processes), ["mailbox", "one-n", "synchronous"], 1000, chance.choice([1, 3, 99]))
+        assert found["times"] == []
+        known = {order: decide(c, order).kept for order in ORDERS}
+        orders = ["fifo", "causal"]
+        orders += ["mailbox"] if known["causal"] else []
+        orders += ["one-n", "synchronous"] if known["causal"] and c.complete else []
+        for order in orders:
+            assert (not found[order]) == known[order], order
+            seen[order, known[order]] += 1
+    assert min(seen[order, True] for order in ("fifo", "causal", "mailbox", "one-n", "synchronous")) > 100
+    assert seen["fifo", False] > 20
+    assert seen["synchronous", False] > 20
+
+
+def test_a_walk_that_would_hold_too_much_is_given_up_not_guessed() -> None:
+    lines = [[0, k, 0, 0, k, 1, k, -1, -1, -1, -1] for k in range(50)]
+    found = _walk(iter([np.array(lines, np.int64)]), 2, ["synchronous"], 10, 5)
+    assert "synchronous" not in found
+    assert "fifo" not in found
+
+
+# -- live logs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_breaks_an_order_is_told_at_once_though_events_come_late_and_twice() -> None:
+    question = Question.of(("fifo", "causal"), "lost", True)
+    live = Live()
+    y = [event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y", "P1")]
+    assert list(more(live, "r", y, question)) == []  # what P1 did first is not here yet
+    (copy,) = more(live, "r", y[:1], question)
+    assert copy["about"] == "quarantine"
+    assert copy["because"] == "a copy of an earlier event"
+    told = list(more(live, "r", [event("P1", 0, "send", "x", "P2")], question))
+    assert [(row["order"], row["verdict"]) for row in told] == [("fifo", "broken"), ("causal", "broken")]
+    assert json.loads(told[0]["witness"])["first"] == "x"
+    told = list(end(live, "r", question))
+    assert [row["about"] for row in told] == ["judged"]
+    assert told[0]["rows"] == 3
+    (late,) = more(live, "r", [event("P2", 1, "deliver", "x")], question)
+    assert late["because"] == "it came after the run had ended"
+
+
+def test_what_is_told_of_a_live_run_holds_of_the_whole_run_and_all_is_told_in_the_end() -> None:
+    chance = Random(5)
+    question = Question.of((), "lost", True)
+    early = 0
+    for k in range(200):
+        lines = [json.dumps(e) for e in random_run(chance, f"run{k}", holes=False)]
+        known = {key: verdict for key, (verdict, _, _) in by_classify(lines, "lost").items()}
+        first = min(json.loads(line)["index"] for line in lines)
+        chance.shuffle(lines)
+        live = Live()
+        told: list[dict[str, Any]] = []
+        while lines:
+            live = Live.unpacked(live.packed())
+            told += more(live, f"run{k}", [lines.pop() for _ in range(min(3, len(lines)))], question, first=first)
+            assert all(row["verdict"] == "broken" == known[f"run{k}", row["order"]] for row in told)
+            early += bool(lines and told)
+        told += end(live, f"run{k}", question)
+        assert {key: verdict for key, (verdict, _, _) in verdicts_in(told).items()} == known
+    assert early > 10
+
+
+# -- on Spark ----------------------------------------------------------------------------------------------------------
+
+
+def collected(judged: Judged) -> Known:
+    return {(r["run"], r["order"]): (r["verdict"], r["witness"], r["because"]) for r in judged.verdicts.collect()}
+
+
+def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    lines = random_log(21, 200)
+    bad = ["[1]", event("P1", 0, "odd", run="odd")]
+    tmp_path.joinpath("a.jsonl").write_text("\n".join([*lines[::2], bad[0]]), "utf-8")
+    tmp_path.joinpath("b.jsonl").write_text("\n".join([*lines[1::2], "", bad[1]]), "utf-8")
+    judged = judge(read(spark, str(tmp_path)))
+    everything = judged.everything.persist()
+    judged = Judged(judged.events, everything)
+    odd = {("odd", order): ("unknown", None, "no row of it can be used") for order in ORDERS}
+    assert collected(judged) == by_classify(lines, "lost") | odd
+    assert judged.account() == (len(lines) + 2, len(lines), 2)
+    assert {row["run"] for row in judged.quarantine.collect()} == {None, "odd"}
+    assert judged.holes.count() > 10
+    with pytest.raises(AssertionError, match="rows were dropped"):
+        Judged(judged.events.unionAll(judged.events.limit(1)), everything).account()
+    everything.unpersist()
+
+
+def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    pq = pytest.importorskip("pyarrow.parquet")
+    lines = random_log(22, 200, multicasts=False)
+    rows = [json.loads(line) for line in lines]
+    for k in range(3):
+        names = [name for name in COLUMNS if name != "text"]
+        table = pa.table({name: [row.get(name) for row in rows[k::3]] for name in names})
+        pq.write_table(table, tmp_path / f"part-{k}.parquet", row_group_size=100)
+    known = by_classify(lines, "pending")
+    by_files = judge_parquet(spark, str(tmp_path), reading="pending")
+    assert collected(by_files) == known
+    assert by_files.account() == (len(lines), len(lines), 0)
+    assert collected(judge(spark.read.parquet(str(tmp_path)), reading="pending")) == known
+    with pytest.raises(BadInput, match="no column 'kind'"):
+        judge(spark.read.parquet(str(tmp_path)).drop("kind"))
+
+
+@pytest.mark.parametrize("seed", [6, pytest.param(1, marks=pytest.mark.slow)])
+def test_one_large_run_is_judged_as_by_classify(seed: int, spark: SparkSession) -> None:  # noqa: F811
+    chance = Random(seed)
+    lines = [json.dumps(e) for e in random_run(chance, "r", multicasts=False)]
+    rows = [(*plain_line(line),) for line in [*lines, lines[0], event("P1", 99, "odd")]]
+    from crownless.pipeline.log_rows import PLAIN
+
+    found = judge_one_run(spark.createDataFrame(rows, PLAIN), stretch=3)
+    assert found.judged + found.quarantined == found.rows == len(lines) + 2
+    assert found.quarantined == 2
+    known = judge_run("r", [*lines, event("P1", 99, "odd")], tuple(ORDERS))
+    for here, there in zip(found.judgements, known.judgements, strict=True):
+        assert here.verdict == there.verdict or "at this size" in (here.because or ""), here.order
+
+
+def test_clocks_in_the_log_decide_causal_order_row_by_row(spark: SparkSession) -> None:  # noqa: F811
+    """[SES] Proposition 2; clocks that do not follow from each other decide nothing."""
+    lines = random_log(30, 300, holes=False, multicasts=False)
+    names = [f"P{p + 1}" for p in range(5)]
+    rows: list[list[Any]] = []
+    known: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    by_run: dict[str, list[Event]] = defaultdict(list)
+    for line in lines:
+        fields = json.loads(line)
+        by_run[fields["run"]].append(fields)
+    for logged in read_log(lines):
+        c = logged.computation
+        shown = readings(c, clock_named("vector-times"))
+        base = int(logged.from_one)
+        for fields in by_run[logged.run]:
+            p = c.processes.index(fields["process"])
+            time = shown[c.first_event[p] + fields["index"] - base].time
+            clock = [time[c.processes.index(name)] if name in c.processes else 0 for name in names]
+            rows.append([*(fields.get(key) for key in COLUMNS if key != "text"), clock])
+        to_self = any(message.sender in message.receivers for message in c.messages)
+        known[logged.run] = "unknown" if to_self else "kept" if decide(c, "causal").kept else "broken"
+    wrong = next(row for row in rows if known[row[0]] != "unknown")
+    wrong[-1] = [entry + 1 for entry in wrong[-1]]
+    known[wrong[0]] = "unknown"
+    shape = "run string, process string, index long, kind string, message string, peer string, clock array<long>"
+    found = causal_by_clocks(spark.createDataFrame([tuple(row) for row in rows], shape), names).collect()
+    assert {row["run"]: row["verdict"] for row in found} == known
+    seen.update(known.values())
+    assert min(seen[verdict] for verdict in ("kept", "broken", "unknown")) > 5
+    assert all(json.loads(row["witness"])["kind"] == "late" for row in found if row["verdict"] == "broken")
+
+
+def test_the_command_sums_up_and_its_exit_code_tells(
+    spark: SparkSession,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join([SEND, DELIVER]), "utf-8")
+    assert classify_on_spark(str(log), orders=("fifo",), out=str(tmp_path / "out")) == 0
+    assert "2 rows, 2 judged, 0 not" in capsys.readouterr().out
+    assert spark.read.parquet(str(tmp_path / "out")).where("about = 'verdict'").count() == 1
+    with pytest.raises(BadInput, match="it is there already"):
+        classify_on_spark(str(log), out=str(tmp_path / "out"))
+    log.write_text("\n".join([SEND, event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y")]), "utf-8")
+    assert classify_on_spark(str(log), orders=("fifo", "causal"), as_json=True) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["orders"]["fifo"]["runs"] == {"kept": 0, "broken": 1, "unknown": 0}
+    assert facts["orders"]["fifo"]["first_broken"]["witness"]["kind"] == "overtaking"
+    log.write_text("\n".join([SEND, "{"]), "utf-8")
+    assert classify_on_spark(str(log), orders=("fifo",)) == 3
+
+
+@pytest.mark.slow
+def test_a_live_log_on_spark(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    pytest.importorskip("google.protobuf")
+    log = tmp_path / "log"
+    log.mkdir()
+    shape = "run string, process string, index long, kind string, message string, peer string"
+    stream = judge_live(spark.readStream.schema(shape).json(str(log)), ("fifo",), patience=2)
+    query = (
+        stream.writeStream.format("memory")
+        .queryName("told")
+        .outputMode("append")
+        .option("checkpointLocation", str(tmp_path / "state"))
+        .start()
+    )
+    try:
+        lines = [SEND, event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y")]
+        (log / "1.json").write_text("\n".join(lines), "utf-8")
+        for _ in range(120):  # the stream goes on for as long as there are timers: it is never done
+            query.awaitTermination(1)
+            if spark.table("told").where("about = 'judged'").count():
+                break
+        found = spark.table("told").collect()
+        assert [(row["about"], row["order"], row["verdict"], row["rows"]) for row in found] == [
+            ("verdict", "fifo", "broken", None),
+            ("judged", None, None, 3),
+        ]
+    finally:
+        query.stop()
