@@ -259,7 +259,12 @@ def test_how_far_it_goes_for_others(protocol: str, shown: tuple[str, str, str]) 
     assert found.confirmed == (found.safe == "proved")
 
 
-@pytest.mark.parametrize("protocol", ["buffer", "isis", "optimal"])
+def test_spacer_refuses_queues() -> None:
+    with pytest.raises(BadInput, match="buffer: its steps cannot be put to z3"):
+        spacer("buffer")
+
+
+@pytest.mark.parametrize("protocol", ["isis", "optimal"])
 def test_what_cannot_be_put_to_z3_is_bad_input(protocol: str) -> None:
     for ask in (discover, spacer):
         with pytest.raises(BadInput, match=f"{protocol}: its steps cannot be put to z3"):
