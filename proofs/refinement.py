@@ -68,9 +68,15 @@ class Refinement:
     def __bool__(self) -> bool:
         return self.differs is None
 
+    @property
+    def scope(self) -> str:
+        """How far was looked."""
+        told = f"{self.processes} processes and {self.messages} messages"
+        return f"up to {told}" if self.runs is None else f"along {self.runs} runs at random of {told}"
+
 
 #: Runs at random, of more processes and messages than all states of which can be gone through.
-RUNS = 100
+RUNS = 50
 
 
 def refines(proof: QueueProof, n: int, messages: int) -> Refinement:
@@ -165,7 +171,8 @@ def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message
     logic = Facts(n, [*then.messages, *wishes])
     found = {}
     for i, m in product(range(n), logic.all_messages):
-        for number, w in enumerate(logic.all_messages):
+        # The other message is one that has been handed over.
+        for number, w in enumerate(then.messages or (m,)):
             run = _concrete(proof.abstraction, logic, then, About(i, m, w))
             for event in (*(run.events() if number == 0 else ()), *run.events_with_another()):
                 if all(event.given.values()):

@@ -103,9 +103,9 @@ def is_proved(protocol: str, *shown: str) -> bool:
 
 def held_against(protocol: str) -> str:
     """How far it was looked at that a protocol of queues does what is proved of its abstraction, in words."""
-    told = [f"{each.processes} processes and {each.messages} messages" for each in proof_of(protocol).refinements]
-    count = sum(each.states for each in proof_of(protocol).refinements)
-    return f"which the machine does and nothing else, up to {', or '.join(told)} ({count:,} states)"
+    compared = proof_of(protocol).refinements
+    told = "; ".join(each.scope for each in compared)
+    return f"which the machine does and nothing else ({told}; {sum(each.states for each in compared):,} states)"
 
 
 def figure(name: str) -> Computation:

@@ -14,7 +14,10 @@ from .buffer_evidence import lemmas, on, outcomes, realized
 from .claims import Evidence, Shown, Text, Verdict, unless
 from .evidence import broken_by, figure, held_against, holds, is_proved, proof_of, ran, searched, states, up_to, within
 
-FOR_EVERY_N = "any number of processes and messages, any reliable channel"
+FOR_EVERY_N = (
+    "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
+    "compared up to a bound"
+)
 TEXT = Text()
 
 

@@ -27,7 +27,10 @@ from .claims import Evidence, Shown, Text, Verdict, unless
 from .evidence import broken_by, figure, held_against, holds, is_proved, ran, searched, states, up_to, within
 from .synchronous_evidence import Split
 
-FOR_EVERY_N = "any number of processes and messages, any reliable channel"
+FOR_EVERY_N = (
+    "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
+    "compared up to a bound"
+)
 TEXT = Text()
 
 ANY_NUMBER = "any number of processes and messages"

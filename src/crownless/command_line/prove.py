@@ -161,9 +161,10 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
         if proved.proof.remark:
             print(f"{proved.protocol}: {proved.proof.remark}")
         for same in proved.refinements:
-            told = "its machine does just what the abstraction does" if same else f"it differs: {same.differs}"
-            scope = f"{same.processes} processes, up to {same.messages} messages, {same.states:,} states"
-            print(f"{proved.protocol}: {told} ({scope})")
+            told = (
+                "its machine does just what is proved" if same else f"its machine does something else: {same.differs}"
+            )
+            print(f"{proved.protocol}: {told} ({same.scope}, {same.states:,} states)")
     print("For any number of processes and messages.")
     for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in found):
         print(f"Assumed{names}:")
