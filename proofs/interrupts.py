@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import z3
 
 #: Seconds until an interrupt is repeated, if what is under way has taken it for something of its own.
-PATIENCE = 0.5
+PATIENCE = 3.0
 
 #: What z3 says where it took an interrupt for its own.
 INTERRUPTED = "interrupted from keyboard"

@@ -135,6 +135,11 @@ OPTIMAL_BY = (
     "a message's pairs are those of messages before",
 )
 KEPT_BY = {
+    "time tells what is known": (
+        "what is known or delivered is sent",
+        "nobody is ahead of a site's own time",
+        "time tells what happened before",
+    ),
     "a site has a pair for what it knows": (
         "what is known or delivered is sent",
         "no message is to its sender",

@@ -168,6 +168,12 @@ SES_MULTICAST = CausalOrder(
     ),
     missing=lambda run, k: run.witness(run.m, run.i, k),
     kept_by={
+        "time tells what is known": (
+            "what is known or delivered is sent",
+            "all copies have the same time",
+            "nobody is ahead of a site's own time",
+            "time tells what happened before",
+        ),
         "a site has a pair for what it knows": (
             "what is known or delivered is sent",
             "no message is to its sender",
