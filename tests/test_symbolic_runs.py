@@ -485,7 +485,7 @@ def test_a_predicate_that_branches_is_read_on_all_its_ways() -> None:
 def test_values_of_different_form_are_not_taken_for_alike() -> None:
     with pytest.raises(TypeError, match="of no fixed size"):
         mapped(lambda a, b: a, (1, 2), (1, 2, 3))
-    with pytest.raises(TypeError, match="it keeps queues or sets"):
+    with pytest.raises(TypeError, match="it keeps more than numbers"):
         mapped(lambda a: a, (1, {2}))
 
 
