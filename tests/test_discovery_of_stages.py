@@ -25,6 +25,10 @@ from crownless.proofs.stages import About, Abstraction, Moment, Part, StageEvent
 PROOFS = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
 
 
+#: One discovery takes half a minute.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def found() -> DiscoveredOfStages:
     """What is found of `buffer`: once for all tests."""
