@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--simulations", type=int, default=1000)
     asked = parser.parse_args()
-    spark = session(asked.master)
+    spark = session(asked.master, rows_in_java=False)
     processors = spark.sparkContext.defaultParallelism
     protocols = ("rst", "ses", "optimal", "buffer", "murty-garg")
     seeds = -(-asked.simulations // (2 * len(protocols)))

@@ -113,7 +113,7 @@ def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
     from crownless.pipeline.event_logs import judge, judge_parquet, read
     from crownless.pipeline.session import session
 
-    spark = session("local[2]", spark_sql_shuffle_partitions="4")
+    spark = session("local[2]", rows_in_java=by_rows, spark_sql_shuffle_partitions="4")
     spark.range(10).count()
     before, began = processor_time(), time.perf_counter()
     orders = ("causal", "synchronous")

@@ -54,7 +54,7 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
         from crownless.pipeline.exploration import explore
         from crownless.pipeline.session import session
 
-        spark = session(f"local[{cores}]")
+        spark = session(f"local[{cores}]", rows_in_java=False)
         explore(Check(protocol, 2, 2), spark)
         before, began = processor_seconds(), time.perf_counter()
         found = explore(Check(protocol, n, m), spark, progress=_tell)

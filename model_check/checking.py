@@ -251,7 +251,8 @@ def _saving(
         with elsewhere.saving(check, asked, engine, checkpoint, resume) as saving:
             yield saving
         return
-    from .native.checkpoints import checkpoint_in, question_of
+    from .native.checkpoints import checkpoint_in
+    from .native.questions import question_of
 
     question = question_of(check, asked, engine.reductions)
     with checkpoint_in(directory, question, resume=resume is not None, tell=tell) as saving:

@@ -7,7 +7,6 @@ the driver has been told of it: a task may be run twice, or die, at any time.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import uuid
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import numpy as np
 
 from crownless.model_check.native import kernels
 from crownless.model_check.native.layout import layout
+from crownless.model_check.native.saved_directories import digest
 
 #: Parts of a block begin at multiples of this many bytes, as the kernels read them.
 ALIGNED = 8
@@ -109,8 +109,3 @@ def settle(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Writ
         return Written(name, "")
     os.fsync(file.fileno())
     return Written(name, digest(directory / name))
-
-
-def digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

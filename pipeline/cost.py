@@ -70,7 +70,7 @@ def _blocks(rows: Sequence[Row], engine: str, out: Path | None, master: str | No
                 cost_table.append(out, block)
             yield block
         return
-    spark = session(master)
+    spark = session(master, rows_in_java=False)
     for start in range(0, len(rows), BLOCK):
         block = _on_spark(spark, rows[start : start + BLOCK])
         if out is not None:

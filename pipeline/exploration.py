@@ -31,8 +31,8 @@ from crownless.model_check.clocks import Clocks
 from crownless.model_check.engines import Engine, engine_for
 from crownless.model_check.explorer import Exploration, Limits, Progress
 from crownless.model_check.native import loops
-from crownless.model_check.native.checkpoints import question_of
 from crownless.model_check.native.compiled import HAVE_NUMBA
+from crownless.model_check.native.questions import question_of
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.observers import Observer, observers_of
 from crownless.model_check.properties import Property, properties_of
@@ -122,7 +122,7 @@ class OnSpark:
         saving: Manifest | None,
     ) -> Iterator[SparkSearch]:
         """A search that can be run."""
-        spark = session(self._master) if self._spark is None else self._spark
+        spark = session(self._master, rows_in_java=False) if self._spark is None else self._spark
         try:
             context = spark.sparkContext
         except AttributeError:

@@ -31,15 +31,26 @@ PATIENCE = 120
 #: The first Java that Spark runs on.
 LEAST_JAVA = 17
 
+#: What Java is told when it is started here. Most of the time that it takes in a short job goes into compiling itself
+#: and into collecting garbage with many threads. Where tasks in Python do the work, its quick compiler is enough; where
+#: Java handles row after row, the thorough one pays, later than Java would call it (figures: `benchmarks/`).
+_COLLECTOR = "-XX:+UseParallelGC"
+_QUICK = f"{_COLLECTOR} -XX:TieredStopAtLevel=1"
+_THOROUGH = (
+    f"{_COLLECTOR} -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
+    " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+)
+
 #: The gateway that was started here, if any: it serves one session after the other.
 _own_gateway: list[subprocess.Popen[bytes]] = []
 
 
-def session(master: str | None = None, **settings: str) -> SparkSession:
+def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> SparkSession:
     """The session that is active, or a new one; raises `BadInput` if Spark is not installed.
 
     `master`: where it runs, such as ``local[2]`` or a cluster's address; of a new session on this machine all its
-    processors. `settings` are Spark's own, with dots for underscores: ``spark_sql_shuffle_partitions="4"``.
+    processors. `rows_in_java`: False if Java only hands on what tasks in Python work on. `settings` are Spark's own,
+    with dots for underscores: ``spark_sql_shuffle_partitions="4"``.
     """
     _required()
     from pyspark.sql import SparkSession
@@ -61,7 +72,8 @@ def session(master: str | None = None, **settings: str) -> SparkSession:
         if "SPARK_HOME" in os.environ:
             defaults["spark.driver.memory"] = memory
         elif not _own_gateway:
-            _start_gateway(memory)
+            options = given.get("spark.driver.extraJavaOptions", _THOROUGH if rows_in_java else _QUICK)
+            _start_gateway(memory, options)
     elif master is not None:
         defaults["spark.master"] = master
     builder = SparkSession.builder.appName("crownless")
@@ -93,7 +105,7 @@ def _submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ and not _own_gateway
 
 
-def _start_gateway(memory: str) -> None:
+def _start_gateway(memory: str, options: str) -> None:
     """Starts Java as Spark's script would, but quietly, and tells PySpark where it listens."""
     import pyspark
 
@@ -103,7 +115,8 @@ def _start_gateway(memory: str) -> None:
     if found is None:
         found = _java_of_the_wheel()
         environment["JAVA_HOME"] = str(Path(found).parent.parent)
-    submit = ["org.apache.spark.deploy.SparkSubmit", "--driver-memory", memory, "pyspark-shell"]
+    asked = ["--driver-memory", memory, "--driver-java-options", options]
+    submit = ["org.apache.spark.deploy.SparkSubmit", *asked, "pyspark-shell"]
     launcher = [found, "-cp", f"{spark / 'jars'}{os.sep}*", "org.apache.spark.launcher.Main", *submit]
     told = subprocess.run(launcher, env=environment, capture_output=True, check=True, text=True).stdout
     command = [part for part in told.strip("\n\0").split("\0") if not part.startswith("--add-modules")]

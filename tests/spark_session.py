@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """On two processors of this machine, with four partitions a shuffle."""
-    started = session("local[2]", spark_sql_shuffle_partitions="4")
+    started = session("local[2]", rows_in_java=False, spark_sql_shuffle_partitions="4")
     yield started
     started.stop()

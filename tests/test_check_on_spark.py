@@ -53,7 +53,8 @@ def test_a_search_in_parts(crownless: Any, spark: SparkSession, tmp_path: Path) 
         3,
         f"crownless: saved in {directory}; go on with: crownless check --engine spark --resume {directory}\n",
     )
-    assert crownless("check", "--resume", directory)[0] == 2
+    told = f"crownless: --resume {directory}: saved by another engine; add --engine spark\n"
+    assert crownless("check", "--resume", directory) == (2, "", told)
     code, out, err = crownless("check", "--engine", "spark", "--resume", directory, "--json")
     assert (code, err) == (0, "")
     assert facts(out) == facts(crownless("check", "rst", "-n", "3", "-m", "4", "--json")[1])
@@ -71,3 +72,11 @@ def test_what_is_refused(crownless: Any) -> None:
         "",
         "crownless: --master: only of --engine spark; leave it out, or use --engine spark\n",
     )
+
+
+def test_a_search_that_the_native_engine_saved_is_not_gone_on_with_here(crownless: Any, tmp_path: Path) -> None:
+    directory = str(tmp_path / "saved")
+    assert crownless("check", "rst", "-n", "3", "-m", "4", "--max-states", "500", "--checkpoint", directory)[0] == 3
+    told = f"crownless: --resume {directory}: saved by another engine; leave out --engine spark\n"
+    assert crownless("check", "--engine", "spark", "--resume", directory) == (2, "", told)
+    assert crownless("check", "--resume", directory)[0] == 0

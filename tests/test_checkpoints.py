@@ -27,14 +27,9 @@ from crownless.model_check.checking import run_check
 from crownless.model_check.engines import refusal
 from crownless.model_check.explorer import Limits
 from crownless.model_check.native import search
-from crownless.model_check.native.checkpoints import (
-    FORMAT,
-    MANIFEST,
-    Checkpoint,
-    checkpoint_in,
-    question_of,
-    saved_check,
-)
+from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
+from crownless.model_check.native.questions import check_of, question_of
+from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
 from crownless.model_check.suite import checks as suite
 
 Run = Callable[..., tuple[int, str, str]]
@@ -211,7 +206,7 @@ def test_what_is_saved_names_the_whole_check(tmp_path: Path) -> None:
         question = question_of(check, Asked.by(check), ["symmetry"])
         checkpoint = Checkpoint(directory, question, resume=False)
         checkpoint.save({}, {})
-        again, reductions = saved_check(directory)
+        again, reductions = check_of(manifest_in(directory, CHECKPOINT)["question"])
         assert question_of(again, Asked.by(again), reductions) == question
         assert Asked.by(again)[4:] == Asked.by(check)[4:]
 
@@ -302,7 +297,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a flipped bit in the manifest": (lambda d: flip(d / MANIFEST, 900), "manifest.json: damaged"),
     "another count": (lambda d: put(d / MANIFEST, '"states": ', '"states": 1'), "manifest.json: damaged"),
     "another format": (
-        lambda d: put(d / MANIFEST, FORMAT, "crownless checkpoint 0"),
+        lambda d: put(d / MANIFEST, CHECKPOINT.format, "crownless checkpoint 0"),
         "written by another version (crownless 0.1.0, crownless checkpoint 0)",
     ),
     "another version": (

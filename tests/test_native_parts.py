@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,13 @@ from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free
 from crownless.model_check.asking import load_program
 from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits
-from crownless.model_check.native import checkpoints, kernels, search, shelf_kernels
-from crownless.model_check.native.checkpoints import MANIFEST, Checkpoint
+from crownless.model_check.native import kernels, search, shelf_kernels
+from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.columns import Column, Map
 from crownless.model_check.native.ghosts import Ghosts, PlainGhosts, Unforeseen, ghosts_for
 from crownless.model_check.native.layout import WORD, layout
 from crownless.model_check.native.ranks import Ranks
+from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.search import NativeSearch, Worker
 from crownless.model_check.observers import Observer, observers_for
 from crownless.spec.computation import Message
@@ -708,7 +710,7 @@ def test_every_byte_of_a_manifest_counts(stopped: tuple[Question, Path]) -> None
 def test_a_checkpoint_of_another_question_or_format_is_refused(stopped: tuple[Question, Path]) -> None:
     asked, directory = stopped
     refused(directory, "is of another check: ask ", "this", "that", "ask as it was asked then", ask="that")
-    with patch.object(checkpoints, "FORMAT", "crownless checkpoint 0"):
+    with patch.object(Checkpoint, "kind", replace(CHECKPOINT, format="crownless checkpoint 0")):
         refused(directory, "written by another version", "crownless checkpoint 1")
     assert told(asked.native(checkpoint=saved(directory, resume=True))) == told(asked.plain())
 

@@ -25,9 +25,9 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program
 from crownless.model_check.engines import engine_for
 from crownless.model_check.explorer import Exploration, Limits
+from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.pipeline import blocks, exploration, levels
 from crownless.pipeline.exploration import OnSpark, SparkSearch, explore
-from crownless.pipeline.manifest import MANIFEST
 from crownless.pipeline.published import Published, Replica
 from crownless.spec.errors import BadInput
 
@@ -461,7 +461,7 @@ def named(directory: Path, start: str) -> Path:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a missing manifest": (lambda d: (d / MANIFEST).unlink(), "no search saved there"),
+    "a missing manifest": (lambda d: (d / MANIFEST).unlink(), "no checkpoint there"),
     "an empty manifest": (lambda d: (d / MANIFEST).write_text(""), "manifest.json: damaged"),
     "a manifest cut short": (lambda d: os.truncate(d / MANIFEST, 700), "manifest.json: damaged"),
     "a manifest of something else": (lambda d: (d / MANIFEST).write_text("[1]"), "manifest.json: damaged"),
@@ -471,7 +471,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another format": (
         lambda d: (d / MANIFEST).write_text((d / MANIFEST).read_text().replace("levels 1", "levels 0")),
-        "written by another version or engine (crownless 0.1.0, crownless levels 0)",
+        "written by another version (crownless 0.1.0, crownless levels 0)",
     ),
     "a flipped bit in the rows": (lambda d: flip(named(d, "level-"), 3), "damaged or missing"),
     "a flipped bit in the log": (lambda d: flip(named(d, "log-"), -3), "damaged or missing"),
@@ -515,7 +515,7 @@ def test_a_directory_in_use_is_refused(saved: Path, tmp_path: Path) -> None:
         pytest.raises(BadInput, match="another search is saving there"),
     ):
         found_by(asked, resume=saved)
-    with pytest.raises(BadInput, match="holds a saved search already"):
+    with pytest.raises(BadInput, match="holds a checkpoint already"):
         found_by(asked, checkpoint=saved)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").touch()

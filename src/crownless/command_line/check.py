@@ -277,14 +277,17 @@ def _saved(
     directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
 ) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions, but for what is given in their place."""
-    from crownless.model_check.native.checkpoints import check_of, saved_check  # it takes a while to import
+    from crownless.model_check.native.checkpoints import CHECKPOINT  # it takes a while to import
+    from crownless.model_check.native.questions import check_of
+    from crownless.model_check.native.saved_directories import manifest_in
 
     if engine == "spark":
-        from crownless.pipeline.manifest import question_in
+        from crownless.pipeline.manifest import LEVELS
 
-        saved, reduced = check_of(question_in(directory))
+        manifest = manifest_in(directory, LEVELS)
     else:
-        saved, reduced = saved_check(directory)
+        manifest = manifest_in(directory, CHECKPOINT)
+    saved, reduced = check_of(manifest["question"])
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program_name}",
@@ -296,7 +299,7 @@ def _saved(
 
 def _say_saved(directory: str | None, engine: str | None) -> None:
     """Where a search is saved, if it is."""
-    from crownless.model_check.native.checkpoints import MANIFEST
+    from crownless.model_check.native.saved_directories import MANIFEST
 
     if directory is not None and (Path(directory) / MANIFEST).exists():
         name = shlex.quote(directory)

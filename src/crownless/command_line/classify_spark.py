@@ -52,14 +52,12 @@ def classify_on_spark(
     with status(quiet or as_json) as line:
         if line is not None:
             line.update("starting Spark")
-        spark = session(master)
+        # The rows of Parquet files that are here never pass through Java.
+        here = _is_parquet_here(dataset)
+        spark = session(master, rows_in_java=not here)
         if line is not None:
             line.update(f"judging {dataset}")
-        local = "://" not in dataset and Path(dataset).exists()
-        parquet = (
-            local and any(Path(dataset).rglob("*.parquet")) if Path(dataset).is_dir() else dataset.endswith(".parquet")
-        )
-        if local and parquet:
+        if here:
             judged = judge_parquet(spark, dataset, orders, reading)
         else:
             judged = judge(read(spark, dataset), orders, reading)
@@ -78,6 +76,13 @@ def classify_on_spark(
     outcomes = {outcome for counts in facts["orders"].values() for outcome, n in counts["runs"].items() if n}
     odd = facts["rows"]["quarantined"] > 0
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes or odd else EXIT_HOLDS
+
+
+def _is_parquet_here(dataset: str) -> bool:
+    if "://" in dataset:
+        return False
+    path = Path(dataset)
+    return any(path.rglob("*.parquet")) if path.is_dir() else path.exists() and dataset.endswith(".parquet")
 
 
 def _facts(dataset: str, judged: Judged, reading: Reading, orders: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,217 @@
+"""A directory that a search saves itself in, whichever engine runs it.
+
+`manifest.json` tells what was asked, how far the search is and which files belong to it, each with its SHA-256, and its
+own. It is replaced in one step, after all that it names is safely written: so there is always one whole manifest,
+whenever the process is killed, and a file that it does not name is nobody's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from crownless.spec.errors import BadInput
+
+from .questions import differences
+
+MANIFEST = "manifest.json"
+ANEW = "start anew with --checkpoint and another directory"
+
+#: A search that came to its end leaves nothing, and nor does one that was killed before it was first saved.
+_NONE_THERE = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an engine leaves: `format` says it in the manifest, `parts` are the names of its files; `others` says what
+    to mend where another engine left what is there, by that one's format without its number.
+    """
+
+    format: str
+    parts: re.Pattern[str]
+    others: tuple[str, str]
+
+    def is_ours(self, name: str) -> bool:
+        """May a search have left this file: this one, or one that was killed while it wrote?"""
+        return name == f"{MANIFEST}.partial" or self.parts.fullmatch(name) is not None
+
+
+class SavedDirectory:
+    """A directory of one kind; `question` tells checks apart, and `made` whether it was made for this search."""
+
+    kind: Kind
+
+    def __init__(self, directory: Path, question: dict[str, Any], *, made: bool) -> None:
+        self.directory = directory
+        self.question = json.loads(json.dumps(question))
+        self._made = made
+        #: Which file is being written.
+        self._writing = directory
+
+    @property
+    def exists(self) -> bool:
+        """Is there something to go on from?"""
+        return (self.directory / MANIFEST).exists()
+
+    def remove(self) -> None:
+        """Once nothing is left to go on with: its files, and the directory if it was made for them."""
+        with suppress(OSError):
+            (self.directory / MANIFEST).unlink(missing_ok=True)
+            drop(self.directory, self.kind)
+            if self._made:
+                self.directory.rmdir()
+
+    def _replace_manifest(self, **facts: Any) -> None:
+        """From now on this is what is saved."""
+        manifest = {
+            "format": self.kind.format,
+            "version": version("crownless"),
+            "made": self._made,
+            "question": self.question,
+            **facts,
+        }
+        manifest["sha256"] = _digest_of(manifest)
+        partial = self._writing = self.directory / f"{MANIFEST}.partial"
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        self._writing = self.directory / MANIFEST
+        partial.replace(self._writing)
+        opened = os.open(self.directory, os.O_RDONLY)
+        try:
+            os.fsync(opened)  # the names, too
+        finally:
+            os.close(opened)
+
+    def _manifest(self) -> dict[str, Any]:
+        """What is saved; refused if that is of another check."""
+        manifest = manifest_in(self.directory, self.kind)
+        self._made = manifest["made"]
+        differing = list(differences(manifest["question"], self.question))
+        if differing:
+            raise BadInput(
+                f"--resume {self.directory}: is of another check: {'; '.join(differing)}",
+                mend=f"ask as it was asked then, or {ANEW}",
+            )
+        return manifest
+
+    def _require_whole(self, name: str, sha256: str) -> None:
+        try:
+            whole = digest(self.directory / name) == sha256
+        except OSError:
+            whole = False
+        if not whole:
+            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", mend=ANEW)
+
+
+@contextmanager
+def held(directory: Path, kind: Kind, *, resume: bool) -> Iterator[bool]:
+    """Holds a directory that can be written, so that no other search writes to it meanwhile; was it made for this?"""
+    option = f"{'--resume' if resume else '--checkpoint'} {directory}"
+    made = False
+    try:
+        if resume:
+            manifest_in(directory, kind)
+        elif directory.exists():
+            refuse_contents(directory, kind)
+        else:
+            directory.mkdir(parents=True)
+            made = True
+        probe = directory / f"{MANIFEST}.partial"
+        probe.touch()
+        # The lock goes with the process, however that ends.
+        lock = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        mend = "name a directory that can be written"
+        raise BadInput(f"{option}: cannot be written: {error.strerror}", mend=mend) from None
+    try:
+        if not _locked(lock):
+            raise BadInput(f"{option}: another search is saving there", mend="wait for its end, or name another")
+        with suppress(OSError):
+            probe.unlink()
+        yield made
+    finally:
+        os.close(lock)
+        if made and not (directory / MANIFEST).exists():
+            with suppress(OSError):
+                drop(directory, kind)
+                directory.rmdir()
+
+
+def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
+    """The manifest of a directory, known to be undamaged, and of this kind and version."""
+    where = f"--resume {directory}"
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        form, by, sha256 = manifest["format"], manifest["version"], manifest.pop("sha256")
+    except FileNotFoundError:
+        raise BadInput(f"{where}: no checkpoint there", mend=_NONE_THERE) from None
+    except OSError as error:
+        mend = "name the directory given to --checkpoint"
+        raise BadInput(f"{where}: cannot be read: {error.strerror}", mend=mend) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(f"{where}: {MANIFEST}: damaged", mend=ANEW) from None
+    others, mend = kind.others
+    if isinstance(form, str) and form.startswith(others):
+        raise BadInput(f"{where}: saved by another engine", mend=mend)
+    if form != kind.format or by != version("crownless"):
+        told = f"{where}: written by another version (crownless {by}, {form})"
+        raise BadInput(told, mend=f"use that version, or {ANEW}")
+    if sha256 != _digest_of(manifest):
+        raise BadInput(f"{where}: {MANIFEST}: damaged", mend=ANEW)
+    assert isinstance(manifest, dict)
+    return manifest
+
+
+def refuse_contents(directory: Path, kind: Kind) -> None:
+    """A search may be saved to a new or an empty directory only."""
+    where = f"--checkpoint {directory}"
+    if not directory.is_dir():
+        raise BadInput(f"{where}: not a directory", mend="name a new directory, or an empty one")
+    for path in sorted(directory.iterdir()):
+        if path.name == MANIFEST:
+            mend = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
+            raise BadInput(f"{where}: holds a checkpoint already", mend=mend)
+        if not kind.is_ours(path.name):
+            mend = "name a new directory, or an empty one"
+            raise BadInput(f"{where}: holds other files, such as {path.name}", mend=mend)
+
+
+def drop(directory: Path, kind: Kind, but: Container[str] = ()) -> None:
+    """Removes the files that searches of this kind write, but for some, and never any others, nor the manifest."""
+    for path in list(directory.iterdir()):
+        if kind.is_ours(path.name) and path.name not in but:
+            path.unlink(missing_ok=True)
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _locked(directory: int) -> bool:
+    """Takes the lock of an open directory; false if another process has it."""
+    import fcntl
+
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # not every file system has locks
+    return True
+
+
+def _digest_of(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
