@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from types import MappingProxyType
 
@@ -92,10 +93,9 @@ def mixed(n: int) -> tuple[int, ...]:
 
 def _delay(seeds: int) -> Iterator[Experiment]:
     """The buffer protocol's delay beside the matrix protocol's, as the load grows (MF24)."""
-    common = {"processes": (6,), "seeds": seeds, "messages": 1000}
-    causal = ("rst", "buffer", "buffer-pipelined")
-    yield from combinations(causal, loads=LOADS, latencies=("constant", "exponential", "pareto"), **common)  # type: ignore[arg-type]
-    yield from combinations(causal, loads=FEW_LOADS, workloads=("bursts", "pairs", "client-server"), **common)  # type: ignore[arg-type]
+    causal = partial(combinations, ("rst", "buffer", "buffer-pipelined"), processes=(6,), seeds=seeds, messages=1000)
+    yield from causal(loads=LOADS, latencies=("constant", "exponential", "pareto"))
+    yield from causal(loads=FEW_LOADS, workloads=("bursts", "pairs", "client-server"))
 
 
 def _bandwidth(seeds: int) -> Iterator[Experiment]:
@@ -140,14 +140,13 @@ def _withheld(seeds: int) -> Iterator[Experiment]:
 def _thresholds(seeds: int) -> Iterator[Experiment]:
     """Extra messages: how many, how large, how long they delay (SA13)."""
     for n, loads in ((4, (0.1, 1.0)), (8, (0.1, 1.0)), (12, (0.1,))):
-        common = {"processes": (n,), "loads": loads, "seeds": max(2, seeds * 2 // 3), "messages": 600}
-        settings = [{"k": k} for k in thresholds(n)] + [{"k": mixed(n)}]
-        yield from combinations(("extra-messages",), parameters=settings, **common)  # type: ignore[arg-type]
-        yield from combinations(("optimal", "rst", "ses"), **common)  # type: ignore[arg-type]
+        of = partial(combinations, processes=(n,), loads=loads, seeds=max(2, seeds * 2 // 3), messages=600)
+        yield from of(("extra-messages",), parameters=[*({"k": k} for k in thresholds(n)), {"k": mixed(n)}])
+        yield from of(("optimal", "rst", "ses"))
     for load in (0.03, 0.3, 3.0):
-        common = {"processes": (8,), "loads": (load,), "seeds": max(2, seeds * 2 // 3), "messages": 600}
-        yield from combinations(("extra-messages",), parameters=[{"k": 9}, {"k": 16}], **common)  # type: ignore[arg-type]
-        yield from combinations(("optimal",), **common)  # type: ignore[arg-type]
+        of = partial(combinations, processes=(8,), loads=(load,), seeds=max(2, seeds * 2 // 3), messages=600)
+        yield from of(("extra-messages",), parameters=[{"k": 9}, {"k": 16}])
+        yield from of(("optimal",))
 
 
 def _sizes(seeds: int) -> Iterator[Experiment]:
@@ -167,12 +166,13 @@ def _sizes(seeds: int) -> Iterator[Experiment]:
 
 def _workloads(seeds: int) -> Iterator[Experiment]:
     """Every kind of traffic and of latency, at one load."""
-    protocols = (*COMPARED, "cbcast")
-    common = {"processes": (6,), "loads": (0.05,), "seeds": max(2, seeds // 2), "messages": 600}
+    of = partial(
+        combinations, (*COMPARED, "cbcast"), processes=(6,), loads=(0.05,), seeds=max(2, seeds // 2), messages=600
+    )
     workloads = ("uniform", "client-server", "bursts", "pairs", "broadcast", "downward", "upward")
     latencies = ("constant", "uniform", "exponential", "lognormal", "pareto", "links")
-    yield from combinations(protocols, workloads=workloads, **common)  # type: ignore[arg-type]
-    yield from combinations(protocols, latencies=latencies, **common)  # type: ignore[arg-type]
+    yield from of(workloads=workloads)
+    yield from of(latencies=latencies)
 
 
 #: The studies of the page by name: given how often each experiment is repeated, what is simulated.

@@ -19,7 +19,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves, sent
-from .terms import Term, Terms
+from .terms import Term, Terms, is_array
 
 ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
@@ -89,6 +89,9 @@ class AnyMulticast(AnyRun):
     def arrived(self, now: Moment, x: Term, p: Term) -> Term:
         return now.delivered(x, p)
 
+    def each_delivery(self, holds: Callable[..., Term]) -> Term:
+        return self.processes(holds)
+
     def all_numbered(self, now: Moment) -> Term:
         k, number = self.terms.any_process("k"), z3.Int("number")
         x = self.numbered(k, number)
@@ -157,7 +160,7 @@ class AnyMulticast(AnyRun):
         return z3.And([self._same_term(a, b) for a, b in zip(leaves(one), leaves(other), strict=True)])
 
     def _same_term(self, a: Term, b: Term) -> Term:
-        if not _is_array(a):
+        if not is_array(a):
             return a == b
         return self.processes(lambda k: self._same_term(a[k], z3.simplify(b[k])))
 
@@ -201,12 +204,7 @@ def _read(value: Any, k: Term, l: Term) -> list[Term]:
 
 
 def _entry(leaf: Term, places: list[Term]) -> Term:
-    return _entry(leaf[places[0]], places[1:]) if _is_array(leaf) else leaf
-
-
-def _is_array(term: Term) -> bool:
-    """Is it an array, be it one that a comprehension built?"""
-    return isinstance(term.sort(), z3.ArraySortRef)
+    return _entry(leaf[places[0]], places[1:]) if is_array(leaf) else leaf
 
 
 def _substituted(value: Any, this: Term, that: Term) -> Any:

@@ -119,6 +119,10 @@ class AnyRun:
         some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
         return z3.ForAll(some, holds(*some))
 
+    def each_delivery(self, holds: Callable[..., Term]) -> Term:
+        """For all places where a message may be delivered: of a unicast there is one, which need not be named."""
+        return holds()
+
     def all_numbered(self, now: Moment) -> Term:
         """Each number, up to how many there are, is that of a message of the channel."""
         k, l, number = self.terms.any_process("k"), self.terms.any_process("l"), z3.Int("number")

@@ -29,13 +29,18 @@ from .theorem import Claim
 #: What holds at every moment: name → what it says of a moment of a run.
 Invariants = Mapping[str, Callable[[AnyRun, Moment], Term]]
 
-#: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
-OF_CHANNELS: Invariants = {
+#: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
+KNOWN_IS_SENT: Invariants = {
     "what is known or delivered is sent": lambda run, now: z3.And(
         run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
         run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-        run.messages(lambda x: z3.Implies(now.delivered(x), now.sent(x))),
+        run.messages(lambda x: run.each_delivery(lambda *p: z3.Implies(now.delivered(x, *p), now.sent(x)))),
     ),
+}
+
+#: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
+OF_CHANNELS: Invariants = {
+    **KNOWN_IS_SENT,
     "a channel's messages are numbered from one": lambda run, now: z3.And(
         run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
         run.messages(
@@ -57,8 +62,8 @@ OF_CHANNELS: Invariants = {
 
 PAST = "all sent to i before m is delivered"
 
-#: What is shown of a protocol: what that means, and which parts of its proof it takes.
-SHOWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
+#: What is shown: what that means, and which parts of the proof it takes.
+MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "safe": (
         "a message is delivered after all that was sent to its receiver causally before it",
         ("invariants", "safe"),
@@ -93,14 +98,15 @@ class CausalOrder:
     #: Is it used in place of the guard that m is delivered safely, to show that its delivery keeps the invariants?
     #: Safety follows from them, and from the guard.
     safe_helps: bool = False
-    #: What of the protocol's code is put to z3, if not all of it.
+    #: What is put to z3, and what of the protocol's code that is, if not all of it.
+    of: str = "its code"
     remark: str = ""
     #: What is assumed of the world.
     assumed: Sequence[str] = ASSUMED
 
     @property
     def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        return SHOWN
+        return MEANT
 
     def claims(self) -> dict[str, list[Claim]]:
         """What is to be put to z3, part by part."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import z3
 
-from .terms import Term
+from .terms import Term, is_array
 
 
 def read_out(term: Term) -> Term:
@@ -23,7 +23,7 @@ def read_out(term: Term) -> Term:
         ]
         quantified = z3.ForAll if term.is_forall() else z3.Exists
         return quantified(variables, body, patterns=looked_for)
-    if z3.is_eq(term) and _is_array(term.arg(0)):
+    if z3.is_eq(term) and is_array(term.arg(0)):
         return _equal(*term.children())
     if z3.is_select(term):
         return _entry(term.arg(0), read_out(term.arg(1)))
@@ -42,7 +42,7 @@ def _equal(a: Term, b: Term) -> Term:
     """Entry by entry."""
     k = z3.FreshConst(a.sort().domain(), "k")
     one, other = _entry(a, k), _entry(b, k)
-    return z3.ForAll([k], _equal(one, other) if _is_array(one) else read_out(one) == read_out(other))
+    return z3.ForAll([k], _equal(one, other) if is_array(one) else read_out(one) == read_out(other))
 
 
 def _entry(array: Term, k: Term) -> Term:
@@ -62,8 +62,4 @@ def _entry(array: Term, k: Term) -> Term:
 
 
 def _value(term: Term) -> Term:
-    return term if _is_array(term) else read_out(term)
-
-
-def _is_array(term: Term) -> bool:
-    return isinstance(term.sort(), z3.ArraySortRef)
+    return term if is_array(term) else read_out(term)

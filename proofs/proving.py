@@ -110,6 +110,7 @@ class Proved:
             "means": {shown: meaning for shown, (meaning, _) in self.proof.shown.items()},
             "processes": "any number",
             "messages": "any number",
+            "of": self.proof.of,
             "assumptions": list(self.proof.assumed),
             "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,

@@ -49,6 +49,9 @@ class QueueProof:
     #: The same along runs at random.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
 
+    #: What is put to z3.
+    of: str = "an abstraction"
+
     @property
     def remark(self) -> str:
         return "of an abstraction of its queues: the stages that a message goes through, and when it came to each"

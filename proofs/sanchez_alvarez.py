@@ -270,5 +270,6 @@ EXTRA_MESSAGES = CausalOrder(
     KEPT_BY,
     world=WithExtraMessages,
     safe_helps=True,
+    of="its updates",
     remark="of its updates and its guard; extra messages may be sent at any time, so that every threshold is covered",
 )

@@ -16,7 +16,7 @@ from crownless.impl.ses import Ses
 from crownless.impl.ses_delete import SesDelete
 
 from .any_run import AnyRun
-from .causal_order import CausalOrder, Invariants
+from .causal_order import KNOWN_IS_SENT, CausalOrder, Invariants
 from .terms import Term
 
 
@@ -31,11 +31,7 @@ def _told_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
 
 
 INVARIANTS: Invariants = {
-    "what is known or delivered is sent": lambda run, now: z3.And(
-        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
-        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-        run.messages(lambda x: z3.Implies(now.delivered(x), now.sent(x))),
-    ),
+    **KNOWN_IS_SENT,
     "no message is to its sender": lambda run, now: run.messages(
         lambda x: z3.Implies(now.sent(x), run.sender(x) != run.receiver(x))
     ),

@@ -14,7 +14,7 @@ from crownless.impl.ses_multicast import SesMulticast
 
 from .any_multicast import ASSUMED, AnyMulticast
 from .any_run import AnyRun, Moment
-from .causal_order import CausalOrder, Invariants
+from .causal_order import KNOWN_IS_SENT, CausalOrder, Invariants
 from .terms import Term
 
 
@@ -67,11 +67,7 @@ def _told(run: AnyRun) -> Callable[[Term, Term, Term, Term], Term]:
 
 
 INVARIANTS: Invariants = {
-    "what is known or delivered is sent": lambda run, now: z3.And(
-        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
-        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-        run.messages(lambda x: run.processes(lambda p: z3.Implies(now.delivered(x, p), now.sent(x)))),
-    ),
+    **KNOWN_IS_SENT,
     "no message is to its sender": lambda run, now: run.messages(
         lambda x: z3.Implies(now.sent(x), z3.Not(run.to(x, run.sender(x))))
     ),

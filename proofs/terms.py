@@ -27,6 +27,11 @@ Term = Any
 Machine = TypeVar("Machine", bound=ProtocolMachine)
 
 
+def is_array(term: Term) -> bool:
+    """Is it an array, be it one that a comprehension built? z3's own `is_array` says no of a lambda."""
+    return bool(term.sort_kind() == z3.Z3_ARRAY_SORT)
+
+
 def for_every_n(machine: type[Machine], terms: Terms) -> Machine:
     """The protocol for any number of processes; raises `TypeError` if a step of it branches on a value or reads n."""
     _refuse_branches(machine)
@@ -60,7 +65,7 @@ class Terms:
 
     def maximum(self, a: Value, b: Value) -> Term:
         a, b = as_term(a), as_term(b)
-        if z3.is_array(a):
+        if is_array(a):
             k = self._fresh("k")
             return z3.Lambda([k], self.maximum(a[k], b[k]))
         return z3.If(a >= b, a, b)

@@ -25,13 +25,9 @@ from crownless.proofs.stages import About, Abstraction, Moment, Part, StageEvent
 PROOFS = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
 
 
-#: One discovery takes half a minute.
-pytestmark = pytest.mark.slow
-
-
 @pytest.fixture(scope="module")
 def found() -> DiscoveredOfStages:
-    """What is found of `buffer`: once for all tests."""
+    """What is found of `buffer`, in half a minute: once for all tests, which are slow ones."""
     of_buffer = discover("buffer")
     assert isinstance(of_buffer, DiscoveredOfStages)
     return of_buffer
@@ -213,6 +209,7 @@ def test_what_events_break_is_weakened_until_all_is_kept() -> None:
     assert any(induction.core(stage, wrong, kept) is None for stage in range(len(induction.events)))
 
 
+@pytest.mark.slow
 def test_the_buffer_protocol_is_shown_safe_by_what_is_found(found: DiscoveredOfStages) -> None:
     assert found.safe == "proved"
     assert found.confirmed
@@ -222,6 +219,7 @@ def test_the_buffer_protocol_is_shown_safe_by_what_is_found(found: DiscoveredOfS
     assert found.independent < found.inductive < found.candidates
 
 
+@pytest.mark.slow
 def test_what_is_found_is_told(found: DiscoveredOfStages) -> None:
     lines = found.lines()
     assert lines[0].startswith("buffer: ")

@@ -19,10 +19,11 @@ import z3
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import AnyRun, Event, Moment
 from crownless.proofs.ground import instances
-from crownless.proofs.terms import Term
+from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates
-from .reading import Reader, is_array
+from .reading import Reader
 from .situations import Situation, delivered, nothing_happened, sent
 from .templates import Clause, Context, OnSituations, OnTerms, Situations, Vocabulary, leaf_terms
 
@@ -117,7 +118,7 @@ class Question:
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
-                    raise GaveUp(self.solver.reason_unknown())
+                    raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
                 self.models += 1
                 model = self.solver.model()
                 messages, processes = self._things(model, self.messages), self._things(model, self.processes)

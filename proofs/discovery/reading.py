@@ -11,12 +11,7 @@ from collections.abc import Sequence
 
 import z3
 
-from crownless.proofs.terms import Term
-
-
-def is_array(term: Term) -> bool:
-    """z3's own `is_array` says no of a lambda."""
-    return bool(term.sort_kind() == z3.Z3_ARRAY_SORT)
+from crownless.proofs.terms import Term, is_array
 
 
 class Reader:

@@ -17,6 +17,7 @@ import numpy as np
 import z3
 
 from crownless.proofs.ground import Things, of_each
+from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.stages import About, Formulas, Part, StageEvent, fixed_by, symbolic
 from crownless.proofs.terms import Term
@@ -134,7 +135,7 @@ class Question:
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
-                    raise GaveUp(self.solver.reason_unknown())
+                    raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
                 model = self.solver.model()
                 situation = self.few.situation(model)
                 wrong = list(broken.by(situation))

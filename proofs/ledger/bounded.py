@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import z3
 
+from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term
 from crownless.spec.computation import Computation, Event, Message
 
@@ -162,7 +163,7 @@ class Bounded:
     def _check(self, *assumed: Term) -> object:
         answer = self.solver.check(*assumed)
         if answer == z3.unknown:
-            raise GaveUp(self.solver.reason_unknown())
+            raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
         return answer
 
     def least(self) -> tuple[Placed, ...] | None:

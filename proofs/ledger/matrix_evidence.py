@@ -139,7 +139,7 @@ def all_proved(claims: Iterable[Claim]) -> bool:
 
 class Both(NamedTuple):
     decides: object
-    watches: object
+    watches: Any
 
 
 class Beside(ProtocolMachine):
@@ -508,7 +508,7 @@ class Numbered(ProtocolMachine):
         return [self._numbered(state, step) for step in steps]
 
     def _numbered(self, state: Both, step: Step) -> Step:
-        counts, packets = list(state.watches), []  # type: ignore[call-overload]
+        counts, packets = list(state.watches), list[Packet]()
         for packet in step.packets:
             counts[packet.destination] += 1
             packets.append(packet._replace(stamp=(packet.stamp, counts[packet.destination])))

@@ -23,7 +23,7 @@ from . import cost_evidence as simulations
 from . import smallest_delay as delays
 from . import smallest_synchronous as search
 from . import synchronous_evidence as found
-from .claims import Evidence, Shown, Text, Verdict, unless
+from .claims import Evidence, Shown, Text, repaired_if, unless
 from .evidence import broken_by, figure, held_against, holds, is_proved, ran, searched, states, up_to, within
 from .synchronous_evidence import Split
 
@@ -314,7 +314,7 @@ def mg9(quick: bool) -> Evidence:
     smaller = [] if quick else [found.watched(found.WatchedByTheLetter, n, m) for n, m in BELOW_FOUR_AND_FOUR]
     repaired = found.theorem_5_is_proved() and not {"SC", "RC", "RC+"} & without.runs.keys()
     as_small = formula is not None and request is not None and not any("RC" in each.runs for each in smaller)
-    verdict: Verdict = "refuted" if not repaired else "repaired" if as_small else "open"
+    verdict = repaired_if(as_small, repaired)
     because = (
         "as printed: the formula lets a passive process acknowledge what it received before its send "
         f"({length(formula)} actions of 4 processes and 4 messages); Fig. 8 sends requests while passive "
@@ -461,7 +461,7 @@ def against_lemma_2(split: Split) -> tuple[int, int]:
 )
 def mg10(quick: bool) -> Evidence:
     splits = all_splits(quick)
-    verdict: Verdict = "refuted" if splits.chains_differ else "repaired" if splits.lemma_1 else "checked"
+    verdict = repaired_if(bool(splits.lemma_1), not splits.chains_differ)
     because = (
         "mended, the decomposition is ↦ exactly, pair by pair, in computations of up to 3 messages (of "
         f"{splits.looked_at:,}); as printed it misses a chain whose last message is f's own"
@@ -532,7 +532,7 @@ def mg13(quick: bool) -> Evidence:
         and not counterexample.crown_sizes(strong=True)
     )
     repaired = found.crown_shrinks() and found.lemma_3_is_proved() and not counterexample.strong_receive_condition()
-    verdict: Verdict = "refuted" if not repaired else "repaired" if refuted and not splits.lemma_4 else "open"
+    verdict = repaired_if(refuted and not splits.lemma_4, repaired)
     because = (
         f"a computation of {size_of(counterexample)} has crowns of sizes {weak} and no strong one; by "
         f"enumeration {splits.lemma_4 or 'none'} among {splits.with_conditions:,} others. With the stronger "
@@ -602,7 +602,7 @@ def mg14(quick: bool) -> Evidence:
     of_fig_8 = found.theorem_5_is_proved() and not {"SC", "RC+", "PR"} & watch.runs.keys()
     repaired = shows and of_fig_8 and not splits.repaired and splits.ranked > 0
     repaired &= not counterexample.strong_receive_condition()
-    verdict: Verdict = "refuted" if not repaired else "repaired" if refuted and not splits.theorem_6 else "open"
+    verdict = repaired_if(refuted and not splits.theorem_6, repaired)
     because = (
         f"a computation of {size_of(counterexample)}, an acknowledgement, has all three and is not synchronous; it has "
         f"no strong crown. By enumeration {splits.theorem_6 or 'none'} smaller. With "
@@ -696,7 +696,7 @@ def mg17(quick: bool) -> Evidence:
     fifo = found.first_run_that_breaks("in-order-to-one", MurtyGarg, 3, 3 if quick else 4, "fifo")
     repaired = good and fifo is None
     broken = at_ack is not None and None not in any_order and to_one is not None
-    verdict: Verdict = "refuted" if not repaired else "repaired" if broken else "checked"
+    verdict = repaired_if(broken, repaired)
     because = (
         "z3 shows it safe and live for every n, of the stages of a message; it keeps synchronous order and delivers "
         f"everything in {states(*results)}; intents are overtaken after {length(any_order[0])} actions, over FIFO "
@@ -705,12 +705,15 @@ def mg17(quick: bool) -> Evidence:
     )
     figures = shown("P2 wants m1 before m2, and sends m2 first", any_order[0], "counterexample-mg17")
     figures += shown(
-        "two sends to one receiver, requests overtaking each other", to_one, "counterexample-mg17-one-receiver"
+        "two sends to one receiver overtake each other; a send happens when the bigger process's copy is back",
+        to_one,
+        "counterexample-mg17-one-receiver",
     )
     figures += shown(
         "not synchronous, if sends are committed at the acknowledgement", at_ack, "counterexample-mg17-commit"
     )
-    return Evidence(verdict, within(*results), because, figures)
+    scope = f"safe and live: {ANY_NUMBER}, of an abstraction; {within(*results)}"
+    return Evidence(verdict, scope, because, figures)
 
 
 @TEXT.claim(
@@ -802,7 +805,7 @@ def mg20(quick: bool) -> Evidence:
     repaired = delays.bound_is_proved() and tight and priority == 2 * t
     random = simulations.simulated("murty-garg", 5, 0.1, 6 if quick else 20, latency="constant")
     repaired &= random.most("withheld_most") <= 2 * (5 - 2)
-    verdict: Verdict = "repaired" if exceeds and repaired else "open"
+    verdict = repaired_if(exceeds, repaired)
     because = (
         f"with n = 5 an acknowledgement is withheld for {slowest.withheld / t:g} t, more than 5 t: each process of the "
         "chain may have sent just before the next message came, so that each adds a message and an acknowledgement; z3 "

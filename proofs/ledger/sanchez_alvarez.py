@@ -277,11 +277,12 @@ def sa4(quick: bool) -> Evidence:
     besides = [guards(extra(n, never(n)), Rst(n), Free(n, m)) for n, m in ((3, 3), (4, 2) if quick else (4, 3))]
     whole = judged(ClearsTheWholeColumn(3, parameters={"k": never(3)}), Free(3, 3))
     fails = any(beside.found != SAME_GUARDS for beside in besides) or not all(holds(each) for each in results)
-    fails = fails or "fifo" not in whole.broken
-    shown = (Shown("without that entry: FIFO breaks", whole.run("fifo")),) if "fifo" in whole.broken else ()
+    run = whole.run("fifo") if "fifo" in whole.broken else None
+    fails = fails or run is None
+    shown = () if run is None else (Shown("without that entry: FIFO breaks", run),)
     because = (
         f"safe and live in {states(*results)}; the same guard as rst in {sum(each.states for each in besides):,}; "
-        f"without the entry of the message FIFO breaks after {len(shown[0].what.actions) if shown else 0} actions"  # type: ignore[union-attr]
+        f"without the entry of the message FIFO breaks after {0 if run is None else len(run.actions)} actions"
     )
     return Evidence(unless(fails, "checked"), within(*results), because, shown)
 

@@ -13,7 +13,6 @@ from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.interrupts import ended_by_an_interrupt
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
-from crownless.proofs.queues import QueueProof
 from crownless.proofs.replay import replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -46,7 +45,11 @@ What = TypeVar("What", bound=Hashable)
 )
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which can none do without?")
 @click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
-@click.option("--discover", is_flag=True, help="Look for the invariants by machine, from the protocol alone.")
+@click.option(
+    "--discover",
+    is_flag=True,
+    help="Look for the invariants by machine, from the protocol alone. Of murty-garg that does not come to an end.",
+)
 @click.option(
     "--spacer",
     type=click.IntRange(min=2),
@@ -135,15 +138,12 @@ def prove_(
 
 def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
-    of_queues = any(isinstance(proved.proof, QueueProof) for proved in found)
-    of = ["of"] if of_queues else []
-    rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    rows = table("protocol", *SHOWN, "of", right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
-        outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
-        if of_queues:
-            outcomes.append("an abstraction" if isinstance(proved.proof, QueueProof) else "its code")
+        outcomes = [proved.outcome(shown) for shown in SHOWN]
         again = [str(proved.confirmed)] if asked_again else []
-        rows.add_row(proved.protocol, *outcomes, str(len(proved.claims)), *again, f"{proved.seconds:.1f}")
+        counted = [str(len(proved.claims)), *again, f"{proved.seconds:.1f}"]
+        rows.add_row(proved.protocol, *outcomes, proved.proof.of, *counted)
     print_table(rows)
     for proved in found:
         _print_doubts(proved, needed.get(proved.protocol, {}))
