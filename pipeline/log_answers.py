@@ -14,6 +14,7 @@ from . import log_kernels as kernels
 from .log_blocks import Named, Numbers, Rows
 from .log_rows import NOWHERE, said
 from .log_runs import RunJudged, judge_run
+from .log_waiting import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,7 +92,7 @@ def _by_kernels(rows: Rows, question: Question) -> Numbers:
 
 def _numbers(rows: Rows) -> dict[str, Numbers]:
     """The columns as the kernels take them."""
-    empty = np.full(len(rows.index), kernels.NONE, np.int32)
+    empty = np.full(len(rows.index), NONE, np.int32)
     process, peer, message = rows.named.get("process"), rows.named.get("peer"), rows.named.get("message")
     number: dict[str, int] = {}
     kind = rows.named.get("kind")
@@ -112,7 +113,7 @@ def _in_common(column: Named, number: dict[str, int]) -> Numbers:
     usable = _usable(column).tolist()
     names = column.names.to_pylist()
     new = [number.setdefault(name, len(number)) if ok else -2 for name, ok in zip(names, usable, strict=True)]
-    return _looked_up(np.array(new, np.int32), column, kernels.NONE)
+    return _looked_up(np.array(new, np.int32), column, NONE)
 
 
 def _kinds(column: Named) -> Numbers:

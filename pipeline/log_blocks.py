@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .log_kernels import NONE, compact, order_by
+from .log_kernels import compact, order_by
 from .log_rows import COLUMNS
+from .log_waiting import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,6 +22,8 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
+from .log_waiting import NONE, all_waiting, wait, wake
+
 #: What becomes of a run and order.
 KEPT, BROKEN, ASK = 0, 1, 2
 #: Kinds of rows by number; anything else is no kind.
@@ -31,8 +33,6 @@ FIFO, CAUSAL, MAILBOX, ONE_N, SYNCHRONOUS = range(5)
 #: A run with more channels, or more vector entries, is left to the spec: it is none of many small ones.
 CHANNELS_UP_TO = 1 << 20
 ENTRIES_UP_TO = 1 << 22
-
-NONE = -1
 
 
 def judged(
@@ -66,7 +66,7 @@ def judged(
         np.zeros(names, whole),
         np.full(messages, NONE, np.int64),
         np.zeros(messages, whole),
-        np.zeros((9, 2 * longest + 2), whole),  # by process of the run
+        np.zeros((7, 2 * longest + 2), whole),  # by process of the run
         np.zeros((10, longest + 1), whole),  # by event or message of the run
         np.zeros((2, CHANNELS_UP_TO), whole),
         np.zeros(ENTRIES_UP_TO, whole),
@@ -249,13 +249,10 @@ def _decide(
         for e in range(total):
             first_wait[e] = sent_at[events[0, e]] if events[1, e] else NONE
         for k in range(m):
-            if delivered_at[k] == NONE:  # it comes after all that its receiver does
-                before = lines[0, events[6, k] + 1] - 1
-                empty = before < lines[0, events[6, k]]
-            else:
-                before = delivered_at[k] - 1
-                empty = before < lines[0, events[6, k]]
-            if not empty and before != sent_at[k]:
+            # What is to come comes after all that its receiver does.
+            after_all = lines[0, events[6, k] + 1]
+            before = (after_all if delivered_at[k] == NONE else delivered_at[k]) - 1
+            if before >= lines[0, events[6, k]] and before != sent_at[k]:
                 first_wait[sent_at[k]] = before
         if _walked(n, lines, events):
             found[run, SYNCHRONOUS] = KEPT
@@ -344,9 +341,7 @@ def _walked(
     line_of, first_wait, second_wait = events[2], events[8], events[9]
     for p in range(n):
         at[p] = begin[p]
-        heard[p] = NONE  # the first of those that wait for this line to move
-        queue[p] = p
-    waiting, left = n, begin[n]
+    waiting, left = all_waiting(n, heard, queue), begin[n]
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -359,20 +354,13 @@ def _walked(
             elif second_wait[e] != NONE and at[line_of[second_wait[e]]] <= second_wait[e]:
                 blocked = line_of[second_wait[e]]
             if blocked != NONE:
-                if blocked != p:
-                    waits[p] = heard[blocked]
-                    heard[blocked] = p
+                wait(p, blocked, waits, heard)
                 break
             at[p] += 1
             left -= 1
             moved = True
         if moved:
-            woken = heard[p]
-            heard[p] = NONE
-            while woken != NONE:
-                queue[waiting] = woken
-                waiting += 1
-                woken = waits[woken]
+            waiting = wake(p, waits, heard, queue, waiting)
     return left == 0
 
 
@@ -389,7 +377,7 @@ def _times(
 
     The time of a process is how many events of each line it knows; a message carries what its sender knew before it.
     """
-    begin, at, waits, heard, queue, last = lines[0], lines[2], lines[3], lines[4], lines[6], lines[7]
+    begin, at, waits, heard, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
     of_event, delivers = events[0], events[1]
     sent_at, sender, receiver, following = events[3], events[5], events[6], events[7]
     head = channels[0]
@@ -407,11 +395,11 @@ def _times(
                 else:
                     following[tail[c]] = k
                 tail[c] = k
-        at[p], heard[p], queue[p], last[p] = begin[p], NONE, p, NONE
+        at[p] = begin[p]
         for l in range(n):
             entries[(m + p) * n + l] = 0
     fifo, causal = KEPT, KEPT
-    waiting, left = n, begin[n]
+    waiting, left = all_waiting(n, heard, queue), begin[n]
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -423,9 +411,7 @@ def _times(
             if delivers[e]:
                 by = sender[k]
                 if at[by] <= sent_at[k]:
-                    if by != p:
-                        waits[p] = heard[by]
-                        heard[by] = p
+                    wait(p, by, waits, heard)
                     break
                 stamp = k * n
                 if fifo == KEPT:
@@ -450,12 +436,7 @@ def _times(
             left -= 1
             moved = True
         if moved:
-            woken = heard[p]
-            heard[p] = NONE
-            while woken != NONE:
-                queue[waiting] = woken
-                waiting += 1
-                woken = waits[woken]
+            waiting = wake(p, waits, heard, queue, waiting)
     if left:
         return ASK, ASK
     return fifo, causal

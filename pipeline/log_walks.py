@@ -15,7 +15,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .log_kernels import NONE
+from .log_waiting import NONE, all_waiting, wait, wake
 
 Numbers = np.ndarray[Any, Any]
 
@@ -154,10 +154,7 @@ def _advance(
 ) -> Any:
     """Walks as far as can be: `at` and `frontier` move."""
     waits, heard, queue = scratch[0], scratch[1], scratch[2]
-    for p in range(n):
-        heard[p] = NONE
-        queue[p] = p
-    waiting = n
+    waiting = all_waiting(n, heard, queue)
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -165,20 +162,13 @@ def _advance(
         while at[p] < first[p + 1] and held[at[p], PLACE] == frontier[p]:
             q = held[at[p], WAITS_P]
             if q != NONE and frontier[q] <= held[at[p], WAITS_AT]:
-                if q != p:
-                    waits[p] = heard[q]
-                    heard[q] = p
+                wait(p, q, waits, heard)
                 break
             at[p] += 1
             frontier[p] += 1
             moved = True
         if moved:
-            woken = heard[p]
-            heard[p] = NONE
-            while woken != NONE:
-                queue[waiting] = woken
-                waiting += 1
-                woken = waits[woken]
+            waiting = wake(p, waits, heard, queue, waiting)
 
 
 @compiled
@@ -202,10 +192,7 @@ def _advance_with_times(
 ) -> Any:
     waits, heard, queue = scratch[0], scratch[1], scratch[2]
     head, tail = ends[0], ends[1]
-    for p in range(n):
-        heard[p] = NONE
-        queue[p] = p
-    waiting = n
+    waiting = all_waiting(n, heard, queue)
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -216,9 +203,7 @@ def _advance_with_times(
             if held[row, DELIVERS]:
                 by, sent_at = held[row, SENDER], held[row, SENT_AT]
                 if frontier[by] <= sent_at:
-                    if by != p:
-                        waits[p] = heard[by]
-                        heard[by] = p
+                    wait(p, by, waits, heard)
                     break
                 for l in range(n):
                     # Of each channel to here the first that is missing; delivered ones are left behind.
@@ -254,9 +239,4 @@ def _advance_with_times(
             times[p, p] = frontier[p]
             moved = True
         if moved:
-            woken = heard[p]
-            heard[p] = NONE
-            while woken != NONE:
-                queue[waiting] = woken
-                waiting += 1
-                woken = waits[woken]
+            waiting = wake(p, waits, heard, queue, waiting)
