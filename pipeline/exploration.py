@@ -186,16 +186,9 @@ class SparkSearch(NativeSearch):
         while any(part.size for part in self.parts):
             self._mark()
             self._commit()
-            states = self.result.states
-            self._level()
-            if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
-                return True
-            if not self.keep and not self.tables.graded:
-                return False
-            self.result.levels.append(self.result.states - states)
-            self.level += 1
-            if self.result.states > states:
-                self.result.depth = self.level
+            done = self._next_level()
+            if done is not None:
+                return done
         return True
 
     def _start(self) -> None:
@@ -203,15 +196,10 @@ class SparkSearch(NativeSearch):
         self.level = 0
         self._files: dict[str, Written] = {}
         self.earlier = [[] for _ in range(self.workers)]
-        for cell in self.tables.initial:
-            self._see(self.tables.seen(cell), 0)
         shape = self._shape(1)
         layout = shape.layout(self.n)
-        numbers = np.zeros(len(layout.word), np.int64)
-        numbers[1 : 1 + self.n] = self.tables.initial
-        row, owner = np.zeros((1, layout.words), np.uint64), np.zeros(1, np.int64)
-        loops.pack(numbers, layout, row[0])
-        loops.owners_of(row, layout, self.n, self.workers, numbers, owner)
+        row, owner = self._first_row(layout), np.zeros(1, np.int64)
+        loops.owners_of(row, layout, self.n, self.workers, np.zeros(len(layout.word), np.int64), owner)
         with new_file(self._directory, "found-first") as (name, file):
             first = append(file, name, shape, row, np.zeros(int(self.system.sleeps), np.uint32))
         self.parts = []

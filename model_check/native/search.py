@@ -371,18 +371,35 @@ class NativeSearch:
             self.ends = ends
             self._mark()
             self.begin_level()
-            states = self.result.states
-            self._level()
-            if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
-                return True
-            if not self.keep and not self.tables.graded:
-                return False
-            self.result.levels.append(self.result.states - states)
-            self.level += 1
-            if self.result.states > states:
-                self.result.depth = self.level
+            done = self._next_level()
+            if done is not None:
+                return done
             if self.keep:
                 self.begins = ends
+
+    def _next_level(self) -> bool | None:
+        """Goes through a level: None if there may be another, else what `_search` returns."""
+        states = self.result.states
+        self._level()
+        if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
+            return True
+        if not self.keep and not self.tables.graded:
+            return False
+        self.result.levels.append(self.result.states - states)
+        self.level += 1
+        if self.result.states > states:
+            self.result.depth = self.level
+        return None
+
+    def _first_row(self, layout: kernels.Layout) -> Any:
+        """The initial state, packed."""
+        for cell in self.tables.initial:
+            self._see(self.tables.seen(cell), 0)
+        numbers = np.zeros(len(layout.word), np.int64)
+        numbers[1 : 1 + self.n] = self.tables.initial
+        row = np.zeros((1, layout.words), np.uint64)
+        loops.pack(numbers, layout, row[0])
+        return row
 
     def begin_level(self) -> None:
         """Called where a level's rows lie on `now`, from `begins` to `ends`."""
@@ -396,13 +413,7 @@ class NativeSearch:
         self.crew = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
         self.begins = [0] * self.workers
         self.ends = [0] * self.workers
-        for cell in self.tables.initial:
-            self._see(self.tables.seen(cell), 0)
-        numbers = np.zeros(len(self.layout.word), np.int64)
-        numbers[1 : 1 + self.n] = self.tables.initial
-        row = np.zeros((1, self.layout.words), np.uint64)
-        loops.pack(numbers, self.layout, row[0])
-        self._shelve(row, np.ones(1, np.bool_))
+        self._shelve(self._first_row(self.layout), np.ones(1, np.bool_))
         result.states = result.nodes = 1
         result.levels = [1]
 
