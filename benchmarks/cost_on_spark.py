@@ -13,8 +13,8 @@ import time
 
 import psutil
 
-from crownless.pipeline.cost import sweep
-from crownless.pipeline.cost_studies import combinations
+from crownless.pipeline.costs.studies import combinations
+from crownless.pipeline.costs.sweeps import sweep
 from crownless.pipeline.session import session
 
 

@@ -110,7 +110,7 @@ def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
     """Judges the log once, in this process."""
     from pyspark.sql import functions as f
 
-    from crownless.pipeline.event_logs import judge, judge_parquet, read
+    from crownless.pipeline.logs.judging import judge, judge_parquet, read
     from crownless.pipeline.session import session
 
     spark = session("local[2]", rows_in_java=by_rows, spark_sql_shuffle_partitions="4")

@@ -24,14 +24,17 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.model_check.encoding import HEADER, numbers_in, size_of, varint_bytes
-from crownless.model_check.estimates import estimate, probability_within, student
-from crownless.model_check.latencies import LATENCIES
-from crownless.model_check.simulation import Experiment, Measured, Simulation, simulate, simulate_machine
-from crownless.model_check.traffic import TRAFFIC
-from crownless.pipeline import cost_figures, cost_findings, cost_studies, cost_table
-from crownless.pipeline.cost import dealt, effort, sweep
-from crownless.pipeline.cost_rows import experiment_of, row_of
+from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
+from crownless.model_check.simulation.estimates import estimate, probability_within, student
+from crownless.model_check.simulation.latencies import LATENCIES
+from crownless.model_check.simulation.simulation import Experiment, Measured, Simulation, simulate, simulate_machine
+from crownless.model_check.simulation.traffic import TRAFFIC
+from crownless.pipeline.costs import figures as cost_figures
+from crownless.pipeline.costs import findings as cost_findings
+from crownless.pipeline.costs import studies as cost_studies
+from crownless.pipeline.costs import table as cost_table
+from crownless.pipeline.costs.rows import experiment_of, row_of
+from crownless.pipeline.costs.sweeps import dealt, effort, sweep
 from crownless.proofs.ledger import cost_evidence
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
@@ -307,7 +310,7 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
     first = sweep(small(2), out=tmp_path)
     (tmp_path / ".part-1.parquet.unfinished").write_bytes(b"killed here")
     told: list[tuple[int, int]] = []
-    monkeypatch.setattr("crownless.pipeline.cost.simulate", lambda asked: pytest.fail("simulated again"))
+    monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", lambda asked: pytest.fail("simulated again"))
     again = sweep(small(2), out=tmp_path, progress=lambda done, total: told.append((done, total)))
     assert again == first
     assert told == [(16 - 2, 14)]
@@ -320,9 +323,9 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
 KILLED = """
 import sys
 from pathlib import Path
-from crownless.pipeline import cost, cost_studies
-cost.ROWS_A_FILE = 2
-cost.sweep(cost_studies.combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
+from crownless.pipeline.costs import studies, sweeps
+sweeps.ROWS_A_FILE = 2
+sweeps.sweep(studies.combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
 """
 
 

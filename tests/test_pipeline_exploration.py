@@ -26,9 +26,10 @@ from crownless.model_check.asking import Check, load_program
 from crownless.model_check.engines import engine_for
 from crownless.model_check.explorer import Exploration, Limits
 from crownless.model_check.native.saved_directories import MANIFEST
-from crownless.pipeline import blocks, exploration, levels
-from crownless.pipeline.exploration import OnSpark, SparkSearch, explore
-from crownless.pipeline.published import Published, Replica
+from crownless.pipeline.exploration import blocks, levels
+from crownless.pipeline.exploration import search as exploration
+from crownless.pipeline.exploration.published import Published, Replica
+from crownless.pipeline.exploration.search import OnSpark, SparkSearch, explore
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:
@@ -270,8 +271,8 @@ import os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
 from crownless.model_check.asking import Check
-from crownless.pipeline import exploration
-from crownless.pipeline.exploration import SparkSearch, explore
+from crownless.pipeline.exploration import search as exploration
+from crownless.pipeline.exploration.search import SparkSearch, explore
 from crownless.pipeline.session import session
 
 directory, moment, level = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -375,8 +376,8 @@ import json, os, sys
 from pathlib import Path
 import psutil
 from crownless.model_check.asking import Check
-from crownless.pipeline import exploration
-from crownless.pipeline.exploration import SparkSearch, explore
+from crownless.pipeline.exploration import search as exploration
+from crownless.pipeline.exploration.search import SparkSearch, explore
 from crownless.pipeline.session import session
 
 directory = Path(sys.argv[1])

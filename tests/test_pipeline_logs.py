@@ -15,13 +15,15 @@ import pytest
 from crownless.command_line.classify_spark import classify_on_spark
 from crownless.model_check.event_logs import read_log
 from crownless.model_check.oracle import Subject, classify
-from crownless.pipeline import log_answers, log_blocks, log_kernels
-from crownless.pipeline.log_answers import Question, answers
-from crownless.pipeline.log_clocks import causal_by_clocks
-from crownless.pipeline.log_live import Live, end, judge_live, more
-from crownless.pipeline.log_one_run import _walk, judge_one_run
-from crownless.pipeline.log_rows import COLUMNS, plain_line, plain_types
-from crownless.pipeline.log_runs import RunJudged, judge_run
+from crownless.pipeline.logs import answers as log_answers
+from crownless.pipeline.logs import blocks as log_blocks
+from crownless.pipeline.logs import kernels as log_kernels
+from crownless.pipeline.logs.answers import Question, answers
+from crownless.pipeline.logs.clocks import causal_by_clocks
+from crownless.pipeline.logs.live import Live, end, judge_live, more
+from crownless.pipeline.logs.one_run import _walk, judge_one_run
+from crownless.pipeline.logs.rows import COLUMNS, plain_line, plain_types
+from crownless.pipeline.logs.runs import RunJudged, judge_run
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -32,7 +34,7 @@ pytest.importorskip("pyspark")
 
 from spark_session import spark  # noqa: E402, F401
 
-from crownless.pipeline.event_logs import Judged, judge, judge_parquet, read  # noqa: E402
+from crownless.pipeline.logs.judging import Judged, judge, judge_parquet, read  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -248,7 +250,7 @@ def test_a_cyclic_run_is_quarantined_whole() -> None:
 
 
 def as_walked(c: Computation) -> dict[int, list[list[int]]]:
-    """What `log_one_run` has Spark work out, by line."""
+    """What `one_run` has Spark work out, by line."""
     lines = [[e for e in line if e.message is not None] for line in c.lines]
     at = {(e.kind, e.message): (p, k) for p, line in enumerate(lines) for k, e in enumerate(line)}
     before: dict[int, int | None] = {}
@@ -410,7 +412,7 @@ def test_one_large_run_is_judged_as_by_classify(seed: int, spark: SparkSession) 
     chance = Random(seed)
     lines = [json.dumps(e) for e in random_run(chance, "r", multicasts=False)]
     rows = [(*plain_line(line),) for line in [*lines, lines[0], event("P1", 99, "odd")]]
-    from crownless.pipeline.log_rows import PLAIN
+    from crownless.pipeline.logs.rows import PLAIN
 
     found = judge_one_run(spark.createDataFrame(rows, PLAIN), stretch=3)
     assert found.judged + found.quarantined == found.rows == len(lines) + 2

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from crownless.impl.protocol import Setting
-from crownless.model_check.estimates import Estimate, estimate
-from crownless.model_check.simulation import Experiment, Measured, simulate
+from crownless.model_check.simulation.estimates import Estimate, estimate
+from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
 
 #: Second moment of a round trip of two independent exponential latencies of mean 1.
 ROUND_TRIP_SQUARED = 6.0

@@ -258,7 +258,9 @@ def _on_spark(engine: str | None, master: str | None, workers: int | None) -> El
         if master is not None:
             raise BadInput("--master: only of --engine spark", mend="leave it out, or use --engine spark")
         return None
-    from crownless.pipeline.exploration import OnSpark  # it takes a while to import, and needs what others do not
+    from crownless.pipeline.exploration.search import (
+        OnSpark,
+    )  # it takes a while to import, and needs what others do not
 
     return OnSpark(master=master, partitions=workers)
 
@@ -282,7 +284,7 @@ def _saved(
     from crownless.model_check.native.saved_directories import manifest_in
 
     if engine == "spark":
-        from crownless.pipeline.manifest import LEVELS
+        from crownless.pipeline.exploration.manifest import LEVELS
 
         manifest = manifest_in(directory, LEVELS)
     else:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.pipeline.event_logs import Judged, judge, judge_parquet, read
+from crownless.pipeline.logs.judging import Judged, judge, judge_parquet, read
 from crownless.pipeline.session import session
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from crownless.impl.registry import protocol_named
-from crownless.model_check.latencies import LATENCIES
-from crownless.model_check.simulation import Experiment
-from crownless.model_check.traffic import TRAFFIC
+from crownless.model_check.simulation.latencies import LATENCIES
+from crownless.model_check.simulation.simulation import Experiment
+from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.spec.errors import BadInput, unknown_name
 
 from .check import parse_settings
 from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, some, status, table
 
 if TYPE_CHECKING:
-    from crownless.pipeline.cost_figures import Point
+    from crownless.pipeline.costs.figures import Point
 
 ENGINES = ("plain", "spark")
 
@@ -73,9 +73,9 @@ def cost(
 
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage.
     """
-    from crownless.pipeline import cost_studies as studies
-    from crownless.pipeline.cost import sweep
-    from crownless.pipeline.cost_figures import points
+    from crownless.pipeline.costs import studies
+    from crownless.pipeline.costs.figures import points
+    from crownless.pipeline.costs.sweeps import sweep
 
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
@@ -86,7 +86,7 @@ def cost(
     if page is not None:
         if protocols or processes or workloads or loads or latencies or bandwidths or settings or channel:
             raise BadInput("--page has its own studies", mend="name no protocol and no other condition with it")
-        from crownless.pipeline.report import required, write_page
+        from crownless.pipeline.costs.page import required, write_page
 
         required()
         experiments = studies.of_the_page(seeds or studies.SEEDS)

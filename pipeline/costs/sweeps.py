@@ -18,11 +18,11 @@ from heapq import heapreplace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crownless.model_check.simulation import Experiment, simulate
+from crownless.model_check.simulation.simulation import Experiment, simulate
 
-from . import cost_table
-from .cost_rows import ASKED_SCHEMA, SCHEMA, Row, experiment_of, row_of, with_figures
-from .session import session
+from ..session import session
+from . import table as kept
+from .rows import ASKED_SCHEMA, SCHEMA, Row, experiment_of, row_of, with_figures
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,7 +48,7 @@ def sweep(
     """What all the experiments found, in order, each simulated once; those that `out` has are taken from there."""
     asked = [row_of(experiment) for experiment in experiments]
     wanted = {row["key"]: row for row in asked}
-    found = {} if out is None else {row["key"]: row for row in cost_table.read(out) if row["key"] in wanted}
+    found = {} if out is None else {row["key"]: row for row in kept.read(out) if row["key"] in wanted}
     missing = [row for key, row in wanted.items() if key not in found]
     done = len(found)
     progress(done, len(wanted))
@@ -67,14 +67,14 @@ def _blocks(rows: Sequence[Row], engine: str, out: Path | None, master: str | No
         for start in range(0, len(rows), ROWS_A_FILE):
             block = [with_figures(row, simulate(experiment_of(row))) for row in rows[start : start + ROWS_A_FILE]]
             if out is not None:
-                cost_table.append(out, block)
+                kept.append(out, block)
             yield block
         return
     spark = session(master, rows_in_java=False)
     for start in range(0, len(rows), BLOCK):
         block = _on_spark(spark, rows[start : start + BLOCK])
         if out is not None:
-            cost_table.append(out, block)
+            kept.append(out, block)
         yield block
 
 
@@ -93,7 +93,7 @@ def experiments_frame(spark: SparkSession, experiments: Iterable[Experiment]) ->
 def rows_frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
     tasks = dealt(rows, max(1, min(len(rows), TASKS * spark.sparkContext.defaultParallelism)))
     placed = [{**row, "task": number} for number, task in enumerate(tasks) for row in task]
-    table = cost_table.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
+    table = kept.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
     return spark.createDataFrame(table).repartitionById(len(tasks), "task").drop("task")
 
 
@@ -105,7 +105,7 @@ def simulated(frame: DataFrame) -> DataFrame:
 def _simulate_batches(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     for batch in batches:
         rows = [with_figures(row, simulate(experiment_of(row))) for row in batch.to_pylist()]
-        yield from cost_table.arrow_table(rows).to_batches()
+        yield from kept.arrow_table(rows).to_batches()
 
 
 def dealt(rows: Iterable[Row], tasks: int) -> list[list[Row]]:

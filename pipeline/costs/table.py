@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
 
-from .cost_rows import SCHEMA, Row
+from .rows import SCHEMA, Row
 
 if TYPE_CHECKING:
     import pyarrow

@@ -1,10 +1,10 @@
 """Event logs of millions of runs: which orders does each run keep, which not, and why not?
 
 The answers are those of `crownless classify` (`model_check.oracle`), run by run; the tests hold them to it. Where
-`classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `log_runs`).
+`classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `runs`).
 
-The rows are packed by bucket of run (`log_blocks`), so that all rows of a run meet in one task, wherever in the log
-they are. There the runs of a bucket are judged all at once by compiled loops (`log_kernels`). The spec itself judges
+The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log
+they are. There the runs of a bucket are judged all at once by compiled loops (`kernels`). The spec itself judges
 what those leave to it: runs with a hole, a multicast or a row that cannot be used. It gives all witnesses, too.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
-from .log_answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question, answers
-from .log_blocks import BLOCKS, packed, unpacked
-from .log_rows import COLUMNS, plain, plain_lines
+from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question, answers
+from .blocks import BLOCKS, packed, unpacked
+from .rows import COLUMNS, plain, plain_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,7 +136,7 @@ def judge_parquet(
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
-    """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `log_rows`)."""
+    """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `rows`)."""
     from pyspark.errors import AnalysisException
 
     root = Path(path)

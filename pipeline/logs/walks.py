@@ -1,7 +1,7 @@
 """One run too large to be held at once: its lines are walked along together while their events come in, in any order.
 
 Of each line what has come and not been walked yet is held, and of what was walked only where it ended (the *frontier*).
-An event waits for at most one event of another line (see `log_kernels`, which has the same walks for small runs). A
+An event waits for at most one event of another line (see `kernels`, which has the same walks for small runs). A
 line that waits for an event that has not come yet is taken up again when more has. If lines wait for each other in
 a circle they will do so for ever: the circle is a witness, and what comes later cannot undo it.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .log_waiting import NONE, all_waiting, wait, wake
+from .waiting import NONE, all_waiting, wait, wake
 
 Numbers = np.ndarray[Any, Any]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from crownless.spec.orders import ORDERS, Reading, order_named
 
-from . import log_kernels as kernels
-from .log_blocks import Named, Numbers, Rows
-from .log_rows import NOWHERE, said
-from .log_runs import RunJudged, judge_run
-from .log_waiting import NONE
+from . import kernels
+from .blocks import Named, Numbers, Rows
+from .rows import NOWHERE, said
+from .runs import RunJudged, judge_run
+from .waiting import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .log_kernels import compact, order_by
-from .log_rows import COLUMNS
-from .log_waiting import NONE
+from .kernels import compact, order_by
+from .rows import COLUMNS
+from .waiting import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa

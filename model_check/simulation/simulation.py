@@ -39,13 +39,13 @@ from typing import Any, NamedTuple
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import protocol_named
+from crownless.model_check.asking import Check, settings_of
+from crownless.model_check.observers import Observation, observers_of
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
-from .asking import Check, settings_of
 from .encoding import HEADER, size_of
 from .latencies import latency_named
-from .observers import Observation, observers_of
 from .one_way import ONE_WAY
 from .traffic import Applications, Intent, traffic_named
 

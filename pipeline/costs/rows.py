@@ -14,14 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from crownless import impl, model_check
+from crownless import impl
 from crownless.impl.protocol import Setting
-from crownless.model_check.simulation import FIGURES, Experiment, Measured
+from crownless.model_check import observers, simulation
+from crownless.model_check.simulation.simulation import FIGURES, Experiment, Measured
 
 #: What is asked, in the order of the columns.
 ASKED = tuple(each.name for each in fields(Experiment))
-#: The modules beside the protocols themselves on which figures depend.
-SIMULATOR = ("encoding.py", "latencies.py", "observers.py", "one_way.py", "simulation.py", "traffic.py")
 
 _SPARK = {
     "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "bigint", "float": "double",
@@ -73,8 +72,8 @@ def parameters_in(text: str) -> dict[str, Setting]:
 @cache
 def code() -> str:
     """A digest of the code that figures depend on: with other code they are asked for anew."""
-    files = sorted(Path(impl.__path__[0]).glob("*.py"))
-    files += [Path(model_check.__path__[0]) / name for name in SIMULATOR]
+    files = [file for package in (impl, simulation) for file in sorted(Path(package.__path__[0]).glob("*.py"))]
+    files.append(Path(observers.__file__))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 

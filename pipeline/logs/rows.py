@@ -94,7 +94,7 @@ Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | No
 
 
 def plain_line(text: str) -> Plain:
-    """One line of JSON as a plain row. What is odd keeps its text, for `log_runs` to say what is wrong with it."""
+    """One line of JSON as a plain row. What is odd keeps its text, for `runs` to say what is wrong with it."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .log_waiting import NONE, all_waiting, wait, wake
+from .waiting import NONE, all_waiting, wait, wake
 
 #: What becomes of a run and order.
 KEPT, BROKEN, ASK = 0, 1, 2

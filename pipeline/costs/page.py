@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from crownless.model_check.encoding import HEADER, WORD
-from crownless.model_check.latencies import LATENCIES
-from crownless.model_check.simulation import COOL_DOWN, WARM_UP
-from crownless.model_check.traffic import TRAFFIC
+from crownless.model_check.simulation.encoding import HEADER, WORD
+from crownless.model_check.simulation.latencies import LATENCIES
+from crownless.model_check.simulation.simulation import COOL_DOWN, WARM_UP
+from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.spec.errors import BadInput
 
-from .cost_figures import Point, chosen, points, write_csv
-from .cost_findings import findings
-from .cost_rows import Row
-from .cost_studies import SEEDS, STUDIES
-from .report_plots import draw
+from .figures import Point, chosen, points, write_csv
+from .findings import findings
+from .plots import draw
+from .rows import Row
+from .studies import SEEDS, STUDIES
 
 #: Plot → the claim beside whose answer it stands.
 BESIDE = {

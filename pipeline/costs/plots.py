@@ -7,9 +7,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .cost_figures import Point, chosen
-from .cost_findings import output_wait
-from .cost_studies import LOADS
+from .figures import Point, chosen
+from .findings import output_wait
+from .studies import LOADS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

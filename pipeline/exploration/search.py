@@ -38,11 +38,11 @@ from crownless.model_check.observers import Observer, observers_of
 from crownless.model_check.properties import Property, properties_of
 from crownless.spec.errors import BadInput
 
+from ..session import session
 from .blocks import Block, Shape, Written, append, new_file
 from .levels import Expanded, Places, TakenIn, ToExpand, ToTakeIn, expand, expand_there, take_in, take_in_there
 from .manifest import Manifest, drop, manifest_in, write_array
 from .published import Published
-from .session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

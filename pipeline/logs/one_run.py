@@ -2,7 +2,7 @@
 
 All that looks at rows, lines, channels or messages by themselves is Spark's: which rows contradict each other, where
 lines have holes, which send goes with which deliver, what is delivered before what. What is left, and cannot be cut
-into independent parts, is to walk along the lines (`log_walks`): one task reads the events as numbers, stretch by
+into independent parts, is to walk along the lines (`walks`): one task reads the events as numbers, stretch by
 stretch of all lines, and holds what is not walked yet, the vector time of each process, and the messages under way.
 How much that is depends on the run; if it becomes more than `most_held` rows, the verdicts still open are `unknown`.
 
@@ -22,10 +22,10 @@ import numpy as np
 
 from crownless.spec.orders import Reading
 
-from .log_answers import Question
-from .log_rows import BETWEEN, COLUMNS, plain
-from .log_runs import Judgement
-from .log_walks import TimedWalk, Walk
+from .answers import Question
+from .rows import BETWEEN, COLUMNS, plain
+from .runs import Judgement
+from .walks import TimedWalk, Walk
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from crownless.model_check.estimates import Estimate
+from crownless.model_check.simulation.estimates import Estimate
 
-from .cost_figures import Point, chosen, difference, one, points
-from .cost_rows import Row, said
-from .cost_studies import BANDWIDTHS, LOADS, mixed, thresholds
+from .figures import Point, chosen, difference, one, points
+from .rows import Row, said
+from .studies import BANDWIDTHS, LOADS, mixed, thresholds
 
 #: The rows of each study, by its name.
 Studies = Mapping[str, Sequence[Row]]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.estimates import Estimate, estimate, student
-from crownless.model_check.simulation import FIGURES
+from crownless.model_check.simulation.estimates import Estimate, estimate, student
+from crownless.model_check.simulation.simulation import FIGURES
 
-from .cost_rows import ASKED, Row
+from .rows import ASKED, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

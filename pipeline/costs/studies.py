@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.simulation import Experiment, check_experiment
-from crownless.model_check.traffic import traffic_named
+from crownless.model_check.simulation.simulation import Experiment, check_experiment
+from crownless.model_check.simulation.traffic import traffic_named
 from crownless.spec.errors import BadInput
 
 #: Repetitions of each experiment on the page, and where nothing is said.

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
-from .log_answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question
-from .log_rows import NOWHERE, plain, said
-from .log_runs import RunJudged, judge_run
+from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question
+from .rows import NOWHERE, plain, said
+from .runs import RunJudged, judge_run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row

@@ -1,0 +1,1 @@
+"""What protocols cost: sweeps of simulations, and the page that tells what they show."""

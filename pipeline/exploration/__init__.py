@@ -1,0 +1,1 @@
+"""The search of the native engine, on Spark."""
