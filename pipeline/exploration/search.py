@@ -36,9 +36,9 @@ from crownless.model_check.native.questions import question_of
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.observers import Observer, observers_of
 from crownless.model_check.properties import Property, properties_of
+from crownless.pipeline.session import session
 from crownless.spec.errors import BadInput
 
-from ..session import session
 from .blocks import Block, Shape, Written, append, new_file
 from .levels import Expanded, Places, TakenIn, ToExpand, ToTakeIn, expand, expand_there, take_in, take_in_there
 from .manifest import Manifest, drop, manifest_in, write_array
