@@ -274,8 +274,10 @@ def _explore(
         return explore(system, properties, limits, progress), 0.0
     if engine.name == "spark":
         assert elsewhere is not None
+        began = time.monotonic()
         with elsewhere.search(asked, engine, system.observers, properties, saving) as there:
-            return there.explore(limits, progress), there.seconds_before
+            until_it_stood = time.monotonic() - began
+            return there.explore(limits, progress), there.seconds_before - until_it_stood
     from .native.search import NativeSearch
 
     search = _native(NativeSearch, engine, asked, system, properties, engine.reductions)

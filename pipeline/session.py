@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,19 +48,28 @@ _own_gateway: list[subprocess.Popen[bytes]] = []
 
 
 def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> SparkSession:
-    """The session that is active, or a new one; raises `BadInput` if Spark is not installed.
+    """The session that is there, as it is, or a new one; raises `BadInput` if Spark is not installed, does not start,
+    or runs elsewhere than is asked.
 
     `master`: where it runs, such as ``local[2]`` or a cluster's address; of a new session on this machine all its
     processors. `rows_in_java`: False if Java only hands on what tasks in Python work on. `settings` are Spark's own,
     with dots for underscores: ``spark_sql_shuffle_partitions="4"``.
     """
     _required()
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    # One that another thread has made is active in that thread alone.
+    there = SparkSession.getActiveSession()
+    if there is None and SparkContext._active_spark_context is not None:
+        there = SparkSession.builder.getOrCreate()
+    if there is not None:
+        _refuse_elsewhere(there, master)
+        return there
+    if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & os.environ.keys():
+        mend = "set HADOOP_CONF_DIR to the folder of the cluster's settings"
+        raise BadInput("--master yarn: nothing tells where that cluster is", mend=mend)
     given = {name.replace("_", "."): value for name, value in settings.items()}
     defaults = {
         "spark.ui.enabled": "false",
@@ -79,7 +90,39 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
     builder = SparkSession.builder.appName("crownless")
     for name, value in {**defaults, **given}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as problem:  # Java's are of no common kind
+        where = defaults.get("spark.master", "the master that is set")
+        mend = "name a master that is there, such as local[2]"
+        raise BadInput(f"Spark does not start on {where}: {last_words(problem)}", mend=mend) from None
+
+
+@contextmanager
+def told_in_a_line() -> Iterator[None]:
+    """Within it what Spark raises becomes a `BadInput` that says what it comes down to."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as problem:
+        mend = "mend that; Spark's own logs say where"
+        raise BadInput(f"Spark came to no end: {last_words(problem)}", mend=mend) from problem
+
+
+def last_words(problem: Exception) -> str:
+    """What of a long error of Spark's tells most: the last line of Python's own, or of the first of Java's."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
+    by_python = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception|Interrupt|BadInput)\b", line)]
+    by_java = [line.rpartition("Exception: ")[2] for line in lines if "Exception: " in line]
+    return next(iter([*by_python[-1:], *by_java, *lines]))
+
+
+def _refuse_elsewhere(there: SparkSession, master: str | None) -> None:
+    runs_on = there.conf.get("spark.master", None)
+    if master is not None and runs_on is not None and master != runs_on:
+        raise BadInput(f"--master {master}: there is a session already, on {runs_on}", mend="stop it, or use that one")
 
 
 def java() -> str | None:
@@ -129,14 +172,18 @@ def _start_gateway(memory: str, options: str) -> None:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment, start_new_session=True
             )
-        until = time.monotonic() + PATIENCE
-        while not connection.exists() or connection.stat().st_size == 0:
-            if process.poll() is not None or time.monotonic() > until:
-                process.kill()
-                last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
-                raise BadInput(f"Java did not start: {last[0]}", mend=f"install Java {LEAST_JAVA}")
-            time.sleep(0.05)
-        port, secret = _connection(connection.read_bytes())
+        try:
+            until = time.monotonic() + PATIENCE
+            while not connection.exists() or connection.stat().st_size == 0:
+                if process.poll() is not None or time.monotonic() > until:
+                    last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
+                    raise BadInput(f"Java did not start: {last[0]}", mend=f"install Java {LEAST_JAVA}")
+                time.sleep(0.05)
+            port, secret = _connection(connection.read_bytes())
+        except BaseException:  # an interrupt, too
+            process.kill()
+            process.communicate()
+            raise
     _own_gateway.append(process)
     atexit.register(process.kill)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from crownless.command_line import main
 from crownless.command_line.classify_spark import classify_on_spark
 from crownless.model_check.event_logs import read_log
 from crownless.model_check.oracle import Subject, classify
@@ -205,6 +208,10 @@ SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver", pee
         (event("P2", 0, "internal"), 2, "P2 has two events 0"),
         (event("P3", 0, "deliver"), 3, "P3 delivers x, which is sent to P2"),
         (event("P2", 1, "deliver", "z", peer="P3"), 0, ""),
+        (event("P\ud800", 1, "internal"), 1, "'process' cannot be"),
+        (event("P1", 1, "send", "y\udfff", peer="P2"), 1, "'message' cannot be"),
+        (event("P1", 1, "send", "y", peer="P2\x1fP3"), 1, "'peer' cannot be"),
+        (event("P2", 1, "deliver", "z", peer=""), 1, "'peer' cannot be"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_told_with_the_reason(bad: str, quarantined: int, reason: str) -> None:
@@ -385,6 +392,7 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     assert judged.account() == (len(lines) + 2, len(lines), 2)
     assert {row["run"] for row in judged.quarantine.collect()} == {None, "odd"}
     assert judged.holes.count() > 10
+    assert not isinstance(judged.events, int)
     with pytest.raises(AssertionError, match="rows were dropped"):
         Judged(judged.events.unionAll(judged.events.limit(1)), everything).account()
     everything.unpersist()
@@ -405,6 +413,77 @@ def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     assert collected(judge(spark.read.parquet(str(tmp_path)), reading="pending")) == known
     with pytest.raises(BadInput, match="no column 'kind'"):
         judge(spark.read.parquet(str(tmp_path)).drop("kind"))
+
+
+ROW = {"run": "r", "process": "P1", "index": 0, "kind": "send", "message": "x", "peer": "P2"}
+
+
+def parquet(path: Path, *rows: dict[str, Any]) -> None:
+    pytest.importorskip("pyarrow.parquet").write_table(pa.Table.from_pylist(list(rows)), path)
+
+
+def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    multicast = [event("P1", 0, "send", peer=["P2", "P3"], run="s"), event("P3", 0, "deliver", run="s")]
+    odd = event("P1", 0, "send", peer=["P2\x1fP3"], run="t")
+    parquet(tmp_path / "a.parquet", ROW, {**ROW, "run": "u", "peer": "P2\x1fP3"})
+    parquet(tmp_path / "b.pq", *({"peer": None, **json.loads(line)} for line in (*multicast, odd)))
+    lines = [SEND, *multicast, odd, event("P1", 0, "send", peer="P2\x1fP3", run="u")]
+    known = verdicts_in(told_of(lines, "lost"))
+    judged = judge_parquet(spark, str(tmp_path))
+    assert collected(judged) == known
+    assert judged.account() == (5, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, "there is no file in it"),
+        ({"a.parquet": b"PAR1"}, "a.parquet: it cannot be read as Parquet: Parquet file size is 4 bytes"),
+        ({"a.parquet": b""}, "a.parquet: it cannot be read as Parquet: Parquet file size is 0 bytes"),
+        ({"a.parquet": [{**ROW, "index": 0.5}]}, "a.parquet: the column 'index' is of type double"),
+        ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: there is no column 'process'"),
+        ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
+    ],
+)
+def test_a_dataset_that_cannot_be_read_is_refused_before_anything_is_judged(
+    files: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    for name, content in files.items():
+        if isinstance(content, bytes):
+            (tmp_path / name).write_bytes(content)
+        else:
+            parquet(tmp_path / name, *content)
+    with pytest.raises(SystemExit) as exit_, patch("sys.stderr", StringIO()) as said:
+        main(["classify", "--engine", "spark", str(tmp_path)])
+    assert exit_.value.code == 2
+    assert told in said.getvalue()
+    assert said.getvalue().count("\n") == 1
+
+
+def test_lines_that_are_no_text_are_quarantined(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    half = event("P\ud800", 0, "internal", run="s")
+    (tmp_path / "log.jsonl").write_bytes("\n".join([SEND, DELIVER, half]).encode() + b"\n\xff\n")
+    judged = judge(read(spark, str(tmp_path)), ["fifo"])
+    found = {row["run"]: (row["row"], row["reason"]) for row in judged.quarantine.collect()}
+    assert found.keys() == {"s", None}
+    assert found["s"][0] == half
+    assert found[None][0] == "\\xff"
+    assert {row["run"]: row["verdict"] for row in judged.verdicts.collect()} == {"r": "kept", "s": "unknown"}
+
+
+def test_a_column_named_text_is_ignored(spark: SparkSession) -> None:  # noqa: F811
+    rows = [(*plain_line(line)[:-1], "clicked") for line in (SEND, DELIVER)]
+    judged = judge(spark.createDataFrame(rows, ", ".join(f"{name} string" for name in COLUMNS).replace(
+        "index string", "index long")), ["fifo"])  # fmt: skip
+    assert [row["verdict"] for row in judged.verdicts.collect()] == ["kept"]
+    assert judged.account() == (2, 2, 0)
+
+
+def test_an_event_far_out_is_no_hole() -> None:
+    far = [event("P1", 10**15, "internal"), event("P1", 10**15 + 1, "odd")]
+    told = told_of([SEND, DELIVER, *far], "lost")
+    assert [row["because"] for row in told if row["about"] == "quarantine"] == ["unknown kind 'odd'"]
+    assert sum(row["rows"] for row in told if row["about"] == "judged") == 3
 
 
 @pytest.mark.parametrize("seed", [6, pytest.param(1, marks=pytest.mark.slow)])

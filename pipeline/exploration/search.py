@@ -16,7 +16,6 @@ cluster executors need this package: an installed wheel, or ``--py-files``.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -36,7 +35,7 @@ from crownless.model_check.native.questions import question_of
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.observers import Observer, observers_of
 from crownless.model_check.properties import Property, properties_of
-from crownless.pipeline.session import session
+from crownless.pipeline.session import last_words, session
 from crownless.spec.errors import BadInput
 
 from .blocks import Block, Shape, Written, append, new_file
@@ -306,7 +305,7 @@ class SparkSearch(NativeSearch):
 
     def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """The answers of tasks, each a partition."""
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         context, tag = self._spark.sparkContext, f"crownless-{uuid4().hex[:12]}"
@@ -318,7 +317,7 @@ class SparkSearch(NativeSearch):
             raise
         except (PySparkException, Py4JError) as error:
             raise BadInput(
-                f"a task on Spark failed: {_told(str(error))}",
+                f"a task on Spark failed: {last_words(error)}",
                 mend="see the log of its executor; each needs this package, numba, and the directory",
             ) from error
         finally:
@@ -379,14 +378,6 @@ class SparkSearch(NativeSearch):
         self._logs = [files.pop(name) for name in facts["logs"]]
         self._logged = len(self.tables.log)
         self._files = files
-
-
-def _told(error: str) -> str:
-    """What of a long error of Spark's tells most: the last line of Python's own, or of the first of Java's."""
-    lines = [line.strip() for line in error.splitlines()]
-    by_python = [line for line in lines if re.match(r"\w+(Error|Exception|Interrupt)\b", line)]
-    by_java = [line.rpartition("Exception: ")[2] for line in lines if "Exception: " in line]
-    return next(iter([*by_python, *by_java, *lines]))
 
 
 def _block(told: Sequence[Any]) -> Block:

@@ -22,7 +22,7 @@ from crownless.spec.orders import Reading
 
 from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question, answers
 from .blocks import BLOCKS, packed, unpacked
-from .rows import COLUMNS, plain, plain_lines
+from .rows import COLUMNS, plain, plain_lines, plain_table, refuse_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,9 +42,12 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """What is known of a log; `everything` holds all of it (persist or write that one, to compute it once)."""
+    """What is known of a log; `everything` holds all of it (persist or write that one, to compute it once).
 
-    events: DataFrame
+    `events`: the rows that were judged, to be counted again, or how many there are.
+    """
+
+    events: DataFrame | int
     everything: DataFrame
 
     @property
@@ -75,7 +78,8 @@ class Judged:
 
         counted = self.everything.where(f.col("about").isin(JUDGED, QUARANTINE)).groupBy("about")
         sums = {row["about"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
-        account = Account(self.events.count(), sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
+        rows = self.events if isinstance(self.events, int) else self.events.count()
+        account = Account(rows, sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
         assert account.rows == account.judged + account.quarantined, f"rows were dropped: {account}"
         return account
 
@@ -110,47 +114,81 @@ def judge_parquet(
     witnesses: bool = True,
     buckets: int = BUCKETS,
 ) -> Judged:
-    """The same of a Parquet dataset on a file system that all executors see under this path.
+    """The same of a Parquet dataset (a file, or a folder of them) on a file system that all executors see under this
+    path.
 
     They read the files themselves, one row group after the other, which is several times cheaper than to have Spark
-    turn columns to rows and back.
+    turn columns to rows and back. Raises `BadInput` if a file is no Parquet, or has not the columns of a log.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     question = Question.of(orders, reading, witnesses)
-    events = read(spark, path)
     root = Path(path)
-    files = sorted(file for file in root.rglob("*.parquet") if _is_data(file, root)) if root.is_dir() else [root]
-    in_folders = any("=" in part for file in files for part in file.relative_to(root).parts[:-1])
-    if in_folders or any(pa.types.is_nested(pq.read_schema(file).field("peer").type) for file in files):
-        return judge(events, orders, reading, witnesses=witnesses, buckets=buckets)
-    groups = [(str(file.resolve()), k) for file in files for k in range(pq.ParquetFile(file).metadata.num_row_groups)]
+    files = data_files(path)
+    if any("=" in part for file in files for part in file.relative_to(root).parts[:-1]):
+        return judge(read(spark, path), orders, reading, witnesses=witnesses, buckets=buckets)
+    rows, groups = 0, []
+    for file in files:
+        try:
+            known = pq.read_metadata(file)
+        except (OSError, ValueError) as problem:
+            reason = str(problem).split(". ")[0].splitlines()[0]
+            mend = "write it anew, or take it out of the folder"
+            raise BadInput(f"it cannot be read as Parquet: {reason}", mend=mend, file=str(file)) from None
+        refuse_columns(known.schema.to_arrow_schema(), str(file))
+        rows += known.num_rows
+        groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(_row_groups(groups, batches), buckets)
 
     tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
     blocks = spark.range(0, len(groups), 1, max(tasks, 1)).mapInArrow(pack, BLOCKS)
-    return Judged(events, _told(blocks, question))
+    return Judged(rows, _told(blocks, question))
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
     """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `rows`)."""
     from pyspark.errors import AnalysisException
 
-    root = Path(path)
-    names = [file.name for file in root.rglob("*") if _is_data(file, root)] if root.is_dir() else [root.name]
+    parquet = is_parquet(path)
     try:
-        if any(name.endswith((".parquet", ".pq")) for name in names):
-            return plain(spark.read.parquet(path))
-        return plain_lines(spark.read.text(path))
+        return plain(spark.read.parquet(path)) if parquet else plain_lines(spark.read.text(path))
     except AnalysisException as problem:
         if "PATH_NOT_FOUND" in str(problem):
-            raise BadInput(
-                "there is no such file or folder", mend="name a Parquet or JSON Lines log", file=path
-            ) from None
+            raise BadInput("there is no such file or folder", mend=_NAME_ONE, file=path) from None
         raise
+
+
+_NAME_ONE = "name a Parquet or JSON Lines log"
+_PARQUET = (".parquet", ".pq")
+
+
+def is_parquet(path: str) -> bool:
+    """Is it a Parquet dataset, by its names? Of what is not on this machine the name of the dataset decides.
+
+    Raises `BadInput` if files of both kinds are in one folder.
+    """
+    if "://" in path:
+        return path.rstrip("/").endswith(_PARQUET)
+    kinds = {file.suffix in _PARQUET for file in data_files(path)}
+    if len(kinds) == 2:
+        mend = "put the Parquet files into a folder of their own"
+        raise BadInput("it holds Parquet files and others", mend=mend, file=path)
+    return True in kinds
+
+
+def data_files(path: str) -> list[Path]:
+    """The files of a dataset on this machine, in order; as Spark has it, what begins with _ or . is none of the data.
+
+    Raises `BadInput` if there is none.
+    """
+    root = Path(path)
+    files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if _is_data(file, root))
+    if not files:
+        problem = "there is no such file or folder" if not root.exists() else "there is no file in it"
+        raise BadInput(problem, mend=_NAME_ONE, file=path)
+    return files
 
 
 def _is_data(file: Path, root: Path) -> bool:
@@ -168,19 +206,8 @@ def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]
             schema = pq.read_schema(path)
             there = [name for name in COLUMNS[:-1] if name in schema.names]
             named = [name for name in there if pa.types.is_string(schema.field(name).type)]
-            table = pq.ParquetFile(path, read_dictionary=named).read_row_group(group, columns=there, use_threads=False)
-            columns = {name: table[name] for name in there}
-            for name, column in columns.items():
-                if name == "index":
-                    columns[name] = column.cast(pa.int64())
-                elif not pa.types.is_dictionary(column.type):
-                    columns[name] = column.cast(pa.string())
-            if "run" not in columns:
-                columns["run"] = pa.chunked_array([pa.array([""] * table.num_rows)])
-            elif columns["run"].null_count:
-                columns["run"] = columns["run"].cast(pa.string()).fill_null("")
-            columns["text"] = pa.chunked_array([pa.nulls(table.num_rows, pa.string())])
-            yield pa.table({name: columns[name] for name in COLUMNS})
+            file = pq.ParquetFile(path, read_dictionary=named)
+            yield plain_table(file.read_row_group(group, columns=there, use_threads=False))
 
 
 def _told(blocks: DataFrame, question: Question) -> DataFrame:

@@ -28,13 +28,15 @@ UNREADABLE = "?"
 NOWHERE = "\x1e"
 
 LONGEST = 1 << 62
+#: On the column `text` of rows that are plain already: a log may have a column of that name for its own ends.
+_MARK = {"crownless": "plain rows"}
 
 
 def plain(events: DataFrame) -> DataFrame:
     """A DataFrame of events with all columns plain; raises `BadInput` if one is missing or of another type."""
     from pyspark.sql import functions as f
 
-    if "text" in events.columns and set(COLUMNS) <= set(events.columns):
+    if "text" in events.columns and events.schema["text"].metadata == _MARK:
         return events.select(*COLUMNS)
     types = dict(events.dtypes)
     for name, allowed in _TYPES.items():
@@ -51,12 +53,18 @@ def plain(events: DataFrame) -> DataFrame:
 
     run = f.coalesce(text("run"), f.lit("")).alias("run") if "run" in types else f.lit("").alias("run")
     peer = text("peer")
+    index = f.col("`index`").cast("long").alias("index")
+    none = f.lit(None).cast("string")
     if types["peer"] == "array<string>":
         names = f.transform("peer", lambda name: f.coalesce(name, f.lit("")))
+        odd = f.exists("peer", lambda name: name.contains(BETWEEN))
         peer = f.array_join(names, BETWEEN).alias("peer")
-    index = f.col("`index`").cast("long").alias("index")
-    none = f.lit(None).cast("string").alias("text")
-    return events.select(run, text("process"), index, text("kind"), text("message"), peer, none)
+    else:
+        odd = peer.contains(BETWEEN)
+    # A name that holds what divides names keeps its row's text, as any row that is no event.
+    columns = [f.col(f"`{name}`") for name in COLUMNS[:-1] if name in types]
+    kept = f.when(odd, f.to_json(f.struct(*columns))).otherwise(none).alias("text", metadata=_MARK)
+    return events.select(run, text("process"), index, text("kind"), text("message"), peer, kept)
 
 
 _WHOLE = ("bigint", "int", "smallint", "tinyint")
@@ -70,18 +78,82 @@ _TYPES: dict[str, tuple[str, ...]] = {
 }
 
 
+def refuse_columns(schema: pa.Schema, file: str) -> None:
+    """Raises `BadInput` if the columns of a Parquet file are not those of a log."""
+    import pyarrow as pa
+
+    def has_type(kind: pa.DataType, name: str) -> bool:
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        whole = pa.types.is_signed_integer(kind)
+        names = name == "peer" and pa.types.is_list(kind) and pa.types.is_string(kind.value_type)
+        none = name == "run" and pa.types.is_null(kind)
+        allowed = _TYPES[name]
+        return (text and "string" in allowed) or (whole and "bigint" in allowed) or names or none
+
+    for name in _TYPES:
+        if name not in schema.names:
+            if name == "run":
+                continue
+            raise BadInput(f"there is no column '{name}'", mend=f"columns are: {', '.join(_TYPES)}", file=file)
+        kind = schema.field(name).type
+        if not has_type(kind, name):
+            mend = f"give it as {' or '.join(_TYPES[name])}"
+            raise BadInput(f"the column '{name}' is of type {kind}", mend=mend, file=file)
+
+
+def plain_table(table: pa.Table) -> pa.Table:
+    """The rows of a Parquet file as plain rows; names may stay encoded in dictionaries."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {name: table[name] for name in COLUMNS[:-1] if name in table.schema.names}
+    lists = pa.types.is_list(columns["peer"].type)
+    peers = columns["peer"].combine_chunks()
+    names = peers.values if lists else peers.dictionary if pa.types.is_dictionary(peers.type) else peers
+    text = pa.nulls(table.num_rows, pa.string())
+    if pc.any(pc.match_substring(names, BETWEEN)).as_py():
+        text = pa.array([_said_if_odd(row) for row in table.to_pylist()], pa.string())
+    if lists:
+        of = pa.ListArray.from_arrays(peers.offsets, names.fill_null(""), mask=peers.is_null())
+        columns["peer"] = pa.chunked_array([pc.binary_join(of, BETWEEN)])
+    for name, column in columns.items():
+        if name == "index":
+            columns[name] = column.cast(pa.int64())
+        elif not pa.types.is_dictionary(column.type):
+            columns[name] = column.cast(pa.string())
+    if "run" not in columns:
+        columns["run"] = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
+    elif columns["run"].null_count:
+        columns["run"] = columns["run"].cast(pa.string()).fill_null("")
+    columns["text"] = pa.chunked_array([text])
+    return pa.table({name: columns[name] for name in COLUMNS})
+
+
+def _said_if_odd(row: dict[str, Any]) -> str | None:
+    """A row with a name that holds what divides names, as JSON."""
+    peers = row["peer"] if isinstance(row["peer"], list) else [row["peer"]]
+    if not any(BETWEEN in (name or "") for name in peers):
+        return None
+    return json.dumps({name: value for name, value in row.items() if value is not None})
+
+
 def plain_lines(lines: DataFrame) -> DataFrame:
     """The same of a DataFrame of lines of JSON (`spark.read.text`); empty lines are no events."""
+    from pyspark.sql import functions as f
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            rows = [plain_line(text) for text in batch["value"].to_pylist() if text.strip()]
+            rows = [plain_line(line) for line in batch["value"].to_pylist() if line.strip()]
             columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
             yield pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
 
-    return lines.select("value").mapInArrow(read, PLAIN)
+    # Bytes, since not every line need be text.
+    found = lines.select(f.col("value").cast("binary").alias("value")).mapInArrow(read, PLAIN)
+    return found.withColumn("text", f.col("text").alias("text", metadata=_MARK))
 
 
 def plain_types() -> list[pa.DataType]:
@@ -93,28 +165,33 @@ def plain_types() -> list[pa.DataType]:
 Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | None]
 
 
-def plain_line(text: str) -> Plain:
-    """One line of JSON as a plain row. What is odd keeps its text, for `runs` to say what is wrong with it."""
+def plain_line(line: str | bytes) -> Plain:
+    """One line of JSON as a plain row. What is odd keeps its text, for `runs` to say what is wrong with it; of what is
+    no UTF-8 the bytes are told in hexadecimal.
+    """
+    text = line if isinstance(line, str) else line.decode(errors="backslashreplace")
     try:
-        fields = json.loads(text)
+        fields = json.loads(line if isinstance(line, str) else line.decode())
     except (ValueError, RecursionError):
         return NOWHERE, None, None, UNREADABLE, None, None, text
     if not isinstance(fields, dict):
         return NOWHERE, None, None, UNREADABLE, None, None, text
     run = fields.get("run")
-    run = "" if run is None else str(run) if type(run) in (str, int) else NOWHERE
+    run = "" if run is None else str(run) if type(run) is int or _is_text(run) else NOWHERE
     process, index, kind = fields.get("process"), fields.get("index"), fields.get("kind")
     message, peer = fields.get("message"), fields.get("peer")
-    if kind == "send" and isinstance(peer, list) and all(type(name) is str and BETWEEN not in name for name in peer):
+    if kind == "send" and isinstance(peer, list) and all(_is_text(name) and BETWEEN not in name for name in peer):
         peer = BETWEEN.join(peer) or []
+    elif type(peer) is str and BETWEEN in peer:
+        peer = []
     as_columns = (
         run != NOWHERE
-        and type(process) is str
+        and _is_text(process)
         and type(index) is int
         and abs(index) < LONGEST
-        and type(kind) is str
-        and (kind == "internal" or type(message) in (str, int))
-        and (kind == "internal" or peer is None or type(peer) is str)
+        and _is_text(kind)
+        and (kind == "internal" or type(message) is int or _is_text(message))
+        and (kind == "internal" or peer is None or _is_text(peer))
     )
     if not as_columns:
         return str(run), None, None, UNREADABLE, None, None, text
@@ -124,11 +201,16 @@ def plain_line(text: str) -> Plain:
     return str(run), process, index, str(kind), as_text, None if peer is None else str(peer), None
 
 
+def _is_text(value: object) -> bool:
+    """Is it a string that can be written? JSON can have halves of characters, which cannot."""
+    return type(value) is str and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def said(row: dict[str, Any]) -> str:
     """A plain row as a line of a JSON Lines log: its text, if it has kept it."""
     if row["text"] is not None:
         return str(row["text"])
-    fields = {name: row[name] for name in COLUMNS[:-1] if row[name] not in (None, "")}
+    fields = {name: row[name] for name in COLUMNS[:-1] if row[name] is not None and (name, row[name]) != ("run", "")}
     if BETWEEN in (row["peer"] or ""):
         fields["peer"] = row["peer"].split(BETWEEN)
     return json.dumps(fields, ensure_ascii=False)

@@ -20,7 +20,7 @@ from crownless.model_check.oracle import Subject, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
-#: Past the end of every line: an event there makes a hole in the line for `read_log`. No log has as many events.
+#: So far past the end of every line an event makes a hole in the line for `read_log`.
 BEYOND = 10**15
 
 
@@ -50,14 +50,15 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Re
     found.judged = len(rows)
     if not rows:
         return _undecided(found, orders, "no row of it can be used")
+    beyond = max(row.place for row in rows) + BEYOND
     try:
-        logged = _logged(rows, torn)
+        logged = _logged(rows, torn, beyond)
     except BadInput as problem:
         found.quarantine += [(row.text, problem.message) for row in rows]
         found.judged = 0
         return _undecided(found, orders, problem.message)
     found.holes = [
-        f"{hole.process}: rows of it are in quarantine" if f" to {BEYOND - 1} are" in hole.text else hole.text
+        f"{hole.process}: rows of it are in quarantine" if f" to {beyond - 1} are" in hole.text else hole.text
         for hole in logged.holes
     ]
     of = classify(Subject("", run, logged.computation, logged.holes), orders, reading)
@@ -181,10 +182,10 @@ def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
     return None
 
 
-def _logged(rows: Sequence[_Row], torn: Iterable[str]) -> LoggedRun:
+def _logged(rows: Sequence[_Row], torn: Iterable[str], beyond: int) -> LoggedRun:
     lines = [_without_run(row) for row in rows]
-    beyond = [json.dumps({"process": name, "index": BEYOND, "kind": "internal"}) for name in sorted(torn)]
-    (logged,) = read_log([*lines, *beyond])
+    holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(torn)]
+    (logged,) = read_log([*lines, *holes])
     return logged
 
 

@@ -135,14 +135,16 @@ def check(
     delivery breaks with what happened before it; not for the other orders, and for clocks that is not shown. Neither is
     valid with --crash. Counts are then of what is left.
 
-    --checkpoint saves the search of one protocol by the native engine, between two levels: every now and then, and
-    where Ctrl-C or a limit ends it early; so it can go on even after its process was killed. --resume DIR goes on with
-    it and saves it further: by the same command, or without PROTOCOL and options, which are saved too; limits and
-    --workers may differ, and are not saved. What is found is what one search finds. Once a check has come to its end
-    nothing is left to go on with: the saved files are removed, and so is the directory if it was made for them.
+    --checkpoint saves the search of one protocol, by the native engine or on Spark, between two levels: every now
+    and then, and where Ctrl-C or a limit ends it early; so it can go on even after its process was killed. --resume
+    DIR goes on with it and saves it further: by the same command, or without PROTOCOL and options, which are saved
+    too, but for --engine spark, --master, limits and --workers; these last may differ. What is found is what one
+    search finds. Once a check has come to its end nothing is left to go on with: the saved files are removed, and
+    so is the directory if it was made for them.
 
     --engine spark has Spark's executors do the native engine's search: where a level's rows are too many for one
-    machine's memory. On a cluster it needs --checkpoint, a directory on a file system that all executors share.
+    machine's memory. On a cluster it needs --checkpoint, a directory on a file system that all executors share. The run
+    that shows a violation, and runs that never end, are looked for on this machine, by what the search has found.
     """
     reductions = reductions_named(reductions, engine)
     limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
@@ -205,6 +207,8 @@ def check(
                 if line is not None:
                     line.update(f"{name}: {how_far(found, level)}")
 
+            if line is not None and elsewhere is not None:
+                line.update(f"{one.protocol}: starting Spark")
             try:
                 result = run_check(
                     one,

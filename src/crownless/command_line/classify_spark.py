@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.pipeline.logs.judging import Judged, judge, judge_parquet, read
-from crownless.pipeline.session import session
+from crownless.pipeline.logs.judging import Judged, is_parquet, judge, judge_parquet, read
+from crownless.pipeline.progress import tasks_told
+from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading
 
@@ -26,7 +29,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 #: So many of what is odd, and of what is broken, are shown; --out has all.
 SHOWN_UP_TO = 10
@@ -49,26 +52,34 @@ def classify_on_spark(
     """
     if out is not None and Path(out).exists():
         raise BadInput("it is there already", mend="name a folder that is not", file=out)
+    parquet = is_parquet(dataset)
     with status(quiet or as_json) as line:
-        if line is not None:
-            line.update("starting Spark")
+
+        def tell(what: str) -> None:
+            if line is not None:
+                line.update(what)
+
+        tell("starting Spark")
         # The rows of Parquet files that are here never pass through Java.
-        here = _is_parquet_here(dataset)
+        here = parquet and "://" not in dataset
         spark = session(master, rows_in_java=not here)
-        if line is not None:
-            line.update(f"judging {dataset}")
-        if here:
-            judged = judge_parquet(spark, dataset, orders, reading)
-        else:
-            judged = judge(read(spark, dataset), orders, reading)
-        if out is None:
-            judged = Judged(judged.events, judged.everything.persist())
-        else:
-            judged.everything.write.partitionBy("about").parquet(out)
-            judged = Judged(judged.events, spark.read.schema(judged.everything.schema).parquet(out))
-        facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if not orders or name in orders))
-        if out is None:
-            judged.everything.unpersist()
+        tell(f"judging {dataset}")
+        with (
+            tasks_told(spark, lambda tasks: tell(f"judging {dataset}: {tasks}")),
+            told_in_a_line(),
+            _removed_on_failure(out),
+        ):
+            judged = (judge_parquet if here else _judge)(spark, dataset, orders, reading)
+            if out is None:
+                judged = Judged(judged.events, judged.everything.persist())
+            else:
+                judged.everything.write.partitionBy("about").parquet(out)
+                judged = Judged(judged.events, spark.read.schema(judged.everything.schema).parquet(out))
+            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if not orders or name in orders))
+            if out is None:
+                judged.everything.unpersist()
+    if not facts["rows"]["read"]:
+        raise BadInput("the log is empty", mend="give events, as Parquet or JSON Lines", file=dataset)
     if as_json:
         print_json(facts)
     else:
@@ -78,11 +89,19 @@ def classify_on_spark(
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes or odd else EXIT_HOLDS
 
 
-def _is_parquet_here(dataset: str) -> bool:
-    if "://" in dataset:
-        return False
-    path = Path(dataset)
-    return any(path.rglob("*.parquet")) if path.is_dir() else path.exists() and dataset.endswith(".parquet")
+def _judge(spark: SparkSession, dataset: str, orders: Sequence[str], reading: Reading) -> Judged:
+    return judge(read(spark, dataset), orders, reading)
+
+
+@contextmanager
+def _removed_on_failure(folder: str | None) -> Iterator[None]:
+    """What was written so far is of no use, and would be in the way the next time."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None and "://" not in folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _facts(dataset: str, judged: Judged, reading: Reading, orders: Sequence[str]) -> dict[str, Any]:
@@ -111,6 +130,7 @@ def _facts(dataset: str, judged: Judged, reading: Reading, orders: Sequence[str]
         "orders": told,
         "quarantine": _some_of(judged.quarantine.orderBy("run", "row")),
         "holes": _some_of(judged.holes.orderBy("run", "hole")),
+        "holes_found": judged.holes.count(),
     }
 
 
@@ -129,8 +149,20 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
         shown.add_row(order, where, *(f"{told['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
     print_table(shown)
     for row in facts["quarantine"]:
-        to.print(f"quarantine: {'' if row['run'] is None else 'run ' + row['run'] + ': '}{row['reason']}: {row['row']}")
+        to.print(f"quarantine: {_of_run(row['run'])}{row['reason']}: {row['row']}")
+    _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)
     for row in facts["holes"]:
-        to.print(f"hole: run {row['run']}: {row['hole']}")
+        to.print(f"hole: {_of_run(row['run'])}{row['hole']}")
+    _print_how_many_more(facts["holes_found"] - len(facts["holes"]), "holes", out)
     if out is not None:
         to.print(f"all verdicts, witnesses, quarantined rows and holes: {out}")
+
+
+def _of_run(name: str | None) -> str:
+    """Of a row that names no run, and of a run without a name, none is told."""
+    return f"run {name}: " if name else ""
+
+
+def _print_how_many_more(more: int, what: str, out: str | None) -> None:
+    if more > 0:
+        console().print(f"and {more:,} more {what}" + ("" if out else "; --out FOLDER has all"))

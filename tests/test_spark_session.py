@@ -1,0 +1,90 @@
+"""A session that is there is used as it is; one that does not come up is told in a line and leaves nothing running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from spark_session import spark  # noqa: F401
+
+from crownless.pipeline import session as sessions
+from crownless.pipeline.session import last_words, session
+from crownless.spec.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ARROW = "spark.sql.execution.arrow.pyspark.enabled"
+
+
+def test_a_session_that_is_there_is_used_as_it_is_in_any_thread(spark: SparkSession) -> None:  # noqa: F811
+    before = str(spark.conf.get(ARROW))
+    spark.conf.set(ARROW, "false")
+    try:
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(session).result().sparkContext is spark.sparkContext
+        assert session("local[2]").sparkContext is spark.sparkContext
+        assert spark.conf.get(ARROW) == "false"
+    finally:
+        spark.conf.set(ARROW, before)
+
+
+def test_a_session_elsewhere_is_not_passed_off_as_the_one_asked_for(spark: SparkSession) -> None:  # noqa: F811
+    with pytest.raises(BadInput, match=r"--master local\[7\]: there is a session already, on local\[2\]"):
+        session("local[7]")
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [
+        ("nonsense", "Spark does not start on nonsense: Could not parse Master URL: 'nonsense'; name a master"),
+        ("yarn", "--master yarn: nothing tells where that cluster is; set HADOOP_CONF_DIR"),
+    ],
+)
+def test_a_master_that_is_none_is_refused_in_a_line(master: str, told: str) -> None:
+    hidden = ("PYSPARK_GATEWAY", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    command = [sys.executable, "-m", "crownless", "check", "rst", "-m", "3", "--engine", "spark", "--master", master]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = (line for line in ended.stderr.splitlines() if "compil" not in line)
+    assert line.startswith(f"crownless: {told}")
+
+
+def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    with (
+        patch.object(sessions, "_connection", side_effect=KeyboardInterrupt),
+        patch.object(subprocess, "Popen", Noted),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        sessions._start_gateway("512m", "-XX:TieredStopAtLevel=1")
+    assert started[-1].poll() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("An error\n: org.apache.spark.SparkException: Asked to run locally with 0 threads\n at x", "Asked to run"),
+        ("Traceback\n  File\nValueError: no\nat java", "ValueError: no"),
+        ("nothing else", "nothing else"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_the_last_words_of_an_error(said: str, last: str) -> None:
+    assert last_words(RuntimeError(said)).startswith(last)
