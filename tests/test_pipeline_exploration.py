@@ -240,6 +240,20 @@ def test_an_executor_with_other_tables_says_so(tmp_path: Path) -> None:
         Replica().follow(tmp_path, first)
 
 
+def test_a_difference_in_an_earlier_version_is_noticed_in_every_later_one(tmp_path: Path) -> None:
+    search = question("rst", 3, 3).search()
+    published = Published(tmp_path, "x", search.tables, search.ghosts)
+    published.publish()
+    published._known = {name: column[:0] for name, column in published._known.items()}  # as if all had changed
+    second = published.publish()
+    assert second.number == 2
+    assert Replica().follow(tmp_path, second).facts == published.view().facts
+    path = tmp_path / "tables-x-1.npz"
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(ValueError, match="not those of the driver at version 2"):
+        Replica().follow(tmp_path, second)
+
+
 @pytest.mark.parametrize(
     ("task", "why"),
     [
