@@ -37,7 +37,7 @@ pytest.importorskip("pyspark")
 
 from spark_session import spark  # noqa: E402, F401
 
-from crownless.pipeline.logs.judging import Judged, judge, judge_parquet, read  # noqa: E402
+from crownless.pipeline.logs.judging import Judged, judge, judge_lines, judge_parquet, read  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -383,7 +383,7 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     lines = random_log(21, 200)
     bad = ["[1]", event("P1", 0, "odd", run="odd")]
     tmp_path.joinpath("a.jsonl").write_text("\n".join([*lines[::2], bad[0]]), "utf-8")
-    tmp_path.joinpath("b.jsonl").write_text("\n".join([*lines[1::2], "", bad[1]]), "utf-8")
+    tmp_path.joinpath("b.jsonl").write_text("\n".join([*lines[1::2], "", " \t\r", bad[1]]), "utf-8")
     judged = judge(read(spark, str(tmp_path)))
     everything = judged.everything.persist()
     judged = Judged(judged.events, everything)
@@ -392,6 +392,9 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     assert judged.account() == (len(lines) + 2, len(lines), 2)
     assert {row["run"] for row in judged.quarantine.collect()} == {None, "odd"}
     assert judged.holes.count() > 10
+    by_lines = judge_lines(spark, str(tmp_path), reading="lost")
+    assert collected(by_lines) == collected(judged)
+    assert by_lines.account() == judged.account()
     assert not isinstance(judged.events, int)
     with pytest.raises(AssertionError, match="rows were dropped"):
         Judged(judged.events.unionAll(judged.events.limit(1)), everything).account()

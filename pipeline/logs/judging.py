@@ -12,7 +12,7 @@ On a cluster the executors need crownless too: install its wheel there, or ship 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from crownless.spec.orders import Reading
 
 from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question, answers
 from .blocks import BLOCKS, packed, unpacked
-from .rows import COLUMNS, plain, plain_lines, plain_table, refuse_columns
+from .rows import COLUMNS, as_bytes, plain, plain_lines, plain_table, read_lines, refuse_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,6 +105,25 @@ def judge(
     return Judged(rows, _told(rows.mapInArrow(pack, BLOCKS), question))
 
 
+def judge_lines(
+    spark: SparkSession,
+    path: str,
+    orders: Sequence[str] = (),
+    reading: Reading = "lost",
+    *,
+    witnesses: bool = True,
+    buckets: int = BUCKETS,
+) -> Judged:
+    """The same of JSON Lines, a file or a folder of them, which are read and packed in one go."""
+    question = Question.of(orders, reading, witnesses)
+    lines = read_text(spark, path)
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return packed(read_lines(batches), buckets)
+
+    return Judged(lines.where(lines.value.rlike(r"\S")), _told(as_bytes(lines).mapInArrow(pack, BLOCKS), question))
+
+
 def judge_parquet(
     spark: SparkSession,
     path: str,
@@ -149,11 +168,19 @@ def judge_parquet(
 
 def read(spark: SparkSession, path: str) -> DataFrame:
     """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `rows`)."""
+    return plain(_found(spark.read.parquet, path)) if is_parquet(path) else plain_lines(read_text(spark, path))
+
+
+def read_text(spark: SparkSession, path: str) -> DataFrame:
+    """The lines of a text file, or of all files in a folder."""
+    return _found(spark.read.text, path)
+
+
+def _found(read: Callable[[str], DataFrame], path: str) -> DataFrame:
     from pyspark.errors import AnalysisException
 
-    parquet = is_parquet(path)
     try:
-        return plain(spark.read.parquet(path)) if parquet else plain_lines(spark.read.text(path))
+        return read(path)
     except AnalysisException as problem:
         if "PATH_NOT_FOUND" in str(problem):
             raise BadInput("there is no such file or folder", mend=_NAME_ONE, file=path) from None

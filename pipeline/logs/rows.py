@@ -9,7 +9,7 @@ a row that could not be read as columns at all keeps its `text`, to be quarantin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
@@ -143,17 +143,25 @@ def plain_lines(lines: DataFrame) -> DataFrame:
     """The same of a DataFrame of lines of JSON (`spark.read.text`); empty lines are no events."""
     from pyspark.sql import functions as f
 
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            rows = [plain_line(line) for line in batch["value"].to_pylist() if line.strip()]
-            columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
-            yield pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
-
-    # Bytes, since not every line need be text.
-    found = lines.select(f.col("value").cast("binary").alias("value")).mapInArrow(read, PLAIN)
+    found = as_bytes(lines).mapInArrow(read_lines, PLAIN)
     return found.withColumn("text", f.col("text").alias("text", metadata=_MARK))
+
+
+def as_bytes(lines: DataFrame) -> DataFrame:
+    """Lines as `read_lines` takes them: not every line of a file need be text."""
+    from pyspark.sql import functions as f
+
+    return lines.select(f.col("value").cast("binary").alias("value"))
+
+
+def read_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of lines as batches of plain rows."""
+    import pyarrow as pa
+
+    for batch in batches:
+        rows = [plain_line(line) for line in batch["value"].to_pylist() if line.strip()]
+        columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
+        yield pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
 
 
 def plain_types() -> list[pa.DataType]:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.pipeline.logs.judging import Judged, is_parquet, judge, judge_parquet, read
+from crownless.pipeline.logs.judging import Judged, is_parquet, judge, judge_lines, judge_parquet, read
 from crownless.pipeline.progress import tasks_told
 from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.errors import BadInput
@@ -52,7 +52,7 @@ def classify_on_spark(
     """
     if out is not None and Path(out).exists():
         raise BadInput("it is there already", mend="name a folder that is not", file=out)
-    parquet = is_parquet(dataset)
+    is_parquet(dataset)  # before Spark is started for nothing
     with status(quiet or as_json) as line:
 
         def tell(what: str) -> None:
@@ -61,15 +61,14 @@ def classify_on_spark(
 
         tell("starting Spark")
         # The rows of Parquet files that are here never pass through Java.
-        here = parquet and "://" not in dataset
-        spark = session(master, rows_in_java=not here)
+        spark = session(master, rows_in_java="://" in dataset or not is_parquet(dataset))
         tell(f"judging {dataset}")
         with (
             tasks_told(spark, lambda tasks: tell(f"judging {dataset}: {tasks}")),
             told_in_a_line(),
             _removed_on_failure(out),
         ):
-            judged = (judge_parquet if here else _judge)(spark, dataset, orders, reading)
+            judged = _judged(spark, dataset, orders, reading)
             if out is None:
                 judged = Judged(judged.events, judged.everything.persist())
             else:
@@ -89,8 +88,12 @@ def classify_on_spark(
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes or odd else EXIT_HOLDS
 
 
-def _judge(spark: SparkSession, dataset: str, orders: Sequence[str], reading: Reading) -> Judged:
-    return judge(read(spark, dataset), orders, reading)
+def _judged(spark: SparkSession, dataset: str, orders: Sequence[str], reading: Reading) -> Judged:
+    if not is_parquet(dataset):
+        return judge_lines(spark, dataset, orders, reading)
+    if "://" in dataset:
+        return judge(read(spark, dataset), orders, reading)
+    return judge_parquet(spark, dataset, orders, reading)
 
 
 @contextmanager
