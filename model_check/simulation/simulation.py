@@ -13,12 +13,18 @@ event a process goes on, without time passing, until it can do no more; of what 
 4. hands over its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
 
 Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time, or,
-if its work takes time (`work`), when it is done with the message before; a packet whose arrival delivers then waits.
+if its work takes time (`work`), when it is done with the message before; a packet whose arrival may deliver waits until
+then, and only then is an outcome drawn.
 Over a FIFO channel a packet arrives no sooner than those before it on its link, and is not overtaken where only the
 application makes it wait. A process's packets leave one after the other, if its line has a `bandwidth`.
 
 The randomness of the applications, of the messages' latencies and of all other packets' latencies are apart. So
 protocols are compared on the same messages with the same latencies, where traffic is open.
+
+What a packet costs counts with the message that it is about, whenever it is transmitted: with the message that it
+carries; an acknowledgement with what it acknowledges, the oldest from there; any other packet (an extra message) with
+the message whose send or delivery transmitted it, or else with the one handed over last. So each packet counts once,
+and what is divided by a number of messages is about these messages.
 
 Messages are judged as they are delivered, by the observers that the explorer uses: has the run kept the promised order?
 """
@@ -64,7 +70,7 @@ class Experiment:
     protocol: str
     processes: int = 4
     workload: str = "uniform"
-    #: Messages that a process hands over in one mean latency.
+    #: Messages that a process that sends hands over in one mean latency; of clients that wait, while they think.
     load: float = 0.1
     latency: str = "exponential"
     channel: str | None = None
@@ -81,9 +87,9 @@ class Experiment:
 
 
 class Sent(NamedTuple):
-    """What was transmitted at a time."""
+    """What was transmitted."""
 
-    time: float
+    about: int  #: the number of the message with which it counts
     control: bool  #: beyond the one packet that a message needs to one receiver
     numbers: int
     fixed: int
@@ -150,7 +156,8 @@ class Measured:
     #: Bytes that the protocol adds: stamps, control packets with their headers, messages that travel again.
     bytes: float
     bytes_varint: float
-    #: Messages a process that wait to be transmitted, in its mail room, in its input buffer: mean in time, and most.
+    #: Messages a process that wait to be transmitted, in its mail room, in its input buffer: mean in time, and the most
+    #: at one process; from when the first message that is measured is handed over until the last one is.
     unsent: float
     unsent_most: int
     waiting: float
@@ -159,7 +166,7 @@ class Measured:
     unread_most: int
     #: Deliveries a process in one mean latency.
     throughput: float
-    #: `added` in the later half less that in the earlier: far from 0 where the load is too much.
+    #: `added` in the later half of the messages less that in the earlier: far from 0 where the load is too much.
     drift: float | None
     #: Messages never delivered although every packet has arrived: the run is stuck.
     undelivered: int
@@ -192,11 +199,12 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
         )
     for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
         if not least <= getattr(experiment, name) <= most:
-            raise BadInput(f"{getattr(experiment, name)} {name}", mend=f"give {least} to {most:,}")
-    for name in ("load", "work", "bandwidth", "payload"):
+            raise BadInput(f"{getattr(experiment, name)} {name}", mend=f"give {least} to {most:,} by --{name}")
+    for name, such in (("load", "0.1"), ("work", "0.5"), ("bandwidth", "1000"), ("payload", "100")):
         value = getattr(experiment, name)
         if not (math.isfinite(value) and value >= 0) or (name == "load" and value == 0):
-            raise BadInput(f"{name} {value}: not a positive number", mend=f"such as {name} 0.1")
+            enough = "greater than 0" if name == "load" else "0 or greater"
+            raise BadInput(f"{name} {value}: not a number {enough}", mend=f"give one by --{name}, such as {such}")
     if not traffic_named(experiment.workload).broadcasts and kind.sends == "broadcast":
         raise BadInput(f"{experiment.protocol} is for broadcasts", mend="ask for --workload broadcast")
     latency_named(experiment.latency)
@@ -242,6 +250,9 @@ class Simulation:
         self.line_free = [0.0] * n
         self.last_arrival: dict[tuple[int, int], float] = {}
 
+        total = experiment.messages
+        #: The numbers of the messages that are measured.
+        self.measured = range(math.floor(WARM_UP * total), math.ceil((1 - COOL_DOWN) * total))
         self.messages = 0
         self.handed_at: list[float] = []
         self.copies: dict[tuple[str, int], Copy] = {}
@@ -251,7 +262,8 @@ class Simulation:
         #: (process, process that waits) → when messages were taken in that are not acknowledged yet.
         self.unacknowledged: dict[tuple[int, int], deque[tuple[int, float]]] = {}
         self.withheld: list[tuple[int, float]] = []
-        #: For each process how many messages wait: unsent, in the mail room, unread; and the most there were.
+        #: For each process how many messages wait: unsent, in the mail room, unread; and the most there were, while
+        #: messages that are measured were handed over.
         self.lengths = [[0, 0, 0] for _ in range(n)]
         self.most = [0, 0, 0]
 
@@ -274,6 +286,8 @@ class Simulation:
         if self.messages == self.experiment.messages:
             return
         i = intent.sender
+        if self.messages == self.measured.start:
+            self.most = [max(lengths) for lengths in zip(*self.lengths, strict=True)]
         self.handed_at.append(self.now)
         message = Message(str(self.messages), i, intent.receivers)
         for q in message.receivers:
@@ -317,12 +331,12 @@ class Simulation:
             if waiting.asked != self.changes[i]:
                 waiting.asked, waiting.unready = self.changes[i], False
                 if self.machine.accepts(i, self.states[i], packet):
-                    step = self._chosen(self.machine.arrive(i, self.states[i], packet))
-                    waiting.unready = not self.ready[i] and any(event.kind == "deliver" for event in step.events)
+                    steps = self.machine.arrive(i, self.states[i], packet)
+                    waiting.unready = not self.ready[i] and any(map(_delivers, steps))
                     if not waiting.unready:
                         del room[place]
                         self._taken(i, waiting)
-                        self._apply(i, step)
+                        self._apply(i, self._chosen(steps))
                         return True
             if waiting.unready:
                 behind.add(packet.source)
@@ -373,8 +387,9 @@ class Simulation:
                 self.committed[event.message.name] = self.now
             else:
                 self._deliver(i, event.message)
+        because = int(step.events[-1].message.name) if step.events else self.messages - 1
         for packet in step.packets:
-            self._transmit(packet)
+            self._transmit(packet, because)
 
     def _deliver(self, i: int, message: Message) -> None:
         copy = self.copies.get((message.name, i))
@@ -389,7 +404,8 @@ class Simulation:
         for intent in self.applications.delivered(message, i):
             self._at(self.now + intent.after, self._hand_over, intent)
 
-    def _transmit(self, packet: Packet) -> None:
+    def _transmit(self, packet: Packet, because: int) -> None:
+        """`because`: the number of the message that made the process transmit, if the packet itself is about none."""
         i, j = packet.source, packet.destination
         size = size_of(packet, self.n)
         latency, control, payload = None, True, self.experiment.payload
@@ -411,10 +427,11 @@ class Simulation:
             copy.transmitted, copy.latency = leaves, arrives - leaves
             self.lengths[i][0] -= 1
         more += own if control else 0
-        self.sent.append(Sent(self.now, control, size.numbers, size.fixed + more, size.varint + more))
+        about = because if copy is None else copy.number
         if packet.kind == "ack" and self.unacknowledged.get((i, j)):
-            number, since = self.unacknowledged[i, j].popleft()
-            self.withheld.append((number, self.now - since))
+            about, since = self.unacknowledged[i, j].popleft()
+            self.withheld.append((about, self.now - since))
+        self.sent.append(Sent(about, control, size.numbers, size.fixed + more, size.varint + more))
         self._at(arrives, self._reach, packet)
 
     def _copy(self, packet: Packet) -> Copy:
@@ -432,23 +449,23 @@ class Simulation:
 
     def _longer(self, i: int, which: int) -> None:
         self.lengths[i][which] += 1
-        self.most[which] = max(self.most[which], self.lengths[i][which])
+        if self.messages in self.measured:
+            self.most[which] = max(self.most[which], self.lengths[i][which])
 
     # -- what is measured ----------------------------------------------------------------------------------------------
 
     def _measured(self) -> Measured:
-        total = self.experiment.messages
-        first, last = math.floor(WARM_UP * total), math.ceil((1 - COOL_DOWN) * total)
-        counted = [copy for copy in self.copies.values() if first <= copy.number < last]
+        measured = self.measured
+        counted = [copy for copy in self.copies.values() if copy.number in measured]
         done = [copy for copy in counted if copy.delivered is not None]
         start = min((copy.handed for copy in counted), default=0.0)
         end = max((copy.handed for copy in counted), default=0.0)
         added = [_added(copy) for copy in done]
-        half = bisect_left([copy.number for copy in done], (first + last) // 2)
-        waits = [self.committed[str(k)] - self.handed_at[k] for k in range(first, last) if str(k) in self.committed]
-        withheld = [wait for number, wait in self.withheld if first <= number < last]
+        half = bisect_left([copy.number for copy in done], (measured.start + measured.stop) // 2)
+        waits = [self.committed[str(k)] - self.handed_at[k] for k in measured if str(k) in self.committed]
+        withheld = [wait for number, wait in self.withheld if number in measured]
         span = (end - start) * self.n or 1.0
-        sent = [each for each in self.sent if start <= each.time <= end]
+        sent = [each for each in self.sent if each.about in measured]
         share = len(counted) or 1
         unsent = [(copy.handed, _or(copy.transmitted, self.now)) for copy in self.copies.values()]
         unread = [(_or(copy.taken, self.now), _or(copy.delivered, self.now)) for copy in self.copies.values()]
@@ -480,6 +497,10 @@ class Simulation:
             kept=self.kept,
             events=self.events,
         )
+
+
+def _delivers(step: Step) -> bool:
+    return any(event.kind == "deliver" for event in step.events)
 
 
 def _mean(values: Iterable[float]) -> float | None:

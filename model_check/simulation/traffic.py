@@ -1,8 +1,9 @@
 """Who sends when: workloads with times, for simulations. (`impl.workloads` has those without.)
 
-The *load* is how many messages a process hands over in one mean latency, on the average. Most kinds of traffic are
-*open*: what the protocol does to messages does not change when the next one comes (Poisson, at each process by itself).
-In `client-server` a client waits for the answer before it thinks about its next request.
+The *load* is how many messages a process that sends hands over in one mean latency, on the average. Most kinds of
+traffic are *open*: what the protocol does to messages does not change when the next one comes (Poisson, at each process
+by itself). In `client-server` a client waits for the answer before it thinks about its next request, and the load is
+one request to so much thinking: how much is handed over depends on the protocol (the figure `throughput`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Traffic(NamedTuple):
     meaning: str
     #: (randomness of a process, process, n) → to whom it sends at one moment; several are separate messages.
     choose: Callable[[random.Random, int, int], Sequence[int]]
-    #: How many messages are handed over at one moment, in a system of n.
+    #: How many messages, each to one receiver, are handed over at one moment, in a system of n.
     together: Callable[[int], int] = lambda n: 1
     #: Who sends of its own accord.
     senders: Callable[[int], Iterable[int]] = range

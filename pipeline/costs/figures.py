@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ ASKED_OF_ALL = tuple(name for name in ASKED if name != "seed")
 #: What is counted and not averaged.
 COUNTED = ("kept", "undelivered")
 AVERAGED = tuple(name for name in FIGURES if name not in COUNTED)
+#: The delay still grows, if that of the later half surely exceeds that of the earlier by so many mean latencies. (Less
+#: is found by chance among hundreds of experiments whose delay is small, and queues without bound grow by more.)
+GROWTH = 1.0
 #: From so many repetitions on, Student's t for this many is used on Spark: a little too wide.
 MOST_REPETITIONS = 200
 
@@ -30,6 +34,7 @@ class Point:
     """One experiment, repeated."""
 
     asked: Mapping[str, Any]
+    #: None: there is none; nor is there any where a run got stuck, since only messages that got through have one.
     figures: Mapping[str, Estimate | None]
     repetitions: int
     #: In how many of them some message was never delivered, and in how many the promise was broken.
@@ -45,12 +50,26 @@ class Point:
         found = self.figures[name]
         return float("nan") if found is None else found.mean
 
+    @property
+    def growing(self) -> bool:
+        """Did the delay surely still grow as the runs went on? Then its mean depends on how long they are."""
+        drift = self.figures["drift"]
+        return drift is not None and drift.mean - drift.error > GROWTH
+
+    def said(self, name: str) -> str:
+        """A figure, or why there is none."""
+        if self.stuck:
+            return f"stuck ({self.stuck} of {self.repetitions})"
+        return "–" if self.figures[name] is None else str(self.figures[name])
+
     def json(self) -> dict[str, Any]:
         figures = {
-            name: None if each is None else {"mean": each.mean, "error": None if each.values < 2 else each.error}
+            name: None
+            if each is None
+            else {"mean": each.mean, "error": each.error if isfinite(each.error) else None, "values": each.values}
             for name, each in self.figures.items()
         }
-        counts = {"repetitions": self.repetitions, "stuck": self.stuck, "broken": self.broken}
+        counts = {"repetitions": self.repetitions, "stuck": self.stuck, "broken": self.broken, "growing": self.growing}
         return {**self.asked, **counts, "figures": figures}
 
 
@@ -59,16 +78,13 @@ def points(rows: Iterable[Row]) -> list[Point]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in {row["key"]: row for row in rows}.values():
         groups.setdefault(tuple(row[name] for name in ASKED_OF_ALL), []).append(row)
-    return [
-        Point(
-            dict(zip(ASKED_OF_ALL, asked, strict=True)),
-            {name: estimate(row[name] for row in some) for name in AVERAGED},
-            len(some),
-            sum(row["undelivered"] > 0 for row in some),
-            sum(not row["kept"] for row in some),
-        )
-        for asked, some in groups.items()
-    ]
+    return [_point(dict(zip(ASKED_OF_ALL, asked, strict=True)), some) for asked, some in groups.items()]
+
+
+def _point(asked: Mapping[str, Any], rows: Sequence[Row]) -> Point:
+    stuck = sum(row["undelivered"] > 0 for row in rows)
+    figures = {name: None if stuck else estimate(row[name] for row in rows) for name in AVERAGED}
+    return Point(asked, figures, len(rows), stuck, sum(not row["kept"] for row in rows))
 
 
 def chosen(some: Iterable[Point], **asked: Any) -> list[Point]:
@@ -106,19 +122,22 @@ def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], secon
 
 
 def write_csv(some: Iterable[Point], file: Path) -> None:
-    """A line an experiment: what it asked, each figure and its error."""
-    columns = [column for name in AVERAGED for column in (name, f"{name}_error")]
+    """A line an experiment: what it asked, each figure, its error, and of how many runs it is the mean.
+
+    Nothing stands where there is no figure, and where one run alone has no error.
+    """
+    columns = [column for name in AVERAGED for column in (name, f"{name}_error", f"{name}_values")]
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*ASKED_OF_ALL, "repetitions", "stuck", "broken", *columns])
+        writer.writerow([*ASKED_OF_ALL, "repetitions", "stuck", "broken", "growing", *columns])
         for point in some:
             figures = [
-                "" if number is None else f"{number:.5g}"
+                "" if number is None or not isfinite(number) else f"{number:.5g}"
                 for name in AVERAGED
-                for number in (point.figures[name] or (None, None))[:2]
+                for number in point.figures[name] or (None, None, 0)
             ]
             asked = [point.asked[name] for name in ASKED_OF_ALL]
-            writer.writerow([*asked, point.repetitions, point.stuck, point.broken, *figures])
+            writer.writerow([*asked, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])
 
 
 # -- on Spark ----------------------------------------------------------------------------------------------------------
@@ -127,13 +146,15 @@ def write_csv(some: Iterable[Point], file: Path) -> None:
 def figures(frame: DataFrame) -> DataFrame:
     """A row an experiment and figure: its mean, and half the width of its confidence interval, as `points` has them.
 
-    `stuck` and `broken` are figures too: the share of the repetitions.
+    `stuck` and `broken` are figures too: the share of the repetitions. Where one is stuck the others have no values.
     """
+    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     students = f.create_map(*[f.lit(entry) for k in range(2, MOST_REPETITIONS + 1) for entry in (k, student(k - 1))])
+    undelivered = f.max("undelivered").over(Window.partitionBy(*ASKED_OF_ALL))
     values = [
-        *[f.col(name).cast("double").alias(name) for name in AVERAGED],
+        *[f.when(undelivered == 0, f.col(name).cast("double")).alias(name) for name in AVERAGED],
         (f.col("undelivered") > 0).cast("double").alias("stuck"),
         (~f.col("kept")).cast("double").alias("broken"),
     ]

@@ -17,7 +17,7 @@ from crownless.model_check.simulation.simulation import COOL_DOWN, WARM_UP
 from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.spec.errors import BadInput
 
-from .figures import Point, chosen, points, write_csv
+from .figures import GROWTH, Point, chosen, points, write_csv
 from .findings import findings
 from .plots import draw
 from .rows import Row
@@ -28,6 +28,18 @@ BESIDE = {
     "delay": "MF24", "traffic": "MF24", "bandwidth": "MF24", "control": "MG19", "withheld": "MG20",
     "synchronous": "MG21", "thresholds": "SA13",
 }  # fmt: skip
+
+#: Plot → what its own title and axes do not say.
+NOTES = {
+    "delay": "Both axes are logarithmic. At constant latencies the matrix protocol (rst) adds nothing and has no line.",
+    "traffic": "The matrix protocol (rst) adds nothing for client and server and has no line there.",
+    "bandwidth": "Open marks: the lines cannot carry all that is handed over, and the delay grows with the run.",
+    "control": "Always 1 for a message to a smaller process, and 2 for one to a bigger one.",
+    "withheld": "The mean over the runs of the longest in each run; the longest in all runs stands above.",
+    "synchronous": "Open marks: the delay grows with the run, since the biggest process cannot keep up.",
+    "thresholds": "Left: extra messages alone. Right: dashed and dotted lines are protocols without a threshold.",
+    "sizes": "Both axes are logarithmic; rst and ses take nearly the same.",
+}
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -86,15 +98,18 @@ def _page(
         "<h1>What the protocols cost</h1>",
         f"<p>The machines of <code>impl/</code>, run under a clock: {total:,} simulations. Made by</p>",
         f"<pre><code>{escape(command)}</code></pre>",
-        "<p>Times are in mean latencies of the channel; the <em>load</em> is how many messages a process hands over in "
-        "one mean latency. Each figure is a mean over independent runs with its 95% confidence interval (Student). Of "
-        f"each run the first {WARM_UP:.0%} and last {COOL_DOWN:.0%} of the messages are not measured. A packet has a "
+        "<p>Times are in mean latencies of the channel; the <em>load</em> is how many messages a process that sends "
+        "hands over in one mean latency (of clients that wait for answers: while they think). Each figure is a mean "
+        "over independent runs with its 95% confidence interval (Student). Of each run the first "
+        f"{WARM_UP:.0%} and last {COOL_DOWN:.0%} of the messages are not measured; a packet counts with the message "
+        "that it carries or acknowledges, or that made a process transmit it. A packet has a "
         f"header of {HEADER} bytes, and each number that a protocol attaches takes {WORD} bytes (or a varint). "
         + (
             "Every run kept the order that its protocol promises.</p>"
             if not broken
             else f"<strong>{broken} runs broke the order that their protocol promises.</strong></p>"
         ),
+        _unsteady(of),
         *_answers(studies, titles),
         "<h2>Sizes</h2>",
         _figure("sizes", titles["sizes"]),
@@ -106,6 +121,18 @@ def _page(
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _unsteady(of: Mapping[str, Sequence[Point]]) -> str:
+    """Which experiments have no mean that longer runs would have too."""
+    every = [point for some in of.values() for point in some]
+    growing, stuck = sum(point.growing for point in every), sum(point.stuck > 0 for point in every)
+    return (
+        f"<p>In {growing} of {len(every):,} experiments the later half of the messages was surely delayed longer than "
+        f"the earlier, by more than {GROWTH:g} mean latency: they ask for as much as the protocol can do, or more. "
+        "There the delay depends on how long the run is; it is drawn as an open mark, and told as growing. "
+        f"In {stuck} experiments some run got stuck; their figures are left out.</p>"
+    )
 
 
 def _answers(studies: Mapping[str, Sequence[Row]], titles: Mapping[str, str]) -> Iterable[str]:
@@ -121,7 +148,7 @@ def _answers(studies: Mapping[str, Sequence[Row]], titles: Mapping[str, str]) ->
 def _figure(name: str, title: str) -> str:
     return (
         f'<figure><a href="{name}.svg"><img src="{name}.png" alt="{escape(title, quote=True)}"></a>'
-        f"<figcaption>{escape(title)}</figcaption></figure>"
+        f"<figcaption>{escape(NOTES[name])}</figcaption></figure>"
     )
 
 
@@ -162,6 +189,4 @@ def _cell(found: Sequence[Point], figure: str) -> str:
     if not found:
         return ""
     (point,) = found
-    if point.stuck:
-        return f"stuck ({point.stuck} of {point.repetitions})"
-    return "–" if point[figure] is None else str(point[figure])
+    return point.said(figure) + (" and growing" if figure == "added" and point.growing else "")

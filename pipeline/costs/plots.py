@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 #: Colours that can be told apart by everybody (Okabe and Ito), one for each protocol wherever it stands.
 COLOURS = {
     "rst": "#0072B2", "buffer": "#D55E00", "buffer-pipelined": "#E69F00", "optimal": "#009E73", "unordered": "#999999",
-    "murty-garg": "#CC79A7", "rendezvous": "#000000", "extra-messages": "#56B4E9", "ses": "#7F3C8D",
+    "murty-garg": "#CC79A7", "rendezvous": "#000000", "extra-messages": "#56B4E9", "ses": "#D81B60",
     "ses-delete": "#A97BB5", "fifo-sequence": "#999999", "cbcast": "#B8A200",
 }  # fmt: skip
-MARKERS = {"rst": "o", "buffer": "s", "buffer-pipelined": "^", "optimal": "D", "murty-garg": "v", "rendezvous": "x"}
+MARKERS = {
+    "rst": "o", "buffer": "s", "buffer-pipelined": "^", "optimal": "D", "unordered": ".", "murty-garg": "v",
+    "rendezvous": "X", "extra-messages": "P", "ses": "*", "fifo-sequence": "<", "cbcast": "h",
+}  # fmt: skip
+#: Lines that lie on another one, and let it be seen.
+BROKEN_LINES = {"ses": (0, (2, 3))}
 BY_SIZE = ("#56B4E9", "#0072B2", "#1B2A49")
 
 Points = Mapping[str, Sequence[Point]]
@@ -50,7 +55,8 @@ def traffic(figure: Figure, of: Points) -> None:
         some = chosen(of["delay"], workload=workload, latency="exponential", load=(0.02, 0.05, 0.1, 0.2, 0.3))
         for protocol in ("buffer", "buffer-pipelined", "rst"):
             line(panel, chosen(some, protocol=protocol), "load", "added", protocol)
-        panel.set(yscale="log", title=workload, xlabel="load")
+        waits = workload == "client-server"
+        panel.set(yscale="log", title=workload, xlabel="load, while a client thinks" if waits else "load")
         panel.set_ylim(1e-3, 40)
     panels[0].set_ylabel("delay added, mean latencies")
     panels[0].legend(fontsize=7)
@@ -89,8 +95,10 @@ def withheld(figure: Figure, of: Points) -> None:
     slowest = {"constant": 1.0, "uniform": 2.0}
     some = chosen(of["withheld"], workload="uniform")
     sizes = sorted({point["processes"] for point in some})
-    for (latency, t), marker in zip(slowest.items(), "os", strict=True):
-        for load, colour in ((0.05, "#56B4E9"), (0.15, "#CC79A7")):
+    styles = iter((("#56B4E9", "o"), ("#0072B2", "s"), ("#E69F00", "^"), ("#D55E00", "D")))
+    for latency, t in slowest.items():
+        for load in (0.05, 0.15):
+            colour, marker = next(styles)
             these = sorted(chosen(some, latency=latency, load=load), key=lambda point: point["processes"])
             panel.errorbar(
                 [point["processes"] for point in these],
@@ -111,7 +119,9 @@ def synchronous(figure: Figure, of: Points) -> None:
         for protocol in ("murty-garg", "rendezvous"):
             some = chosen(of["synchronous"], workload=workload, protocol=protocol)
             line(panel, some, "load", "added", protocol)
-        panel.set(yscale="log", title=f"{workload} traffic", xlabel="load")
+        waits = workload == "client-server"
+        xlabel = "load, while a client thinks" if waits else "load"
+        panel.set(yscale="log", title=f"{workload} traffic", xlabel=xlabel)
     panels[0].set_ylabel("delay added, mean latencies")
     panels[0].legend(fontsize=7)
 
@@ -127,7 +137,7 @@ def thresholds(figure: Figure, of: Points) -> None:
         for panel, name in ((left, "control"), (right, "bytes")):
             panel.errorbar(
                 places, [point.mean(name) for point in ours], [error_of(point, name) for point in ours],
-                marker="o", markersize=4, color=colour, capsize=2, label=f"{n} processes",
+                marker="o", markersize=4, color=colour, capsize=2, label=f"extra-messages, {n} processes",
             )  # fmt: skip
         for protocol, style in (("optimal", "--"), ("rst", ":")):
             (point,) = chosen(some, protocol=protocol)
@@ -164,18 +174,18 @@ PLOTS: Mapping[str, tuple[Callable[[Any, Points], None], tuple[float, float], st
     "delay": (
         delay,
         (9, 3.4),
-        "MF24: delay added as the load grows; uniform traffic, 6 processes (rst: nothing at constant latencies)",
+        "MF24: delay added as the load grows; uniform traffic, 6 processes",
     ),
     "traffic": (
         traffic,
         (9, 3.2),
-        "MF24: the same for other traffic; 6 processes, exponential latencies (rst: nothing for client and server)",
+        "MF24: delay added by kinds of traffic; 6 processes, exponential latencies",
     ),
     "bandwidth": (bandwidth, (8, 3.4), "MF24: delay in all on narrow lines; load 0.1, payload of 100 bytes"),
     "control": (control, (7, 3), "MG19: control messages of Murty & Garg's algorithm"),
     "withheld": (withheld, (7, 3.6), "MG20: how long acknowledgements are withheld; t is the longest latency"),
     "synchronous": (synchronous, (9, 3.2), "MG21: delay added, beside the algorithm that blocks; 6 processes"),
-    "thresholds": (thresholds, (10, 3.8), "SA13: extra messages and bytes by the threshold k; load 0.1"),
+    "thresholds": (thresholds, (10, 3.8), "SA13: extra messages, and bytes in all, by the threshold k; load 0.1"),
     "sizes": (sizes, (8, 3.8), "Bytes that a protocol adds to a message, control packets included; load 0.02"),
 }
 
@@ -204,14 +214,22 @@ def draw(folder: Path, of: Points) -> dict[str, str]:
 def line(
     panel: Axes, some: Sequence[Point], x: str, y: str, protocol: str, *, label: str | None = None, linestyle: str = "-"
 ) -> None:
-    """A protocol's figure with its confidence intervals; runs that got stuck are left out."""
-    these = sorted((point for point in some if point[y] is not None and not point.stuck), key=lambda point: point[x])
+    """A protocol's figure with its confidence intervals; open marks where the delay grows with the run. What got stuck
+    has no figures and is left out.
+    """
+    these = sorted((point for point in some if point[y] is not None), key=lambda point: point[x])
+    growing = [point for point in these if point.growing]
     panel.errorbar(
         [point[x] for point in these],
         [point.mean(y) for point in these],
         [error_of(point, y) for point in these],
-        label=label or protocol, color=COLOURS[protocol], marker=MARKERS.get(protocol, "o"), markersize=3.5,
-        linewidth=1.2, capsize=2, linestyle=linestyle,
+        label=label or protocol, color=COLOURS[protocol], marker=MARKERS.get(protocol, "o"), markersize=4,
+        linewidth=1.2, capsize=2, linestyle=BROKEN_LINES.get(protocol, linestyle),
+    )  # fmt: skip
+    panel.plot(
+        [point[x] for point in growing], [point.mean(y) for point in growing],
+        linestyle="none", color=COLOURS[protocol], marker=MARKERS.get(protocol, "o"), markersize=7,
+        markerfacecolor="white", zorder=3,
     )  # fmt: skip
 
 

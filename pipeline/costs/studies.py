@@ -11,7 +11,7 @@ from types import MappingProxyType
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.simulation.simulation import Experiment, check_experiment
-from crownless.model_check.simulation.traffic import traffic_named
+from crownless.model_check.simulation.traffic import BURST, traffic_named
 from crownless.spec.errors import BadInput
 
 #: Repetitions of each experiment on the page, and where nothing is said.
@@ -91,28 +91,43 @@ def mixed(n: int) -> tuple[int, ...]:
     return (n + 1, n * n) * (n // 2)
 
 
+def enough(load: float, together: int = 1) -> int:
+    """How many messages a run needs so that an output buffer comes to be as full as it is in the long run.
+
+    A queue forgets how it began in a time that goes with 1/(1 − ρ)². Its server, a round trip, is busy for ρ = 2 · load
+    of the time; and fewer moments at which something is handed over, several messages `together`, tell less.
+    """
+    return max(1000, round(300 * together / (1 - 2 * load) ** 2))
+
+
 def _delay(seeds: int) -> Iterator[Experiment]:
     """The buffer protocol's delay beside the matrix protocol's, as the load grows (MF24)."""
-    causal = partial(combinations, ("rst", "buffer", "buffer-pipelined"), processes=(6,), seeds=seeds, messages=1000)
-    yield from causal(loads=LOADS, latencies=("constant", "exponential", "pareto"))
-    yield from causal(loads=FEW_LOADS, workloads=("bursts", "pairs", "client-server"))
+    causal = partial(combinations, ("rst", "buffer", "buffer-pipelined"), processes=(6,), seeds=seeds)
+    for load in LOADS:
+        yield from causal(loads=(load,), latencies=("constant", "exponential", "pareto"), messages=enough(load))
+    for load in FEW_LOADS:
+        yield from causal(loads=(load,), workloads=("bursts",), messages=enough(load, BURST))
+        yield from causal(loads=(load,), workloads=("pairs",), messages=enough(load))
+        yield from causal(loads=(load,), workloads=("client-server",), messages=1000)
 
 
 def _bandwidth(seeds: int) -> Iterator[Experiment]:
     """The same where lines are narrow, so that stamps take time (MF24, footnote 5)."""
-    for n in (4, 16):
+    for n, messages in ((4, 3000), (16, 1500)):
         yield from combinations(
             ("unordered", "rst", "optimal", "buffer"),
-            processes=(n,), bandwidths=BANDWIDTHS, seeds=max(2, seeds * 2 // 3), messages=600,
+            processes=(n,), bandwidths=BANDWIDTHS, seeds=max(2, seeds * 2 // 3), messages=messages,
         )  # fmt: skip
 
 
 def _synchronous(seeds: int) -> Iterator[Experiment]:
     """Murty & Garg's algorithm beside the one that blocks, where that does not get stuck, and where it does (MG21)."""
     both = ("rendezvous", "murty-garg")
-    some = ("client-server", "downward", "upward")
     loads = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
-    yield from combinations(both, processes=(6,), workloads=some, loads=loads, seeds=seeds, messages=1000)
+    for workload, messages in (("client-server", 1000), ("downward", 3000), ("upward", 3000)):
+        yield from combinations(
+            both, processes=(6,), workloads=(workload,), loads=loads, seeds=seeds, messages=messages
+        )
     yield from combinations(both, processes=(6,), loads=(0.02, 0.05, 0.1, 0.15), seeds=seeds, messages=1000)
 
 
@@ -139,12 +154,13 @@ def _withheld(seeds: int) -> Iterator[Experiment]:
 
 def _thresholds(seeds: int) -> Iterator[Experiment]:
     """Extra messages: how many, how large, how long they delay (SA13)."""
-    for n, loads in ((4, (0.1, 1.0)), (8, (0.1, 1.0)), (12, (0.1,))):
-        of = partial(combinations, processes=(n,), loads=loads, seeds=max(2, seeds * 2 // 3), messages=600)
+    # Matrices fill in a time that goes with the number of pairs of processes.
+    for n, loads, messages in ((4, (0.1, 1.0), 600), (8, (0.1, 1.0), 800), (12, (0.1,), 2000)):
+        of = partial(combinations, processes=(n,), loads=loads, seeds=max(2, seeds * 2 // 3), messages=messages)
         yield from of(("extra-messages",), parameters=[*({"k": k} for k in thresholds(n)), {"k": mixed(n)}])
         yield from of(("optimal", "rst", "ses"))
     for load in (0.03, 0.3, 3.0):
-        of = partial(combinations, processes=(8,), loads=(load,), seeds=max(2, seeds * 2 // 3), messages=600)
+        of = partial(combinations, processes=(8,), loads=(load,), seeds=max(2, seeds * 2 // 3), messages=800)
         yield from of(("extra-messages",), parameters=[{"k": 9}, {"k": 16}])
         yield from of(("optimal",))
 

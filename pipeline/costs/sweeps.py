@@ -7,13 +7,21 @@
 crownless too: an installed wheel, or ``--py-files crownless.whl``.
 
 *Balance.* Simulations differ in cost by orders of magnitude. Each is given a guess (`effort`); the dearest are dealt
-first, each to the task with least to do, and the tasks with most to do start first. A sweep runs in blocks: what a
-block found is appended to the table on disk at once and whole, and a sweep that was killed goes on from there.
+first, each to the task with least to do, and the tasks with most to do start first.
+
+*Stops.* What was found is appended to the table on disk every few seconds, each time whole, and a sweep that was killed
+goes on from there; one that is interrupted first writes all that is done. On Spark a task is a job of its own, of about
+as long; a few more jobs than there are processors are under way at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
 from heapq import heapreplace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +39,12 @@ if TYPE_CHECKING:
 #: Is told how many of how many simulations are done.
 Progress = Callable[[int, int], None]
 
-#: Simulations of a block, at most, and tasks of a block for each of Spark's processors.
-BLOCK, TASKS = 500, 8
-#: Rows written at a time where there is no Spark.
-ROWS_A_FILE = 200
+#: Tasks of a sweep for each of Spark's processors, at least, and the effort of a task, about: a few seconds.
+TASKS, EFFORT_A_TASK = 8, 2e6
+#: Jobs under way for each of Spark's processors: the next one waits where the last one ends.
+JOBS = 2
+#: Rows written at a time, at most, and for how many seconds they may wait for that.
+ROWS_A_FILE, SECONDS_A_FILE = 200, 3.0
 
 
 def sweep(
@@ -50,36 +60,43 @@ def sweep(
     wanted = {row["key"]: row for row in asked}
     found = {} if out is None else {row["key"]: row for row in kept.read(out) if row["key"] in wanted}
     missing = [row for key, row in wanted.items() if key not in found]
-    done = len(found)
-    progress(done, len(wanted))
-    for rows in _blocks(missing, engine, out, master):
-        found |= {row["key"]: row for row in rows}
-        done += len(rows)
-        progress(done, len(wanted))
+    progress(len(found), len(wanted))
+    with closing(_done(missing, engine, master)) as rows, _written(out) as write:
+        for row in rows:
+            found[row["key"]] = row
+            write(row)
+            progress(len(found), len(wanted))
     return [found[row["key"]] for row in asked]
 
 
-def _blocks(rows: Sequence[Row], engine: str, out: Path | None, master: str | None) -> Iterator[list[Row]]:
-    """The rows with what was measured, block by block, each in the table on disk before it is given."""
-    if not rows:
-        return
+def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row]:
+    """The rows with what was measured, each as soon as it is there."""
     if engine == "plain":
-        for start in range(0, len(rows), ROWS_A_FILE):
-            block = [with_figures(row, simulate(experiment_of(row))) for row in rows[start : start + ROWS_A_FILE]]
-            if out is not None:
-                kept.append(out, block)
-            yield block
-        return
-    spark = session(master, rows_in_java=False)
-    for start in range(0, len(rows), BLOCK):
-        block = _on_spark(spark, rows[start : start + BLOCK])
+        for row in rows:
+            yield with_figures(row, simulate(experiment_of(row)))
+    elif rows:
+        yield from _on_spark(session(master, rows_in_java=False), rows)
+
+
+@contextmanager
+def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
+    """Takes rows and appends them to the table on disk: before long, and at the end all, also if it comes too early."""
+    rows: list[Row] = []
+    last = time.monotonic()
+
+    def write(row: Row) -> None:
+        nonlocal last
+        rows.append(row)
+        if out is not None and (len(rows) >= ROWS_A_FILE or time.monotonic() - last >= SECONDS_A_FILE):
+            kept.append(out, rows)
+            rows.clear()
+            last = time.monotonic()
+
+    try:
+        yield write
+    finally:
         if out is not None:
-            kept.append(out, block)
-        yield block
-
-
-def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> list[Row]:
-    return [row.asDict() for row in simulated(rows_frame(spark, rows)).collect()]
+            kept.append(out, rows)
 
 
 # -- on Spark ----------------------------------------------------------------------------------------------------------
@@ -95,6 +112,30 @@ def rows_frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
     placed = [{**row, "task": number} for number, task in enumerate(tasks) for row in task]
     table = kept.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
     return spark.createDataFrame(table).repartitionById(len(tasks), "task").drop("task")
+
+
+def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
+    """Task by task, as they end; if they are not wanted any more, those under way are given up."""
+    processors = spark.sparkContext.defaultParallelism
+    least = max(TASKS * processors, math.ceil(sum(map(effort, rows)) / EFFORT_A_TASK))
+    tag = f"crownless-{uuid.uuid4()}"
+    pool = ThreadPoolExecutor(JOBS * processors)
+    jobs: list[Future[list[Row]]] = []
+    try:
+        jobs += [pool.submit(_job, spark, task, tag) for task in dealt(rows, min(len(rows), least))]
+        for job in as_completed(jobs):
+            yield from job.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        if not all(job.done() for job in jobs):
+            spark.sparkContext.cancelJobsWithTag(tag)
+        pool.shutdown()
+
+
+def _job(spark: SparkSession, rows: Sequence[Row], tag: str) -> list[Row]:
+    spark.sparkContext.addJobTag(tag)
+    frame = spark.createDataFrame(kept.arrow_table(rows, ASKED_SCHEMA)).coalesce(1)
+    return [row.asDict() for row in simulated(frame).collect()]
 
 
 def simulated(frame: DataFrame) -> DataFrame:

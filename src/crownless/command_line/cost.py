@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,13 @@ ENGINES = ("plain", "spark")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
-@click.option("--load", "loads", type=float, multiple=True, help="Messages of a process in one mean latency.  [0.1]")
+@click.option(
+    "--load",
+    "loads",
+    type=float,
+    multiple=True,
+    help="Messages of a process that sends in one mean latency; of clients, while they think.  [0.1]",
+)
 @click.option("--latency", "latencies", multiple=True, help=f"{', '.join(LATENCIES)}.  [exponential]")
 @click.option("--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes of a process in one mean latency.")
 @click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
@@ -69,7 +76,9 @@ def cost(
 ) -> int:
     """What do the PROTOCOLs cost? Their machines are simulated under a clock, over every combination of what is named.
 
-    Times are in mean latencies of the channel; each figure is a mean with its 95% confidence interval.
+    Times are in mean latencies of the channel; each figure is a mean with its 95% confidence interval. Where a run got
+    stuck there are none, since only what got through could be measured; where the delay grows as runs go on, its mean
+    depends on how long they are.
 
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage.
     """
@@ -104,12 +113,19 @@ def cost(
             base=Experiment("unordered", channel=channel, work=work, payload=payload),
         )
     with status(quiet or as_json) as line:
+        how_far = ""
 
         def progress(done: int, total: int) -> None:
+            nonlocal how_far
+            how_far = f"{done:,} of {some(total, 'simulation')}"
             if line is not None:
-                line.update(f"{done:,} of {some(total, 'simulation')}")
+                line.update(how_far)
 
-        rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress)
+        try:
+            rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress)
+        except KeyboardInterrupt:
+            _say_kept(how_far, out)
+            raise
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)
     if page is not None:
@@ -121,6 +137,14 @@ def cost(
     else:
         _print(found)
     return EXIT_VIOLATED if broken else EXIT_HOLDS
+
+
+def _say_kept(how_far: str, out: Path | None) -> None:
+    """What an interrupt leaves."""
+    if out is None:
+        print(f"crownless: {how_far} done, none kept; with --out FOLDER they are", file=sys.stderr)
+    else:
+        print(f"crownless: {how_far} kept in {out}; the same command goes on from there", file=sys.stderr)
 
 
 def _is_no_promise(point: Point) -> bool:
@@ -147,19 +171,19 @@ def _print(found: list[Point]) -> None:
     told = [text for name, text in fixed.items() if name not in varying and text]
     console().print(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
     right = ("delay added", "at sender", "mail room", "later", "control messages", "bytes added", "as varints")
-    rows = table("protocol", *varying, right=(*right, "stuck"))
+    rows = table("protocol", *varying, right=(*right, "remark"))
     for point in found:
         name = f"{point['protocol']} {point['parameters']}".strip()
         figures = [
             "–" if point[figure] is None else str(point[figure])
             for figure in ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
         ]
-        stuck = f"{point.stuck} of {point.repetitions}" if point.stuck else ""
+        remark = "delay growing" if point.growing else point.said("added") if point.stuck else ""
         rows.add_row(
             name,
             *[f"{point[each]:g}" if isinstance(point[each], float) else str(point[each]) for each in varying],
             *figures,
-            stuck,
+            remark,
         )
     print_table(rows)
     for point in found:
