@@ -54,6 +54,18 @@ SHOWN_UP_TO = 10
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
 @click.option("--out", help="With --engine spark: a new folder for all verdicts, as Parquet.")
+@click.option("--one-run", is_flag=True, help="With --engine spark: the log is of one run, larger than memory.")
+@click.option("--clocks", is_flag=True, help="With --engine spark: by the vector clocks in the log, row by row.")
+@click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
+@click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
+@click.option("--checkpoint", metavar="DIR", help="With --live: go on here where an earlier call ended.")
+@click.option(
+    "--patience", type=click.FloatRange(min=0, min_open=True), help="With --live: seconds after which a run has ended."
+)
+@click.option("--time", help="With --live: the column of time stamps by which runs end, not the machine's clock.")
+@click.option(
+    "--delay", type=click.FloatRange(min=0), help="With --time: how many seconds late an event may be by that clock."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawing.")
 def classify(
@@ -63,6 +75,14 @@ def classify(
     engine: str,
     master: str | None,
     out: str | None,
+    one_run: bool,
+    clocks: bool,
+    processes: str | None,
+    live: bool,
+    checkpoint: str | None,
+    patience: float | None,
+    time: str | None,
+    delay: float | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -70,19 +90,60 @@ def classify(
 
     FILE may be - for standard input. --json prints one object, or a list of them if there are several computations.
     n-n is decided for up to 1,000 messages; beyond that it is told if the other orders settle it.
+
+    With --engine spark FILE is a dataset of event logs, Parquet or JSON Lines, a file or a folder. Rows that cannot be
+    used are put in quarantine, with the reason, and the rest of their run is judged. --json has a summary, --out all.
+    See docs/event_logs.md, also for --one-run, --clocks and --live.
     """
     for order in orders:
         order_named(order)
+    of_live = {"checkpoint": checkpoint, "patience": patience, "time": time, "delay": delay}
+    given = [name for name, value in of_live.items() if value is not None]
+    if one_run + clocks + live > 1:
+        raise BadInput("--one-run, --clocks and --live are three ways to judge a log", mend="name one of them")
+    if given and not live:
+        raise BadInput(f"{', '.join(f'--{name}' for name in given)}: of --live only", mend="add --live")
+    if delay is not None and time is None:
+        raise BadInput("--delay: of --time only", mend="name the column of time stamps")
+    if processes is not None and not clocks:
+        raise BadInput("--processes: of --clocks only", mend="add --clocks")
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", mend="put the files into one folder")
+        from crownless.pipeline.logs.live import DELAY, PATIENCE
+
+        from .classify_live import classify_live
         from .classify_spark import classify_on_spark
 
+        if live:
+            return classify_live(
+                files[0],
+                orders=orders,
+                reading=reading,
+                master=master,
+                out=out,
+                checkpoint=checkpoint,
+                patience=PATIENCE if patience is None else patience,
+                time=time,
+                delay=DELAY if delay is None else delay,
+                as_json=as_json,
+                quiet=quiet,
+            )
         return classify_on_spark(
-            files[0], orders=orders, reading=reading, master=master, out=out, as_json=as_json, quiet=quiet
+            files[0],
+            how="one-run" if one_run else "clocks" if clocks else "runs",
+            processes=processes.split(",") if processes else (),
+            orders=orders,
+            reading=reading,
+            master=master,
+            out=out,
+            as_json=as_json,
+            quiet=quiet,
         )
-    if master or out:
-        raise BadInput("--master and --out go with --engine spark", mend="add --engine spark")
+    if master or out or one_run or clocks or live:
+        raise BadInput(
+            "--master, --out, --one-run, --clocks and --live go with --engine spark", mend="add --engine spark"
+        )
     asked = tuple(name for name in ORDERS if not orders or name in orders)
     found = [oracle.classify(subject, asked, reading) for name in files for subject in oracle.subjects(name)]
     if as_json:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from crownless.pipeline.logs.clocks import BY_CLOCKS, judge_by_clocks, read_with_clocks
 from crownless.pipeline.logs.judging import Judged, is_parquet, judge, judge_lines, judge_parquet, read
+from crownless.pipeline.logs.one_run import judge_one_run
 from crownless.pipeline.progress import tasks_told
 from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.errors import BadInput
@@ -31,6 +33,8 @@ from .output import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+How = Literal["runs", "one-run", "clocks"]
+
 #: So many of what is odd, and of what is broken, are shown; --out has all.
 SHOWN_UP_TO = 10
 
@@ -38,6 +42,8 @@ SHOWN_UP_TO = 10
 def classify_on_spark(
     dataset: str,
     *,
+    how: How = "runs",
+    processes: Sequence[str] = (),
     orders: Sequence[str] = (),
     reading: Reading = "lost",
     master: str | None = None,
@@ -45,10 +51,11 @@ def classify_on_spark(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Judges a Parquet or JSON Lines log, run by run, and prints a summary; the exit code.
+    """Judges a Parquet or JSON Lines log, and prints a summary; the exit code.
 
-    `out`: a folder for all verdicts, witnesses, quarantined rows and holes, as Parquet. Only a summary is printed and
-    held here, however many runs there are.
+    `how`: run by run; as one run that may be larger than memory (`logs.one_run`); or by the vector clocks in the
+    log (`logs.clocks`), whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses,
+    quarantined rows and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
     """
     if out is not None and Path(out).exists():
         raise BadInput("it is there already", mend="name a folder that is not", file=out)
@@ -68,13 +75,14 @@ def classify_on_spark(
             told_in_a_line(),
             _removed_on_failure(out),
         ):
-            judged = _judged(spark, dataset, orders, reading)
+            judged = _judged(spark, dataset, how, processes, orders, reading, tell)
             if out is None:
                 judged = Judged(judged.events, judged.everything.persist())
             else:
                 judged.everything.write.partitionBy("about").parquet(out)
                 judged = Judged(judged.events, spark.read.schema(judged.everything.schema).parquet(out))
-            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if not orders or name in orders))
+            asked = orders or (BY_CLOCKS if how == "clocks" else ORDERS)
+            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in asked))
             if out is None:
                 judged.everything.unpersist()
     if not facts["rows"]["read"]:
@@ -88,7 +96,23 @@ def classify_on_spark(
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes or odd else EXIT_HOLDS
 
 
-def _judged(spark: SparkSession, dataset: str, orders: Sequence[str], reading: Reading) -> Judged:
+def _judged(
+    spark: SparkSession,
+    dataset: str,
+    how: How,
+    processes: Sequence[str],
+    orders: Sequence[str],
+    reading: Reading,
+    tell: Callable[[str], None],
+) -> Judged:
+    if how == "clocks":
+        return judge_by_clocks(read_with_clocks(spark, dataset), processes, orders)
+    if how == "one-run":
+
+        def progress(doing: str, walked: int, of: int) -> None:
+            tell(f"{dataset}: {doing}" + (f", {walked:,} of {of:,} events" if of else ""))
+
+        return judge_one_run(read(spark, dataset), orders, reading, progress=progress)
     if not is_parquet(dataset):
         return judge_lines(spark, dataset, orders, reading)
     if "://" in dataset:
