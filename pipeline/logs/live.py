@@ -1,146 +1,76 @@
-"""Live event logs: a verdict as soon as a run breaks an order, and all others when the run has ended.
+"""Live event logs on Spark: a verdict as soon as a run breaks an order, and all others when the run has ended.
 
-Events may come late, twice, and in any order. What has come of a run is kept until nothing more has come of it for
-some time (`patience`): then it has ended, and is judged as `event_logs` judges a run. Before that, only what cannot
-be undone is told: an order that is broken by the events before the first one missing on each line, messages not
-delivered being read as still to be delivered. An event is held back until those before it on its line, and the send
-of what it delivers, are there: late events are put where their `index` says.
+Events may come late, twice, and in any order; `live_run` has what is told of a run, and what can withdraw it. When has
+a run ended? Nothing in a log says so. There are two ways to tell.
 
-A copy of an event is told as such, once it comes. So is what comes after a run has ended; for how long that is
-remembered is `memory`. A straggler after that is a run of its own, with a hole.
+*By the clock of the machine.* When nothing has come of it for some time (`patience`). That counts only while the stream
+runs: after a start, or a batch that takes longer than the patience, it begins anew, since what has not come may be
+waiting in the source. So no run ends while every batch takes longer than that. Nor can this way tell a quiet run from a
+source that is behind for longer than the patience with short batches: where that may be, name a `time`.
+
+*By the time in the log* (`time`, the name of a column of time stamps). When the log has got past the run's last event
+by more than `patience`. Events may be late by as much as `delay`: Spark's *watermark* is the latest time in the log
+less that. No clock matters, no stop, and no backlog. But while nothing at all comes, no run ends; and a time stamp from
+far in the future ends them all.
+
+What comes of a run that has ended is told as such for as long as that is remembered (`memory`, by the same clock). A
+straggler after that is a run of its own, with a hole. What names no run is told at once.
+
+Spark keeps the runs in the folder of the query's checkpoint; another start with the same goes on where that ended. It
+needs a store for them that can hold more than memory (RocksDB, which Spark brings along), and in Python the package
+`protobuf` (``pip install 'crownless[spark]'`` has it). `pipeline.session` makes a session in which all this works. In a
+session of your own set `spark.sql.streaming.stateStore.providerClass`, and before it starts the environment variable
+`PYSPARK_PYTHON` to the Python that has crownless: its workers take ``python3`` otherwise.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question
-from .rows import NOWHERE, plain, said
-from .runs import RunJudged, judge_run
+from .answers import TOLD, Question
+from .live_run import LATER, LOOKS, NAMES, WITHDRAWN, Known, Live, Told, come, end, looked, more
+from .rows import BETWEEN, COLUMNS, NOWHERE, plain, plain_line
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.stateful_processor import MapState
 
-#: Seconds without an event after which a run has ended; and for which it is remembered that it has.
-PATIENCE, MEMORY = 60.0, 3600.0
+__all__ = ["LATER", "WITHDRAWN", "Live", "end", "judge_live", "more", "read_live", "stop"]
 
-Told = dict[str, Any]
+#: In seconds: without an event for so long a run has ended; for so long it is remembered that it has; and so late may
+#: events be.
+PATIENCE, MEMORY, DELAY = 60.0, 3600.0, 10.0
+
+_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
-@dataclass
-class Live:
-    """What has come of a run, as lines of JSON; which orders are known to be broken; has it ended?"""
+def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> DataFrame:
+    """A stream of what is put into a folder: Parquet files if there is one in it now, JSON Lines otherwise.
 
-    lines: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
-    ended: bool = False
-
-    def packed(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def unpacked(cls, text: str) -> Live:
-        return cls(**json.loads(text))
-
-
-def more(live: Live, run: str, lines: Iterable[str], question: Question, *, first: int = 0) -> Iterator[Told]:
-    """More events of a run have come: what that tells. `first` is the index of the first event of a line."""
-    known = {_fields(line) for line in live.lines}
-    for line in lines:
-        if live.ended:
-            yield _told(run, about=QUARANTINE, row=line, because="it came after the run had ended", rows=1)
-        elif _fields(line) in known:
-            yield _told(run, about=QUARANTINE, row=line, because="a copy of an earlier event", rows=1)
-        else:
-            known.add(_fields(line))
-            live.lines.append(line)
-    asked = [order for order in question.orders if order not in live.broken]
-    if live.ended or not asked:
-        return
-    certain = _certain(live.lines, first)
-    if not certain:
-        return
-    for judgement in judge_run(run, certain, asked, "pending").judgements:
-        if judgement.verdict == "broken":
-            live.broken.append(judgement.order)
-            yield _verdict(run, judgement.order, "broken", judgement.witness, None)
-
-
-def end(live: Live, run: str, question: Question) -> Iterator[Told]:
-    """Nothing more comes of a run: the verdicts that are not told yet, and what is wrong with its events."""
-    found: RunJudged = judge_run(run, live.lines, question.orders, question.reading)
-    for judgement in found.judgements:
-        if judgement.order not in live.broken and run != NOWHERE:
-            yield _verdict(run, *judgement)
-    for text, reason in found.quarantine:
-        yield _told(run, about=QUARANTINE, row=text, because=reason, rows=1)
-    for hole in found.holes:
-        yield _told(run, about=HOLE, because=hole)
-    yield _told(None, about=JUDGED, rows=found.judged)
-    live.lines, live.broken, live.ended = [], [], True
-
-
-def _certain(lines: Iterable[str], first: int) -> list[str]:
-    """Of each line the events before the first one missing, each deliver after its send: nothing comes between."""
-    by_process: dict[str, dict[int, tuple[str, dict[str, Any]]]] = {}
-    for line in lines:
-        try:
-            fields = json.loads(line)
-            process, index = fields["process"], fields["index"]
-        except (ValueError, KeyError, TypeError):
-            continue
-        if isinstance(process, str) and type(index) is int:
-            if index in by_process.setdefault(process, {}):
-                return []  # two events in one place: which of them is right is not for now
-            by_process[process][index] = (line, fields)
-    ends = dict.fromkeys(by_process, first)
-    sent: set[Any] = set()
-    moved = True
-    while moved:
-        moved = False
-        for process, events in by_process.items():
-            while ends[process] in events:
-                _, fields = events[ends[process]]
-                if fields.get("kind") in ("deliver", "receive") and fields.get("message") not in sent:
-                    break
-                if fields.get("kind") == "send" and isinstance(fields.get("message"), (str, int)):
-                    sent.add(fields["message"])
-                ends[process] += 1
-                moved = True
-    # Counted from 0, so that it does not matter from where the log counts.
-    return [
-        json.dumps({**fields, "index": index - first})
-        for process, events in by_process.items()
-        for index, (_, fields) in events.items()
-        if index < ends[process]
+    A file must be there whole at once: write it elsewhere on the same disk, or under a name that begins with a dot, and
+    move it.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise BadInput("there is no such folder", mend="make it, and put files into it", file=folder)
+    files = [
+        file for file in sorted(root.rglob("*")) if file.suffix in (".parquet", ".pq") and file.name[0] not in "._"
     ]
-
-
-def _fields(line: str) -> str:
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        return line
-    return json.dumps(fields, sort_keys=True)
-
-
-def _verdict(run: str, order: str, verdict: str, witness: str | None, because: str | None) -> Told:
-    return _told(run, about=VERDICT, order=order, verdict=verdict, witness=witness, because=because)
-
-
-def _told(run: str | None, **said: Any) -> Told:
-    return dict[str, Any].fromkeys(_NAMES) | {"run": None if run == NOWHERE else run} | said
-
-
-_NAMES = [part.split()[0] for part in TOLD.split(", ")]
+    stream = spark.readStream.option("maxFilesPerTrigger", files_at_once).option("recursiveFileLookup", True)
+    if not files:
+        return stream.text(folder)
+    return stream.schema(spark.read.parquet(str(files[0])).schema).parquet(folder)
 
 
 def judge_live(
@@ -151,61 +81,236 @@ def judge_live(
     patience: float = PATIENCE,
     memory: float = MEMORY,
     first: int = 0,
+    time: str | None = None,
+    delay: float = DELAY,
 ) -> DataFrame:
-    """A stream of what is told of a stream of events: a table as `event_logs.Judged.everything`, in append mode.
+    """A stream of what is told of a stream of events: a table as `judging.Judged.everything`, in append mode.
 
-    Sets the state store of the session to RocksDB, which Spark asks for here. While runs have not ended the stream goes
-    on by itself, to look at the clock: give it a trigger (``trigger(processingTime="5 seconds")``), and do not wait
-    for it to have processed all. Raises `BadInput` without the package that PySpark's workers need for state.
+    `events` has the columns of a log, or one column `value` of lines of JSON (`read_live`). `first` is the index of the
+    first event of a line. `time` names a column of the log (of lines, a key): time stamps, their texts as in ISO 8601,
+    or seconds since 1970. An event without one counts as part of its run, and does not make it last longer.
+
+    While runs have not ended the stream goes on by itself, to look whether they have: give it a trigger shorter than
+    `patience` (``trigger(processingTime="5 seconds")``), and do not wait for it to have processed all. End it with
+    `stop`. Raises `BadInput` if something that Spark needs for it is missing, or no such column is there.
     """
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-    if find_spec("google") is None or find_spec("google.protobuf") is None:
-        raise BadInput("PySpark keeps state with the help of protobuf, which is missing", mend="pip install protobuf")
+    _equip(events.sparkSession)
     question = Question.of(orders, reading, witnesses=True)
-    events.sparkSession.conf.set("spark.sql.streaming.stateStore.providerClass", _ROCKS_DB)
 
     class Runs(StatefulProcessor):
         """Spark's side of it: state and timers of each run."""
 
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.handle = handle
-            self.state = handle.getValueState("live", "live string")
+            self.known = handle.getValueState("known", "known string")
+            self.rows = handle.getMapState("rows", "key string", "text string")
+            self.messages = handle.getMapState("messages", "key string", "text string")
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-            kept = self.state.get()
-            live = Live() if kept is None else Live.unpacked(kept[0])
-            lines = [said(row.asDict()) for row in rows]
+            live, latest = self._live(), None
+            lines = []
+            for row in rows:
+                lines.append(row.line)
+                latest = row.at if latest is None else max(latest, row.at or latest)
             yield from map(_row, more(live, key[0], lines, question, first=first))
-            self.state.update((live.packed(),))
-            if not live.ended:
-                self._wake_in(patience, timerValues)
+            if key[0] == NOWHERE:
+                return
+            if not live.known.ended:
+                come(live.known, _start(), latest)
+                self._wake_at(self._look_after(live.known, timerValues))
+            self._keep(live)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-            kept = self.state.get()
-            if kept is None:
+            live, now = self._live(), _now(timerValues, time)
+            if live.known.ended:
+                self.known.clear()
                 return
-            live = Live.unpacked(kept[0])
-            if live.ended:
-                self.state.clear()
-                return
-            yield from map(_row, end(live, key[0], question))
-            self.state.update((live.packed(),))
-            self._wake_in(memory, timerValues)
+            if time is None:
+                late = (now - expiredTimerInfo.getExpiryTimeInMs()) / 1000
+                ended = looked(live.known, _start(), late, patience)
+            else:
+                ended = live.known.latest is not None
+                live.known.latest = now if live.known.latest is None else live.known.latest
+            if ended:
+                yield from map(_row, end(live, key[0], question))
+            self._wake_at(now + int(1000 * memory) if ended else self._look_after(live.known, timerValues))
+            self._keep(live)
 
-        def _wake_in(self, seconds: float, timers: Any) -> None:
+        def _look_after(self, known: Known, timers: Any) -> int:
+            """When to look next whether the run has ended. One whose times are not known waits for the next of all."""
+            now = _now(timers, time)
+            if time is None:
+                return now + int(1000 * patience / LOOKS)
+            return now + 1 if known.latest is None else known.latest + int(1000 * patience)
+
+        def _wake_at(self, milliseconds: int) -> None:
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
-            self.handle.registerTimer(timers.getCurrentProcessingTimeInMs() + int(1000 * seconds))
+            self.handle.registerTimer(milliseconds)
+
+        def _live(self) -> Live:
+            kept = self.known.get()
+            known = Known() if kept is None else Known(**json.loads(kept[0]))
+            return Live(known, _Kept(self.rows), _Kept(self.messages))
+
+        def _keep(self, live: Live) -> None:
+            for store in (live.rows, live.messages):
+                assert isinstance(store, _Kept)
+                store.keep()
+            self.known.update((json.dumps(vars(live.known)),))
 
         def close(self) -> None:
             pass
 
-    runs = plain(events).groupBy("run")
-    return runs.transformWithState(Runs(), TOLD, outputMode="Append", timeMode="ProcessingTime")
+    mode = "ProcessingTime" if time is None else "EventTime"
+    runs = _lines(events, time, delay).groupBy("run")
+    return runs.transformWithState(Runs(), TOLD, outputMode="Append", timeMode=mode)
+
+
+def stop(query: StreamingQuery, within: float = 30.0) -> None:
+    """Ends a stream between two batches: in the middle of one Spark would complain that it cannot write its state."""
+    until, last = monotonic() + within, _batch(query)
+    while query.isActive and query.status["isTriggerActive"] and _batch(query) == last and monotonic() < until:
+        sleep(0.02)
+    query.stop()
+
+
+def _batch(query: StreamingQuery) -> Any:
+    """The last batch that is done."""
+    progress = query.lastProgress
+    return None if progress is None else progress["batchId"]
+
+
+def _equip(spark: SparkSession) -> None:
+    """Sees that state can be kept; only a session of our own is changed."""
+    if find_spec("google") is None or find_spec("google.protobuf") is None:
+        raise BadInput("PySpark keeps state with the help of protobuf, which is missing", mend="pip install protobuf")
+    if spark.conf.get(_STORE, "") == _ROCKS_DB:
+        return
+    if spark.conf.get("spark.app.name", "") != "crownless":
+        raise BadInput("this session keeps no state of live runs", mend=f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")')
+    spark.conf.set(_STORE, _ROCKS_DB)
+
+
+class _Kept:
+    """A store in Spark's state: each text is read and written once a batch."""
+
+    def __init__(self, state: MapState) -> None:
+        self.state = state
+        self.read: dict[str, str | None] = {}
+        self.written: set[str] = set()
+
+    def get(self, key: str, /) -> str | None:
+        if key not in self.read:
+            found = self.state.getValue((key,))
+            self.read[key] = None if found is None else found[0]
+        return self.read[key]
+
+    def __setitem__(self, key: str, text: str, /) -> None:
+        self.read[key] = text
+        self.written.add(key)
+
+    def values(self) -> Iterable[str]:
+        self.keep()
+        return [text for (text,) in self.state.values()]
+
+    def clear(self) -> None:
+        self.read, self.written = {}, set()
+        self.state.clear()
+
+    def keep(self) -> None:
+        for key in self.written:
+            self.state.updateValue((key,), (self.read[key],))
+        self.written = set()
+
+
+def _now(timers: Any, time: str | None) -> int:
+    """In milliseconds, by the clock that ends runs."""
+    now = timers.getCurrentProcessingTimeInMs() if time is None else timers.getCurrentWatermarkInMs()
+    return int(now)
+
+
+def _start() -> str:
+    """A name for this start of the stream."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return "" if task is None else task.getLocalProperty("spark.jobGroup.id") or ""
 
 
 def _row(told: Told) -> Row:
     from pyspark.sql import Row
 
-    return Row(**{name: told[name] for name in _NAMES})
+    return Row(**{name: told[name] for name in NAMES})
+
+
+# -- rows as lines -----------------------------------------------------------------------------------------------------
+
+
+def _lines(events: DataFrame, time: str | None, delay: float) -> DataFrame:
+    """run, line (of JSON), at (milliseconds since 1970, null if unknown) of each event.
+
+    Spark drops rows that come behind the watermark, if it knows their times; here they come as numbers, so it does not.
+    """
+    from pyspark.sql import functions as f
+
+    as_text = events.columns == ["value"]
+    if time is not None:
+        events = events.withColumn(_AT, _time(events, time, as_text)).withWatermark(
+            _AT, f"{int(1000 * delay)} milliseconds"
+        )
+    at = (f.lit(None).cast("long") if time is None else f.unix_millis(_AT)).alias("at")
+    if as_text:
+        return events.select(f.col("value").cast("binary").alias("value"), at).mapInArrow(_read, _LINES)
+    rows = plain(events.drop(_AT))  # raises if the columns are not those of a log
+    of = {name: f.col(f"`{name}`") for name in COLUMNS[:-1] if name in events.columns}
+    line = _as_json(of)
+    if "text" in events.columns and events.schema["text"].metadata == rows.schema["text"].metadata:  # plain already
+        several = f.col("peer").contains(BETWEEN)
+        line = f.when(several, _as_json(of | {"peer": f.split("peer", BETWEEN)})).otherwise(line)
+        line = f.coalesce(f.col("text"), line)
+    run = f.coalesce(of["run"].cast("string"), f.lit("")) if "run" in of else f.lit("")
+    return events.select(run.alias("run"), line.alias("line"), at)
+
+
+_AT = "crownless_at"
+_LINES = "run string, line string, at long"
+#: No event happens before the year 0 or after the year 9999, in seconds since 1970.
+_EARLIEST, _LATEST = -62e9, 253e9
+
+
+def _as_json(columns: dict[str, Column]) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.to_json(f.struct(*(column.alias(name) for name, column in columns.items())))
+
+
+def _time(events: DataFrame, name: str, as_text: bool) -> Column:
+    """The time of each event, null where there is none."""
+    from pyspark.sql import functions as f
+
+    if as_text:
+        text = f.get_json_object("value", f"$['{name}']")
+    elif name not in events.columns:
+        raise BadInput(f"the events have no column '{name}'", mend=f"name one of {', '.join(events.columns)}")
+    elif dict(events.dtypes)[name].startswith("timestamp"):
+        return f.col(f"`{name}`").cast("timestamp")
+    else:
+        text = f.col(f"`{name}`").cast("string")
+    seconds = text.try_cast("double")
+    return f.when(seconds.between(_EARLIEST, _LATEST), f.timestamp_seconds(seconds)).otherwise(f.try_to_timestamp(text))
+
+
+def _read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Lines of JSON; empty ones are no events."""
+    import pyarrow as pa
+
+    for batch in batches:
+        values, at = batch["value"].to_pylist(), batch["at"].to_pylist()
+        rows = [(plain_line(line)[0], line, time) for line, time in zip(values, at, strict=True) if line.strip()]
+        runs = pa.array([run for run, _, _ in rows], pa.string())
+        lines = pa.array([line.decode(errors="backslashreplace") for _, line, _ in rows], pa.string())
+        times = pa.array([time for _, _, time in rows], pa.int64())
+        yield pa.RecordBatch.from_arrays([runs, lines, times], names=["run", "line", "at"])
