@@ -766,7 +766,7 @@ def mg19(quick: bool) -> Evidence:
     uniform = traffic["uniform"]["control"]
     fails |= abs(uniform.mean - 1.5) > uniform.error
     fails |= any(
-        abs(traffic[name]["control"].mean - exactly) > 0.01 for name, exactly in (("downward", 1), ("upward", 2))
+        abs(traffic[name]["control"].mean - exactly) > 1e-9 for name, exactly in (("downward", 1), ("upward", 2))
     )
     because = (
         f"1.5 where as many go up as down; {each[0]:g} if all go to smaller processes (an acknowledgement), "
