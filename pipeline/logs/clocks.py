@@ -6,95 +6,307 @@ nothing need be walked, and a run may be as large as it likes. To that comes wha
 need not say: a message that is never delivered is overtaken iff its receiver comes to know of it.
 
 The clocks are not trusted. Whether each follows from the one before on its line, and from that of the message, can be
-told row by row too; where one does not, or a send is missing, the verdict is unknown. So it is with messages to
-oneself, which the text does not have: they are late by definition.
+told row by row too. So can whether a message knows of events of its receiver that come later: if none does, and all
+clocks follow, every clock is below those of the events that come after, and the log has no cycle. Where a clock does
+not follow, or the log has a hole, or a row that cannot be used (`one_run.checked`), the verdict is unknown: all that is
+known of lateness rests on the clocks before. So it is with messages to oneself, which the text does not have (they are
+late by definition), and to several receivers.
+
+Of the other orders clocks tell only that FIFO order is kept where causal order is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
 
+from .answers import HOLE, JUDGED, TOLD, VERDICT
+from .judging import Judged, is_parquet
+from .one_run import SMALL, checked, quarantined
+from .rows import BETWEEN, COLUMNS, LONGEST, NOWHERE, PLAIN, plain, plain_line, plain_lines, plain_types
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+#: The orders of which clocks tell something.
+BY_CLOCKS = ("fifo", "causal")
+
+_NOT_FIFO = "clocks tell that FIFO order is kept only where causal order is"
 
 
 def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
-    """run, order, verdict, witness, because: as in `event_logs`, for causal order alone.
+    """run, order, verdict, witness, because: as in `judging`, for causal order alone (see `judge_by_clocks`)."""
+    return judge_by_clocks(events, processes, ("causal",)).verdicts
+
+
+def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> Judged:
+    """Judges every run of these events by their clocks: causal and FIFO order, unless one of them is named.
 
     `events` has a column `clock`, an array: how many events of each process, in the order of `processes`, are known
-    after the event, itself included. All messages are unicasts. The witness names a late message.
+    after the event, itself included. Unless they are named, the processes are all that the log names, P2 before P10.
+    The witness names a late message. Raises `BadInput` if the columns are not those of a log with clocks, or another
+    order is named.
     """
+    for order in orders:
+        if order not in BY_CLOCKS:
+            raise BadInput(f"clocks do not decide {order} order", mend=f"ask for {' or '.join(BY_CLOCKS)}")
+    if len(set(processes)) < len(processes):
+        raise BadInput("a process of the clocks is named twice", mend="name each once, in the order of the clocks")
+    asked = [order for order in BY_CLOCKS if not orders or order in orders]
+    rows = _with_clocks(events).persist()
+    told: DataFrame | None = None
+    by_line: DataFrame | None = None
+    try:
+        facts = _facts(rows)
+        names = list(processes) or facts["names"]
+        one = rows.coalesce(1) if facts["rows"] <= SMALL else rows
+        told = checked(one, _odd(names)).persist()
+        by_line = _by_line(told, names).persist()
+        parts = (_verdicts(told, by_line, asked, facts["harmed"]), _holes(by_line), _judged(by_line), quarantined(told))
+        everything = parts[0]
+        for part in parts[1:]:
+            everything = everything.unionByName(part)
+        # The checked rows are not held any longer than this takes.
+        return Judged(facts["rows"], everything.localCheckpoint())
+    finally:
+        for held in (by_line, told, rows):
+            if held is not None:
+                held.unpersist()
+
+
+# -- rows with clocks --------------------------------------------------------------------------------------------------
+
+
+def read_with_clocks(spark: SparkSession, path: str) -> DataFrame:
+    """The events of a Parquet dataset, or of JSON Lines, with their clocks (null where there is none)."""
+    from pyspark.sql import functions as f
+
+    if is_parquet(path):
+        return spark.read.parquet(path)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            lines = [line for line in batch["value"].to_pylist() if line.strip()]
+            rows = [plain_line(line) for line in lines]
+            columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
+            clocks = [None if row[-1] is not None else _clock(line) for line, row in zip(lines, rows, strict=True)]
+            columns.append(pa.array(clocks, pa.list_(pa.int64())))
+            yield pa.RecordBatch.from_arrays(columns, names=[*COLUMNS, "clock"])
+
+    lines = spark.read.text(path)
+    mark = plain_lines(lines).schema["text"].metadata
+    found = lines.select(f.col("value").cast("binary").alias("value"))
+    found = found.mapInArrow(read, f"{PLAIN}, clock array<long>")
+    return found.withColumn("text", f.col("text").alias("text", metadata=mark))
+
+
+def has_clocks(spark: SparkSession, path: str) -> bool:
+    """Does the log have clocks? Of JSON Lines the first event tells."""
+    if is_parquet(path):
+        return "clock" in spark.read.parquet(path).columns
+    first = spark.read.text(path).where("trim(value) != ''").first()
+    try:
+        fields = json.loads(first["value"]) if first is not None else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and fields.get("clock") is not None
+
+
+def _clock(line: bytes) -> list[int] | None:
+    clock = json.loads(line).get("clock")
+    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < LONGEST for entry in clock)
+    return clock if whole else None
+
+
+def _with_clocks(events: DataFrame) -> DataFrame:
+    """Plain rows (see `rows`), and their clocks."""
+    from pyspark.sql import functions as f
+
+    types = dict(events.dtypes)
+    if types.get("clock") not in ("array<bigint>", "array<int>"):
+        raise BadInput("the events have no column 'clock' of whole numbers", mend="give vector clocks as arrays")
+    mark = plain(events).schema["text"].metadata
+    clock = f.col("clock").cast("array<bigint>").alias("clock")
+    if "text" in types and events.schema["text"].metadata == mark:
+        return events.select(*COLUMNS, clock)
+    text = {name: f.col(f"`{name}`").cast("string") for name in COLUMNS[:-1] if name in types}
+    if types["peer"] == "array<string>":
+        text["peer"] = f.array_join(f.transform("peer", lambda name: f.coalesce(name, f.lit(""))), BETWEEN)
+    columns = {
+        **text,
+        "run": f.coalesce(text.get("run", f.lit("")), f.lit("")),
+        "index": f.col("`index`").cast("long"),
+        "text": f.lit(None).cast("string"),
+    }
+    return events.select(*(columns[name].alias(name) for name in COLUMNS), clock)
+
+
+def _facts(rows: DataFrame) -> dict[str, Any]:
+    """How many rows there are; all processes; and is there a row of no known run, which must be of the only one?"""
+    from pyspark.sql import functions as f
+
+    run = f.when(f.col("run") != NOWHERE, f.col("run"))
+    peers = f.when(f.col("kind") == "send", f.split("peer", BETWEEN))
+    found = rows.agg(
+        f.count("*").alias("rows"),
+        f.count_if(f.col("run") == NOWHERE).alias("of_no_run"),
+        (f.min(run) == f.max(run)).alias("one_run"),
+        f.collect_set("process").alias("processes"),
+        f.flatten(f.collect_set(peers)).alias("peers"),
+    ).collect()[0]
+    names = {name for name in (*found["processes"], *found["peers"]) if name and name.isprintable()}
+    harmed = bool(found["of_no_run"] and found["one_run"])
+    return {"rows": found["rows"], "names": sorted(names, key=_natural), "harmed": harmed}
+
+
+def _natural(name: str) -> tuple[list[object], str]:
+    """P2 before P10."""
+    parts = re.split("([0-9]+)", name)
+    return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
+
+
+def _odd(processes: Sequence[str]) -> Column:
+    """What is wrong with a row's clock, or its names, if so."""
+    from pyspark.sql import functions as f
+
+    there = list(processes)
+    right = (f.size("clock") == len(there)) & f.forall("clock", lambda entry: f.coalesce(entry >= 0, f.lit(False)))
+    named = (f.col("kind") != "internal") & f.col("peer").isNotNull()
+    return (
+        f.when(~f.col("process").isin(there), "'process' is none of the clocks' processes")
+        .when(named & f.exists(f.split("peer", BETWEEN), lambda name: ~name.isin(there)), "'peer' is none of them")
+        .when(~f.coalesce(right, f.lit(False)), f"'clock' has not one count for each of {len(there)} processes")
+    )
+
+
+# -- lines, and runs ---------------------------------------------------------------------------------------------------
+
+
+def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
+    """What is known of each line of each run: of its events, and of its clocks."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    if dict(events.dtypes).get("clock") not in ("array<bigint>", "array<int>"):
-        raise BadInput("the events have no column 'clock' of whole numbers", mend="give vector clocks as arrays")
-    run = f.coalesce(f.col("run").cast("string"), f.lit("")) if "run" in events.columns else f.lit("")
+    used = f.col("reason").isNull()
+    sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
+    line = Window.partitionBy("run", "process", used).orderBy("index")
+    of = Window.partitionBy("run", "about")
     names = f.array(*(f.lit(name) for name in processes))
-    line = Window.partitionBy("run", "process").orderBy("index")
     nothing = f.array(*(f.lit(0).cast("long") for _ in processes))
-    rows = events.select(
-        run.alias("run"),
-        "process",
-        f.col("index").cast("long").alias("index"),
-        f.when(f.col("kind") == "receive", "deliver").otherwise(f.col("kind")).alias("kind"),
-        f.col("message").cast("string").alias("message"),
-        f.col("peer").alias("peer"),
-        f.col("clock").cast("array<bigint>").alias("clock"),
-        (f.array_position(names, f.col("process")) - 1).cast("long").alias("p"),
-    )
-    rows = rows.withColumn("before", f.coalesce(f.lag("clock").over(line), nothing))
-    sends = rows.where("kind = 'send'").select(
-        "run",
-        "message",
-        f.col("process").alias("sender"),
-        f.col("peer").alias("receiver"),
-        f.col("clock").alias("stamp"),
-    )
-    rows = rows.join(sends.withColumn("there", f.lit(True)), ["run", "message"], "left")
+    rows = told.withColumns(
+        {
+            "stamp": f.first(f.when(sends, f.col("clock")), ignorenulls=True).over(of),
+            "p": (f.array_position(names, f.col("process")) - 1).cast("int"),
+        }
+    ).withColumn("before", f.coalesce(f.lag("clock").over(line), nothing))
     follows = f.expr(
         """CASE WHEN kind = 'deliver'
             THEN transform(before, (x, i) -> IF(i = p, x + 1, greatest(x, stamp[cast(i AS int)])))
             ELSE transform(before, (x, i) -> IF(i = p, x + 1, x)) END"""
     )
-    deliver = f.col("kind") == "deliver"
-    late = deliver & f.expr("forall(sequence(0, size(before) - 1), i -> before[i] >= stamp[i])")
-    rows = rows.withColumns(
-        {
-            "missing": deliver & f.col("there").isNull(),
-            "wrong": f.coalesce(f.col("clock") != follows, f.lit(True)),
-            "to_self": (f.col("kind") == "send") & (f.col("peer") == f.col("process")),
-            "late": f.coalesce(late, f.lit(False)),
-        }
+    lost = delivers & ~f.col("sent")
+    from_later = delivers & f.expr("stamp[p] > before[p]")
+    wrong = used & ~lost & f.coalesce((f.col("clock") != follows) | from_later, f.lit(True))
+    late = delivers & ~lost & f.expr("forall(sequence(0, size(before) - 1), i -> before[i] >= stamp[i])")
+    first = f.min("a").over(Window.partitionBy("run"))
+    lines = rows.groupBy("run", "process").agg(
+        f.count_if(used).alias("n"),
+        f.min(f.when(used, f.col("index"))).alias("a"),
+        f.max(f.when(used, f.col("index"))).alias("z"),
+        f.count_if(~used & ~f.col("copy")).alias("harmed"),
+        f.count_if(lost).alias("lost"),
+        f.min(f.when(wrong, f.col("index"))).alias("wrong_at"),
+        f.count_if(sends & f.col("peer").contains(BETWEEN)).alias("to_several"),
+        f.count_if(sends & (f.col("peer") == f.col("process"))).alias("to_self"),
+        f.min(f.when(late, f.struct("message", f.col("process").alias("receiver")))).alias("late"),
+        f.max_by(f.when(used, f.col("clock")), f.when(used, f.col("index"))).alias("last"),
     )
-    by_run = rows.groupBy("run").agg(
-        f.max("missing").alias("missing"),
-        f.max("wrong").alias("wrong"),
-        f.max("to_self").alias("to_self"),
-        f.min(f.when(f.col("late"), f.struct("message", f.col("process").alias("receiver")))).alias("late"),
+    missing = f.col("z") - f.when(first == 1, 1).otherwise(0) + 1 - f.col("n")
+    return lines.withColumn("missing", f.coalesce(missing, f.lit(0)))
+
+
+def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed: bool) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    by_run = (
+        by_line.where(f.col("run") != NOWHERE)
+        .groupBy("run")
+        .agg(
+            *(f.sum(name).alias(name) for name in ("n", "harmed", "missing", "lost", "to_several", "to_self")),
+            f.count("wrong_at").alias("wrong"),
+            f.min("late").alias("late"),
+        )
     )
-    last = rows.groupBy("run", f.col("process").alias("receiver")).agg(f.max_by("clock", "index").alias("last"))
-    delivered = rows.where(deliver).select("run", "message").distinct()
-    never = sends.join(delivered, ["run", "message"], "left_anti").join(last, ["run", "receiver"])
-    known = never.where("forall(sequence(0, size(last) - 1), i -> last[i] >= stamp[i])")
+    never = told.where("reason IS NULL AND kind = 'send' AND NOT coalesce(delivered, false)")
+    never = never.select("run", "message", f.col("peer").alias("receiver"), f.col("clock").alias("stamp"))
+    known = never.join(by_line.select("run", f.col("process").alias("receiver"), "last"), ["run", "receiver"])
+    known = known.where("forall(sequence(0, size(last) - 1), i -> last[i] >= stamp[i])")
     never_late = known.groupBy("run").agg(f.min(f.struct("message", "receiver")).alias("never"))
-    by_run = by_run.join(never_late, "run", "left")
     because = (
-        f.when(f.col("missing"), "a send is not in the log")
-        .when(f.col("wrong"), "a clock does not follow from those before it")
-        .when(f.col("to_self"), "messages to oneself are not decided by clocks")
+        f.when(f.col("n") == 0, "no row of it can be used")
+        .when((f.col("harmed") > 0) | f.lit(harmed), "rows of it are in quarantine")
+        .when(f.col("missing") > 0, "events of it are missing")
+        .when(f.col("lost") > 0, "a send is not in the log")
+        .when(f.col("wrong") > 0, "a clock does not follow from those before it")
+        .when(f.col("to_several") > 0, "messages to several receivers are not decided by clocks")
+        .when(f.col("to_self") > 0, "messages to oneself are not decided by clocks")
     )
-    witness = f.coalesce("late", "never")
-    parts = (f.lit("late").alias("kind"), witness["message"].alias("message"), witness["receiver"].alias("receiver"))
-    told = f.to_json(f.struct(*parts))
-    verdict = f.when(because.isNotNull(), "unknown").when(witness.isNotNull(), "broken").otherwise("kept")
-    return by_run.select(
-        "run",
-        f.lit("causal").alias("order"),
-        verdict.alias("verdict"),
-        f.when(verdict == "broken", told).alias("witness"),
-        because.alias("because"),
+    found = by_run.join(never_late, "run", "left").withColumns(
+        {"because": because, "found": f.coalesce("late", "never")}
+    )
+    broken = f.col("because").isNull() & f.col("found").isNotNull()
+    witness = f.to_json(f.struct(f.lit("late").alias("kind"), "found.message", "found.receiver"))
+    unknown = f.when(f.col("because").isNotNull(), "unknown")
+    of = {
+        "fifo": (unknown.when(broken, "unknown"), f.lit(None), f.when(broken, _NOT_FIFO).otherwise(f.col("because"))),
+        "causal": (unknown.when(broken, "broken"), f.when(broken, witness), f.col("because")),
+    }
+    told_of = f.array(
+        *(
+            f.struct(
+                f.lit(order).alias("order"),
+                of[order][0].otherwise("kept").alias("verdict"),
+                of[order][1].cast("string").alias("witness"),
+                of[order][2].alias("because"),
+            )
+            for order in orders
+        )
+    )
+    return _as_told(found.select("run", f.explode(told_of).alias("of")).select("run", "of.*"), VERDICT)
+
+
+def _holes(by_line: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    name = f.coalesce("process", f.lit("any process"))
+    holes = f.array(
+        f.when(f.col("missing") > 0, f.concat(name, f.lit(": events missing: "), "missing")),
+        f.when(f.col("harmed") > 0, f.concat(name, f.lit(": rows of it are in quarantine"))),
+        f.when(f.col("lost") > 0, f.concat(name, f.lit(" delivers messages whose sends are not in the log: "), "lost")),
+    )
+    run = f.when(f.col("run") != NOWHERE, f.col("run")).alias("run")
+    return _as_told(by_line.select(run, f.explode(f.array_compact(holes)).alias("because")), HOLE)
+
+
+def _judged(by_line: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return _as_told(by_line.agg(f.coalesce(f.sum("n"), f.lit(0)).alias("rows")), JUDGED)
+
+
+def _as_told(rows: DataFrame, about: str) -> DataFrame:
+    """The columns of `answers.TOLD`; those that are not there are null."""
+    from pyspark.sql import functions as f
+
+    rows = rows.withColumn("about", f.lit(about))
+    columns = (part.split() for part in TOLD.split(", "))
+    return rows.select(
+        *((f.col(name) if name in rows.columns else f.lit(None)).cast(kind).alias(name) for name, kind in columns)
     )

@@ -6,46 +6,58 @@ into independent parts, is to walk along the lines (`walks`): one task reads the
 stretch of all lines, and holds what is not walked yet, the vector time of each process, and the messages under way.
 How much that is depends on the run; if it becomes more than `most_held` rows, the verdicts still open are `unknown`.
 
-Verdicts are those of `crownless classify`. Witnesses are genuine, not surely the smallest. n-n is decided only as far
-as the other orders settle it. Runs of multicasts are not decided at all, nor, while messages not received may still be
-(`pending`), synchronous and one-n order of a run that has such.
+Verdicts are those of `crownless classify`, and rows that cannot be used are told of as there (see `runs`). Witnesses
+are genuine, not surely the smallest. n-n is decided only as far as the other orders settle it. Runs of multicasts are
+not decided at all, nor, while messages not received may still be (`pending`), synchronous and one-n order of a run
+that has such.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
-from .answers import Question
-from .rows import BETWEEN, COLUMNS, plain
-from .runs import Judgement
+from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question
+from .judging import Judged
+from .rows import BETWEEN, COLUMNS, NOWHERE, plain, said
+from .runs import Judgement, process_of
 from .walks import TimedWalk, Walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 #: At most so many events are held that cannot be walked yet, and so many messages under way, before it is given up.
 MOST_HELD = 2_000_000
 #: How many events are walked at once.
 STRETCH = 200_000
+#: Up to so many rows one task is quicker than many that hand rows to each other.
+SMALL = 100_000
+
+#: Is told what is being done, how many events are walked, and of how many (0 until they are counted). While the walk
+#: goes on it is called from another thread.
+Progress = Callable[[str, int, int], None]
 
 _HOLES = "nothing in the log breaks it, but the log has holes"
 
 
 @dataclass(frozen=True)
-class OneRunJudged:
-    """The verdicts on one run, the rows that could not be used (a DataFrame: row, reason), and what is missing."""
+class OneRunJudged(Judged):
+    """What is known of the one run, as `Judged` of many; and what of it is at hand without asking Spark again."""
 
     judgements: tuple[Judgement, ...]
-    quarantine: DataFrame
-    holes: tuple[str, ...]
     rows: int
     judged: int
     quarantined: int
@@ -60,146 +72,326 @@ def judge_one_run(
     *,
     most_held: int = MOST_HELD,
     stretch: int = STRETCH,
+    progress: Progress | None = None,
 ) -> OneRunJudged:
-    """Judges the one run of these events; all seven orders unless some are named."""
+    """Judges the one run of these events; all seven orders unless some are named.
+
+    Raises `BadInput` if the columns are not those of a log, or the rows are of several runs.
+    """
     question = Question.of(orders, reading, witnesses=True)
-    told = _told(plain(events)).persist()
+    tell = progress or _nobody_asks
+    rows = plain(events).persist()
+    told: DataFrame | None = None
     try:
-        return _judged(told, question, most_held, stretch)
+        tell("reading the rows", 0, 0)
+        run, count = _the_one(rows)
+        told = checked(rows.coalesce(1) if count <= SMALL else rows).persist()
+        tell("holding the rows against each other", 0, 0)
+        lines = _lines(told)
+        rows.unpersist()
+        return _judged(told, lines, run, question, most_held, stretch, tell)
     finally:
-        told.unpersist()
+        rows.unpersist()
+        if told is not None:
+            told.unpersist()
 
 
-def _told(rows: DataFrame) -> DataFrame:
-    """The rows with the reason why each cannot be used, if so (null for those that can)."""
+def _nobody_asks(doing: str, walked: int, of: int) -> None:
+    pass
+
+
+def _the_one(rows: DataFrame) -> tuple[str, int]:
+    """The run that these rows are of, and how many they are; raises `BadInput` if there are several."""
+    from pyspark.sql import functions as f
+
+    run = f.when(f.col("run") != NOWHERE, f.col("run"))
+    found = rows.agg(f.count("*").alias("rows"), f.min(run).alias("least"), f.max(run).alias("most")).collect()[0]
+    if found["least"] != found["most"]:
+        several = f"the events are of several runs, such as {found['least']!r} and {found['most']!r}"
+        raise BadInput(several, mend="give the events of one, or have all judged run by run")
+    return found["least"] or "", found["rows"]
+
+
+# -- rows held against each other --------------------------------------------------------------------------------------
+
+
+def checked(rows: DataFrame, odd: Column | None = None) -> DataFrame:
+    """Plain rows with what is wrong with each, if so: `reason` (null for those that can be used).
+
+    `copy`: it says no more than another, and so its loss does no harm. Of the message that a row is about, by the rows
+    that can be used: `sent` and `delivered` (are there such rows?), `sender` (whom delivers name), `first_deliverer`.
+    Rows with the same `about`, by run, are all that are about a message.
+    `odd` is a further reason against single rows. Further columns are kept; a copy must agree in them, too.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    kind = f.when(f.col("kind") == "receive", f.lit("deliver")).otherwise(f.col("kind")).alias("kind")
-    rows = rows.select(*(kind if name == "kind" else name for name in COLUMNS))
+    further = _further(rows)
+    kind = f.when(f.col("kind") == "receive", f.lit("deliver")).otherwise(f.col("kind"))
+    rows = rows.withColumn("kind", kind).withColumns(
+        {
+            name: f.when(f.coalesce(f.col("kind") != "internal", f.lit(True)), f.col(name))
+            for name in ("message", "peer")
+        }
+    )
+    reason = f.coalesce(_wrong_by_itself(), odd) if odd is not None else _wrong_by_itself()
+    rows = rows.withColumn("reason", reason)
+    place = Window.partitionBy("run", "process", "index")
+    says = f.struct("reason", "kind", "message", "peer", *further)
+    copy = f.col("reason").isNull() & says.eqNullSafe(f.lag(says).over(place.orderBy(says)))
+    rows = rows.withColumn("copy", copy)
+    counted = f.col("reason").isNull() & ~f.col("copy")
+    rows = rows.withColumn("at_place", f.sum(counted.cast("int")).over(place))
+    # Rows about one message meet; of all others each stays by itself.
+    rows = rows.withColumn("about", f.coalesce("message", f.concat_ws(" ", "process", "index")))
+    return _held_against_each_other(rows, counted).select(*COLUMNS, *further, *_SAID_OF_ROWS)
 
-    def no_name(name: str) -> Column:
-        return f.col(name).isNull() | (f.col(name) == "") | f.col(name).rlike(r"[\p{Cntrl}&&[^\x1f]]")
 
-    about = f.col("kind") != "internal"
-    reason = (
+_SAID_OF_ROWS = ("about", "reason", "copy", "sent", "delivered", "sender", "first_deliverer")
+
+
+def _wrong_by_itself() -> Column:
+    from pyspark.sql import functions as f
+
+    sends, about = f.col("kind") == "send", f.col("kind") != "internal"
+    peers = f.split("peer", BETWEEN)
+    no_peer = f.col("peer").isNull() | f.exists(peers, no_name)
+    return (
         f.when(f.col("text").isNotNull(), "it cannot be read as an event")
-        .when(no_name("process"), "'process' is missing or no name")
+        .when(no_name(f.col("process")), "'process' is missing or no name")
         .when(f.col("index").isNull() | (f.col("index") < 0), "'index' is missing or negative")
         .when(f.col("kind").isNull() | ~f.col("kind").isin("send", "deliver", "internal"), "unknown kind")
-        .when(about & no_name("message"), "'message' is missing or no name")
-        .when((f.col("kind") == "send") & no_name("peer"), "'peer' is missing or no name")
+        .when(no_name(f.col("run")) & (f.col("run") != ""), "'run' is no name")
+        .when(about & no_name(f.col("message")), "'message' is missing or no name")
+        .when(sends & no_peer, "'peer' is missing or no name")
+        .when(sends & (f.size(peers) > f.size(f.array_distinct(peers))), "'peer' names a receiver twice")
+        .when(about & f.col("peer").isNotNull() & ~sends & no_name(f.col("peer")), "'peer' is no name")
     )
-    rows = rows.withColumn("reason", reason)
-    same = Window.partitionBy("process", "index", "kind", "message", "peer", "text", "reason").orderBy(f.lit(0))
-    copy = f.col("reason").isNull() & (f.row_number().over(same) > 1)
-    rows = rows.withColumn("copy", copy)
-    used = f.col("reason").isNull() & ~f.col("copy")
-    place = Window.partitionBy("process", "index")
-    rows = rows.withColumn("at_place", f.sum(used.cast("int")).over(place))
-    # What the rows about a message say of it.
-    sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
-    of = Window.partitionBy("message")
-    sender = f.when(sends, f.col("process")).when(delivers, f.nullif(f.col("peer"), f.lit("")))
-    receiver = f.when(sends, f.col("peer")).when(delivers, f.col("process"))
-    one_receiver = ~f.coalesce(f.max(f.when(sends, f.col("peer").contains(BETWEEN))).over(of), f.lit(False))
+
+
+def no_name(name: Column) -> Column:
+    """Is it missing, empty, or does it hold what cannot be printed (see `model_check.event_logs`)?"""
+    plainly = name.rlike(r"\A[ -~]+\z")  # as nearly all are
+    return name.isNull() | (name == "") | (~plainly & name.rlike(_cannot_be_printed()))
+
+
+@cache
+def _cannot_be_printed() -> str:
+    """All characters that Python holds not to be printable, for Java, whose Unicode may be of another year."""
+    ranges: list[list[int]] = []
+    for code in range(0x110000):
+        if not chr(code).isprintable():
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "[" + "".join(rf"\x{{{first:x}}}-\x{{{last:x}}}" for first, last in ranges) + "]"
+
+
+def _held_against_each_other(rows: DataFrame, counted: Column) -> DataFrame:
+    """The rows with the reasons that lie in other rows, and what is said of their messages."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    of, here = Window.partitionBy("run", "about"), Window.partitionBy("run", "about", "receiver")
+    sends, delivers = counted & (f.col("kind") == "send"), counted & (f.col("kind") == "deliver")
+    one_receiver = ~f.col("peer").contains(BETWEEN)
+    rows = rows.withColumn("receiver", f.when(sends, f.col("peer")).when(delivers, f.col("process")))
+    said_to_send = f.when(sends, f.col("process")).when(delivers, f.col("peer"))
     rows = rows.withColumns(
         {
             "sends": f.sum(sends.cast("int")).over(of),
-            "delivers": f.sum(delivers.cast("int")).over(of),
-            "agreed": ~(f.min(sender).over(of) != f.max(sender).over(of))
-            & ~(one_receiver & (f.min(receiver).over(of) != f.max(receiver).over(of))),
+            "to_one": f.coalesce(f.min(f.when(sends, one_receiver)).over(of), f.lit(False)),
+            "sends_here": f.sum(sends.cast("int")).over(here),
+            "delivers_here": f.sum(delivers.cast("int")).over(here),
+            "senders_differ": f.min(said_to_send).over(of) != f.max(said_to_send).over(of),
         }
     )
-    message = f.col("kind") != "internal"
-    return rows.withColumn(
-        "reason",
+    elsewhere = delivers & f.col("to_one") & (f.col("sends_here") == 0)
+    rows = rows.withColumn("elsewhere", f.max(elsewhere).over(of))
+    about = f.col("kind") != "internal"
+    does = f.concat("process", f.lit(" delivers "), "message")
+    reason = (
         f.when(f.col("reason").isNotNull(), f.col("reason"))
         .when(f.col("copy"), "a copy of another line")
         .when(f.col("at_place") > 1, f.concat("process", f.lit(" has two events "), "index"))
-        .when(message & (f.col("sends") > 1), f.concat("message", f.lit(" is sent twice")))
-        .when(message & one_receiver & (f.col("delivers") > 1), f.concat("message", f.lit(" is delivered twice")))
-        .when(message & ~f.coalesce("agreed", f.lit(True)), f.concat(f.lit("rows disagree about "), "message")),
+        .when((f.col("kind") == "send") & (f.col("sends") > 1), f.concat("message", f.lit(" is sent twice")))
+        .when((f.col("kind") == "deliver") & (f.col("delivers_here") > 1), f.concat(does, f.lit(" twice")))
+        .when(about & f.col("senders_differ"), f.concat(f.lit("rows differ in who sends "), "message"))
+        .when(about & f.col("elsewhere"), f.concat(f.lit("rows differ in who receives "), "message"))
+    )
+    rows = rows.withColumn("reason", reason)
+    sends, delivers = (f.col("reason").isNull() & (f.col("kind") == kind) for kind in ("send", "deliver"))
+    return rows.withColumns(
+        {
+            "sent": f.max(sends).over(of),
+            "delivered": f.max(delivers).over(of),
+            "sender": f.max(f.when(delivers, f.col("peer"))).over(of),
+            "first_deliverer": f.min(f.when(delivers, f.col("process"))).over(of),
+        }
     )
 
 
-def _judged(told: DataFrame, question: Question, most_held: int, stretch: int) -> OneRunJudged:
+def quarantined(told: DataFrame) -> DataFrame:
+    """What is told of checked rows that have a reason, in the columns of `answers.TOLD`."""
+
+    def tell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            rows = [_with_clock(said(row), row) for row in batch.to_pylist()]
+            columns = [pa.array(rows, pa.string()), batch["run"], batch["reason"]]
+            yield pa.RecordBatch.from_arrays(columns, names=["row", "run", "reason"])
+
     from pyspark.sql import functions as f
 
-    counts = told.groupBy(f.col("reason").isNull().alias("usable")).count().collect()
-    by_use = {bool(row["usable"]): int(row["count"]) for row in counts}
-    judged, quarantined = by_use.get(True, 0), by_use.get(False, 0)
-    bad = told.where(f.col("reason").isNotNull())
-    line = f.coalesce("text", f.to_json(f.struct(*COLUMNS[:-1])))
-    quarantine = bad.select(line.alias("row"), "reason")
-    good = told.where(f.col("reason").isNull())
-
-    def finish(judgements: Sequence[Judgement], holes: Sequence[str] = (), held: int = 0) -> OneRunJudged:
-        everything = judged + quarantined
-        return OneRunJudged(tuple(judgements), quarantine, tuple(holes), everything, judged, quarantined, held)
-
-    def undecided(because: str, holes: Sequence[str] = ()) -> OneRunJudged:
-        return finish([Judgement(order, "unknown", None, because) for order in question.orders], holes)
-
-    if not judged:
-        return undecided("no row of it can be used")
-    if good.where((f.col("kind") == "send") & f.col("peer").contains(BETWEEN)).limit(1).count():
-        return undecided("a run of multicasts is not decided at this size")
-    numbers, torn, holes = _lines(good, bad)
-    events, messages = _events(good, numbers, torn)
-    outcome = _walked(events, len(numbers), question, most_held, stretch)
-    names = sorted(numbers, key=numbers.__getitem__)
-    return finish(*_verdicts(outcome, messages, names, question, holes))
+    bad = told.where(f.col("reason").isNotNull()).select(*COLUMNS, *_further(told), "reason")
+    rows = bad.mapInArrow(tell, "row string, run string, reason string")
+    none = f.lit(None).cast("string")
+    return rows.select(
+        f.lit(QUARANTINE).alias("about"),
+        f.when(f.col("run") != NOWHERE, f.col("run")).alias("run"),
+        none.alias("order"),
+        none.alias("verdict"),
+        none.alias("witness"),
+        f.col("reason").alias("because"),
+        "row",
+        f.lit(1).cast("long").alias("rows"),
+    )
 
 
-def _lines(good: DataFrame, bad: DataFrame) -> tuple[dict[str, int], set[str], list[str]]:
-    """The processes by number; those that may have more events than the log; and what shows that."""
+def _with_clock(line: str, row: dict[str, Any]) -> str:
+    if row["text"] is not None or row.get("clock") is None:
+        return line
+    return f'{line[:-1]}, "clock": {row["clock"]}}}'
+
+
+def _further(rows: DataFrame) -> list[str]:
+    """The columns that the log has besides those of all logs."""
+    return [name for name in rows.columns if name not in (*COLUMNS, *_SAID_OF_ROWS)]
+
+
+# -- lines and events --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The processes by number; those that may have more events than the log; what shows that; how many rows there are.
+
+    `multicasts`: is there a message to several receivers?
+    """
+
+    numbers: dict[str, int]
+    torn: set[str]
+    holes: list[str]
+    judged: int
+    quarantined: int
+    multicasts: bool
+
+
+def _lines(told: DataFrame) -> _Lines:
     from pyspark.sql import functions as f
 
-    of_line = (f.min("index").alias("a"), f.max("index").alias("z"), f.count("*").alias("n"))
-    lines = {row["process"]: row for row in good.groupBy("process").agg(*of_line).collect()}
-    first = 1 if min(row["a"] for row in lines.values()) == 1 else 0
-    peers = good.where("kind = 'send'").select(f.col("peer").alias("process")).distinct()
-    numbers = {name: k for k, name in enumerate(sorted({*lines, *(row["process"] for row in peers.collect())}))}
-    torn = {name for name, row in lines.items() if row["z"] - first + 1 != row["n"]}
-    holes = [f"{name}: {lines[name]['z'] - first + 1 - lines[name]['n']:,} events are missing" for name in sorted(torn)]
-    harmed = bad.where(~f.col("reason").startswith("a copy of")).select("process").distinct().collect()
-    for row in harmed:
-        torn |= {row["process"]} if row["process"] in numbers else set(numbers)
-        holes.append(f"{row['process'] or 'any process'}: rows of it are in quarantine")
-    sent = good.where("kind = 'send'").select("message")
-    unsent = good.where("kind = 'deliver'").join(sent, "message", "left_anti")
-    of_nobody = f.sum(f.col("peer").isNull().cast("int")).alias("of_nobody")
-    of_process = (f.count("*").alias("n"), f.collect_set("peer").alias("senders"), of_nobody)
-    unsent = unsent.groupBy("process").agg(*of_process)
-    for row in unsent.collect():
-        holes.append(f"{row['process']} delivers {row['n']:,} messages whose sends are not in the log")
-        torn |= set(numbers) if row["of_nobody"] else set(row["senders"])
-    return numbers, torn, holes
+    used = f.col("reason").isNull()
+    sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
+    unsent = delivers & ~f.col("sent")
+    of_nobody = unsent & f.col("sender").isNull()
+    harm = ~used & ~f.col("copy")
+    by_process = told.groupBy("process").agg(
+        f.count("*").alias("rows"),
+        f.count_if(used).alias("n"),
+        f.min(f.when(used, f.col("index"))).alias("a"),
+        f.max(f.when(used, f.col("index"))).alias("z"),
+        f.count_if(harm).alias("harmed"),
+        f.count_if(harm & f.col("text").isNotNull()).alias("unreadable"),
+        f.count_if(unsent).alias("unsent"),
+        f.collect_set(f.when(unsent, f.col("sender"))).alias("senders"),
+        f.count_if(of_nobody).alias("of_nobody"),
+        f.count_if(of_nobody & (f.col("first_deliverer") == f.col("process"))).alias("messages_of_nobody"),
+        f.count_if(sends & f.col("peer").contains(BETWEEN)).alias("multicasts"),
+        f.collect_set(f.when(sends, f.col("peer"))).alias("peers"),
+    )
+    rows = by_process.collect()
+    lines = {row["process"]: row for row in rows if row["n"]}
+    names = sorted({*lines, *(peer for row in rows for peer in row["peers"])})
+    first = 1 if min((row["a"] for row in lines.values()), default=0) == 1 else 0
+    missing = {name: row["z"] - first + 1 - row["n"] for name, row in sorted(lines.items())}
+    torn = {name for name, lost in missing.items() if lost}
+    holes = [
+        f"{name}: {lost:,} {'event is' if lost == 1 else 'events are'} missing"
+        for name, lost in missing.items()
+        if lost
+    ]
+    harmed: set[str | None] = set()
+    for row in rows:
+        if row["process"] is None and row["unreadable"]:
+            harmed |= _processes_of_texts(told)
+        if row["harmed"] > (row["unreadable"] if row["process"] is None else 0):
+            harmed.add(row["process"] if _is_name(row["process"]) else None)
+    torn |= set(names) if None in harmed else {name for name in harmed if name is not None}
+    holes += [
+        f"{name or 'any process'}: rows of it are in quarantine" for name in sorted(harmed, key=lambda name: name or "")
+    ]
+    messages_of_nobody = sum(row["messages_of_nobody"] for row in rows)
+    for row in sorted(lines.values(), key=lambda row: str(row["process"])):
+        if row["unsent"]:
+            some = "a message whose send is" if row["unsent"] == 1 else f"{row['unsent']:,} messages whose sends are"
+            holes.append(f"{row['process']} delivers {some} not in the log")
+        torn |= set(row["senders"])
+    # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
+    torn |= {name for name in names if messages_of_nobody > (lines[name]["of_nobody"] if name in lines else 0)}
+    judged = sum(row["n"] for row in rows)
+    return _Lines(
+        {name: k for k, name in enumerate(names)}, torn, holes, judged,
+        sum(row["rows"] for row in rows) - judged, any(row["multicasts"] for row in rows),
+    )  # fmt: skip
 
 
-def _events(good: DataFrame, numbers: dict[str, int], torn: set[str]) -> tuple[DataFrame, DataFrame]:
-    """The events to be walked, and the messages: all by number of process and place on its line."""
+def _is_name(name: str | None) -> bool:
+    return name is not None and name != "" and name.isprintable()
+
+
+def _processes_of_texts(told: DataFrame) -> set[str | None]:
+    """The processes of rows that could not be read as columns; None if one may be any process's."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            names = {process_of(text) for text in batch["text"].to_pylist()}
+            yield pa.RecordBatch.from_arrays([pa.array(list(names), pa.string())], names=["process"])
+
+    texts = told.where("text IS NOT NULL AND process IS NULL").select("text")
+    return {row["process"] for row in texts.mapInArrow(read, "process string").distinct().collect()}
+
+
+def _messages(told: DataFrame, lines: _Lines) -> DataFrame:
+    """The messages that certainly were sent, by number of process and place on its line: message, p, s, q, r.
+
+    From the s-th event of process p to the r-th of q (null if it is not delivered). Then the events that come just
+    before: `before`, the send of what q delivers before it; `earlier`, where what p sent before it was delivered last.
+    `behind_lost`: it is delivered, and p sent one before it that is not.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    number = f.create_map(*(f.lit(part) for name_number in numbers.items() for part in name_number))
-    sends, delivers = good.where("kind = 'send'"), good.where("kind = 'deliver'")
-    delivered = delivers.select("message", f.lit(True).alias("is_delivered"))
+    number = f.create_map(*(f.lit(part) for name_number in lines.numbers.items() for part in name_number))
+    sends, delivers = f.col("kind") == "send", f.col("kind") == "deliver"
     # A message not delivered where events are missing may have been delivered there: it does not count as sent.
-    certain = sends.join(delivered, "message", "left").where(
-        f.col("is_delivered").isNotNull() | ~f.col("peer").isin(*(sorted(torn) or [""]))
-    ).select("process", "index", "kind", "message", "peer")  # fmt: skip
-    received = delivers.join(sends.select("message"), "message", "left_semi")
-    every = certain.unionByName(received.select("process", "index", "kind", "message", "peer"))
+    certain = f.col("delivered") | ~f.col("peer").isin(sorted(lines.torn))
+    walked = told.where(f.col("reason").isNull()).where((sends & certain) | (delivers & f.col("sent")))
     line = Window.partitionBy("process").orderBy("index")
-    place = (f.row_number().over(line) - 1).cast("long")
-    every = every.select("process", "kind", "message", "peer", place.alias("place"))
-    s = every.where("kind = 'send'").select(
-        "message", number[f.col("process")].alias("p"), f.col("place").alias("s"), number[f.col("peer")].alias("q"),
-    )  # fmt: skip
-    d = every.where("kind = 'deliver'").select("message", f.col("place").alias("r"))
-    messages = s.join(d, "message", "left")
+    place = (f.row_number().over(line) - 1).cast("long").alias("place")
+    walked = walked.select(
+        "message", sends.alias("sends"), number[f.col("process")].alias("p"), number[f.col("peer")].alias("q"), place
+    )
+    sent, got = f.col("sends"), ~f.col("sends")
+    messages = walked.groupBy("message").agg(
+        f.max(f.when(sent, f.col("p"))).alias("p"),
+        f.max(f.when(sent, f.col("place"))).alias("s"),
+        f.max(f.when(sent, f.col("q"))).alias("q"),
+        f.max(f.when(got, f.col("place"))).alias("r"),
+    )
     at_receiver = (
         Window.partitionBy("q").orderBy(f.coalesce("r", f.lit(1 << 62))).rowsBetween(Window.unboundedPreceding, -1)
     )
@@ -207,25 +399,85 @@ def _events(good: DataFrame, numbers: dict[str, int], torn: set[str]) -> tuple[D
     is_there = f.col("r").isNotNull()
     before = f.last(f.when(is_there, f.struct("p", "s")), ignorenulls=True).over(at_receiver)
     earlier = f.last(f.when(is_there, f.struct(f.col("q").alias("p"), f.col("r").alias("s"))), ignorenulls=True)
-    messages = messages.withColumns({"before": before, "earlier": earlier.over(from_sender)})
-    lost = f.sum(f.when(is_there, 0).otherwise(1)).over(from_sender)
-    messages = messages.withColumn("behind_lost", is_there & (f.coalesce(lost, f.lit(0)) > 0)).persist()
+    lost = f.coalesce(f.sum((~is_there).cast("int")).over(from_sender), f.lit(0))
+    return messages.withColumns(
+        {"before": before, "earlier": earlier.over(from_sender), "behind_lost": is_there & (lost > 0)}
+    )
 
-    def or_none(column: str) -> Column:
-        return f.coalesce(column, f.lit(-1)).cast("long")
 
-    sent = messages.select(
-        f.col("p").alias("process"), f.col("s").alias("place"), f.lit(0).alias("delivers"), "p", "s", "q",
-        or_none("r").alias("r"), or_none("before.p").alias("m_p"), or_none("before.s").alias("m_s"),
-        f.lit(-1).cast("long").alias("o_p"), f.lit(-1).cast("long").alias("o_s"),
+def _events(messages: DataFrame) -> DataFrame:
+    """The events of the messages, as they are walked."""
+    from pyspark.sql import functions as f
+
+    def event(process: str, place: str, delivers: int, m: str | None, o: str | None) -> Column:
+        values = {
+            "process": f.col(process), "place": f.col(place), "delivers": f.lit(delivers),
+            "p": f.col("p"), "s": f.col("s"), "q": f.col("q"), "r": f.col("r"),
+            "m_p": f.col(f"{m}.p") if m else f.lit(None), "m_s": f.col(f"{m}.s") if m else f.lit(None),
+            "o_p": f.col(f"{o}.p") if o else f.lit(None), "o_s": f.col(f"{o}.s") if o else f.lit(None),
+        }  # fmt: skip
+        return f.struct(*(f.coalesce(value, f.lit(-1)).cast("long").alias(name) for name, value in values.items()))
+
+    sent, got = event("p", "s", 0, "before", None), event("q", "r", 1, None, "earlier")
+    both = f.when(f.col("r").isNull(), f.array(sent)).otherwise(f.array(sent, got))
+    return messages.select(f.explode(both).alias("event")).select("event.*")
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+def _judged(
+    told: DataFrame, lines: _Lines, run: str, question: Question, most_held: int, stretch: int, tell: Progress
+) -> OneRunJudged:
+    from pyspark.sql import functions as f
+
+    def undecided(because: str) -> OneRunJudged:
+        judgements = [Judgement(order, "unknown", None, because) for order in question.orders]
+        return _finished(told, lines, run, judgements)
+
+    if not lines.judged:
+        return undecided("no row of it can be used")
+    if lines.multicasts:
+        return undecided("a run of multicasts is not decided at this size")
+    messages = _messages(told, lines).persist()
+    try:
+        unreceived = f.when(f.col("r").isNull(), f.struct("p", "s", "message", "q"))
+        behind = f.when(f.col("behind_lost"), f.struct("p", "s", "message", "q"))
+        tell("finding what comes before what", 0, 0)
+        facts = messages.agg(
+            (f.count("*") + f.count("r")).alias("events"), f.min(unreceived).alias("r"), f.min(behind).alias("behind")
+        ).collect()[0]
+        found = _walked(messages, len(lines.numbers), facts["events"], question, most_held, stretch, tell)
+        tell("looking up witnesses", facts["events"], facts["events"])
+        names = sorted(lines.numbers, key=lines.numbers.__getitem__)
+        answers = _Answers(found, _at_places(messages, found), facts["r"], facts["behind"], names, question, lines)
+    finally:
+        messages.unpersist()
+    if found.get(_TIMES):
+        cyclic = f"the log is cyclic: {answers.say(found[_TIMES])}"
+        told = told.withColumn("reason", f.coalesce("reason", f.lit(cyclic)))
+        none = _Lines(lines.numbers, lines.torn, lines.holes, 0, lines.judged + lines.quarantined, False)
+        judgements = [Judgement(order, "unknown", None, cyclic) for order in question.orders]
+        return _finished(told, none, run, judgements, found["held"][0])
+    return _finished(told, lines, run, [answers.judgement(order) for order in question.orders], found["held"][0])
+
+
+def _finished(
+    told: DataFrame, lines: _Lines, run: str, judgements: Sequence[Judgement], most_held: int = 0
+) -> OneRunJudged:
+    rows: list[tuple[str | int | None, ...]] = [
+        (VERDICT, run, order, verdict, witness, because, None, None) for order, verdict, witness, because in judgements
+    ]
+    rows += [(HOLE, run, None, None, None, hole, None, None) for hole in lines.holes]
+    rows.append((JUDGED, run, None, None, None, None, None, lines.judged))
+    everything = told.sparkSession.createDataFrame(rows, TOLD)
+    if lines.quarantined:
+        # The checked rows are not held any longer than this takes.
+        everything = everything.unionByName(quarantined(told)).localCheckpoint()
+    return OneRunJudged(
+        lines.judged + lines.quarantined, everything, tuple(judgements), lines.judged + lines.quarantined,
+        lines.judged, lines.quarantined, most_held,
     )  # fmt: skip
-    got = messages.where(is_there).select(
-        f.col("q").alias("process"), f.col("r").alias("place"), f.lit(1).alias("delivers"), "p", "s", "q",
-        or_none("r").alias("r"), f.lit(-1).cast("long").alias("m_p"), f.lit(-1).cast("long").alias("m_s"),
-        or_none("earlier.p").alias("o_p"), or_none("earlier.s").alias("o_s"),
-    )  # fmt: skip
-    events = sent.unionByName(got)
-    return events.select(*(f.col(name).cast("long").alias(name) for name in events.columns)), messages
 
 
 # -- the walk, in one task ---------------------------------------------------------------------------------------------
@@ -235,27 +487,97 @@ _TIMES, _MAILBOX, _ONE_N, _SYNCHRONOUS = "times", "mailbox", "one-n", "synchrono
 _Found = dict[str, list[int]]
 
 
-def _walked(events: DataFrame, n: int, question: Question, most_held: int, stretch: int) -> _Found:
+def _walked(
+    messages: DataFrame, n: int, count: int, question: Question, most_held: int, stretch: int, tell: Progress
+) -> _Found:
     """What the walks find, by name; a walk that was given up is not there."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     walks = [name for name in (_MAILBOX, _ONE_N, _SYNCHRONOUS) if name in question.orders or "n-n" in question.orders]
+    doing = "walking along the lines"
+    tell(doing, 0, count)
+    with _listening(
+        messages.sparkSession, lambda walked: tell(doing, walked, count), tell is not _nobody_asks
+    ) as heard:
 
-    def walk(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
+        def walk(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            import pyarrow as pa
 
-        found = _walk(map(_columns, batches), n, walks, most_held, stretch)
-        columns = [pa.array(list(found), pa.string()), pa.array(list(found.values()), pa.list_(pa.int64()))]
-        yield pa.RecordBatch.from_arrays(columns, names=["what", "numbers"])
+            with _telling(heard) as told:
+                found = _walk(map(_columns, batches), n, walks, most_held, stretch, told)
+            columns = [pa.array(list(found), pa.string()), pa.array(list(found.values()), pa.list_(pa.int64()))]
+            yield pa.RecordBatch.from_arrays(columns, names=["what", "numbers"])
 
-    # All lines at about the same pace, so that little need be held: each by the share of it that is behind.
-    share = (f.col("place") / f.count("*").over(Window.partitionBy("process"))).alias("share")
-    in_turn = events.select("*", share).orderBy("share", "process", "place").drop("share")
-    rows = in_turn.coalesce(1).mapInArrow(walk, _WALKED).collect()
+        # All lines at about the same pace, so that little need be held: each by the share of it that is behind.
+        share = (f.col("place") / f.count("*").over(Window.partitionBy("process"))).alias("share")
+        in_turn = _events(messages).select("*", share).orderBy("share", "process", "place").drop("share")
+        rows = in_turn.coalesce(1).mapInArrow(walk, _WALKED).collect()
     # Without events there is no task that could find anything.
     found = {row["what"]: list(row["numbers"]) for row in rows}
     return found or {name: [] for name in (_TIMES, "fifo", "causal", *walks)} | {"held": [0]}
+
+
+#: Where the task says how far it is: host, port, and a word that is in each datagram.
+_Heard = tuple[str, int, bytes]
+
+
+@contextmanager
+def _listening(spark: SparkSession, hear: Callable[[int], None], wanted: bool) -> Iterator[_Heard | None]:
+    """Hears how far the task is, wherever it runs. What is lost on the way is not missed: more will come."""
+    host = spark.conf.get("spark.driver.host", None) if wanted else None
+    try:
+        here = None if host is None else _bound(host)
+    except OSError:
+        here = None
+    if host is None or here is None:
+        yield None
+        return
+    with here:
+        here.settimeout(0.2)
+        word, done = secrets.token_bytes(16), Event()
+
+        def listen() -> None:
+            while not done.is_set():
+                with suppress(TimeoutError):
+                    told = here.recv(64)
+                    if told.startswith(word):
+                        hear(int.from_bytes(told[len(word) :], "big"))
+
+        thread = Thread(target=listen, daemon=True)
+        thread.start()
+        try:
+            yield host, here.getsockname()[1], word
+        finally:
+            done.set()
+            thread.join()
+
+
+def _bound(host: str) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)[0]
+    here = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        here.bind(address)
+    except OSError:
+        here.close()
+        raise
+    return here
+
+
+@contextmanager
+def _telling(heard: _Heard | None) -> Iterator[Callable[[int], None]]:
+    if heard is None:
+        yield lambda walked: None
+        return
+    host, port, word = heard
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, socket.SOCK_DGRAM) as there:
+
+        def tell(walked: int) -> None:
+            with suppress(OSError):
+                there.sendto(word + walked.to_bytes(8, "big"), address)
+
+        yield tell
 
 
 def _columns(batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
@@ -263,24 +585,32 @@ def _columns(batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
 
 
 def _walk(
-    batches: Iterator[np.ndarray[Any, Any]], n: int, walks: Sequence[str], most_held: int, stretch: int
+    batches: Iterator[np.ndarray[Any, Any]],
+    n: int,
+    walks: Sequence[str],
+    most_held: int,
+    stretch: int,
+    tell: Callable[[int], None] = lambda walked: None,
 ) -> _Found:
     open_walks: dict[str, Walk] = {_TIMES: TimedWalk(n), **{name: Walk(n) for name in walks}}
     found: _Found = {}
-    most = 0
+    most = walked = 0
 
     def feed(rows: np.ndarray[Any, Any]) -> None:
-        nonlocal most
+        nonlocal most, walked
         for name, walk in list(open_walks.items()):
             walk.feed(_as_walked(name, rows))
             most = max(most, walk.most_held)
             if walk.circle:
-                found[name] = [number for place in walk.circle for number in place]
+                twice = 2 if name == _ONE_N else 1
+                found[name] = [number for p, at in walk.circle for number in (p, at // twice)]
             elif isinstance(walk, TimedWalk) and walk.under_way > most_held:
                 pass
             elif len(walk.held) <= most_held:
                 continue
             del open_walks[name]
+        walked += len(rows)
+        tell(walked)
 
     held: list[np.ndarray[Any, Any]] = []
     waiting = 0
@@ -333,34 +663,68 @@ def _as_walked(walk: str, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 # -- verdicts and witnesses --------------------------------------------------------------------------------------------
 
+#: The event at a place, in words, and its message.
+_Place = tuple[int, int]
 
-def _verdicts(
-    found: _Found, messages: DataFrame, names: Sequence[str], question: Question, holes: Sequence[str]
-) -> tuple[list[Judgement], Sequence[str], int]:
-    told = _Told(found, messages, names, question, bool(holes))
-    judgements = [told.judgement(order) for order in question.orders]
-    messages.unpersist()
-    return judgements, holes, found["held"][0]
+
+def _places(found: _Found) -> set[_Place]:
+    """The places of the events that witnesses speak of."""
+    places: set[_Place] = set()
+    for name in (_TIMES, _MAILBOX, _ONE_N, _SYNCHRONOUS):
+        circle = found.get(name, [])
+        places |= set(zip(circle[::2], circle[1::2], strict=True))
+    for name in ("fifo", "causal"):
+        if found.get(name):
+            l, place, by, sent_at, _ = found[name]
+            places |= {(l, place), (by, sent_at)}
+    circle = found.get(_SYNCHRONOUS, [])
+    return places | ({_after(circle)} if len(circle) == 2 else set())
+
+
+def _after(circle: list[int]) -> _Place:
+    return circle[0], circle[1] + 1
+
+
+@dataclass(frozen=True)
+class _Event:
+    sends: bool
+    message: str
+    delivered: bool
+
+
+def _at_places(messages: DataFrame, found: _Found) -> dict[_Place, _Event]:
+    """The events that witnesses speak of."""
+    places = _places(found)
+    if not places:
+        return {}
+    some = ", ".join(f"({p}L, {at}L)" for p, at in sorted(places))
+    rows = messages.where(f"(bigint(p), s) IN ({some}) OR (bigint(q), r) IN ({some})").collect()
+    events = {(row["p"], row["s"]): _Event(True, row["message"], row["r"] is not None) for row in rows}
+    return events | {(row["q"], row["r"]): _Event(False, row["message"], True) for row in rows if row["r"] is not None}
+
+
+_Outcome = tuple[str, dict[str, Any] | None, str | None]
 
 
 @dataclass
-class _Told:
+class _Answers:
     found: _Found
-    messages: DataFrame
+    events: dict[_Place, _Event]
+    #: The first message that is not received, and the first that is sent after such a one by the same process.
+    unreceived: Any
+    behind: Any
     names: Sequence[str]
     question: Question
-    holes: bool
+    lines: _Lines
 
     def judgement(self, order: str) -> Judgement:
         outcome, witness, because = self._outcome(order)
-        if outcome == "kept" and self.holes:
+        if outcome == "kept" and self.lines.holes:
             outcome, because = "unknown", _HOLES
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
         return Judgement(order, outcome, as_json, because)
 
-    def _outcome(self, order: str) -> tuple[str, dict[str, Any] | None, str | None]:
-        if self.found.get(_TIMES):
-            return "unknown", None, "the log is cyclic: " + self._say(self.found[_TIMES])
+    def _outcome(self, order: str) -> _Outcome:
         if order == "asynchronous":
             return ("kept", None, None) if _TIMES in self.found else self._given_up()
         if order in ("fifo", "causal"):
@@ -368,18 +732,15 @@ class _Told:
         causal = self._overtaking("causal")
         if causal[0] == "broken":
             return causal
-        unreceived = self._first("r is null")
         if order == "n-n":
             return self._n_n()
-        if unreceived is not None and order != "mailbox":
+        if self.unreceived is not None and order != "mailbox":
             if self.question.reading == "pending":
                 return "unknown", None, "not decided at this size while messages may still be received"
             if order == "synchronous":
-                witness = {"kind": "unreceived", **self._message(unreceived)}
-                return "broken", witness, None
-            behind = self._first("behind_lost")
-            if behind is not None:
-                return "broken", {"kind": "behind an unreceived one", **self._message(behind)}, None
+                return "broken", {"kind": "unreceived", **self._message(self.unreceived)}, None
+            if self.behind is not None:
+                return "broken", {"kind": "behind an unreceived one", **self._message(self.behind)}, None
         if order not in self.found:
             return self._given_up()
         circle = self.found[order]
@@ -387,63 +748,53 @@ class _Told:
             return ("kept", None, None) if causal[0] == "kept" else causal
         if order == _SYNCHRONOUS:
             return "broken", self._crown(circle), None
-        return "broken", {"kind": "cycle", "cycle": self._say(circle)}, None
+        return "broken", {"kind": "cycle", "cycle": self.say(circle)}, None
 
-    def _n_n(self) -> tuple[str, dict[str, Any] | None, str | None]:
-        for stronger in ("synchronous",):
-            if self._outcome(stronger)[0] == "kept":
-                return "kept", None, None
+    def _n_n(self) -> _Outcome:
+        """n-n lies between synchronous order and both others."""
+        if self._outcome("synchronous")[0] == "kept":
+            return "kept", None, None
         for weaker in ("mailbox", "one-n"):
             outcome = self._outcome(weaker)
             if outcome[0] == "broken":
                 return outcome
         return "unknown", None, "not decided at this size unless other orders settle it"
 
-    def _given_up(self) -> tuple[str, None, str]:
+    def _given_up(self) -> _Outcome:
         return "unknown", None, "given up: too many events were waiting for others, or too many messages under way"
 
-    def _overtaking(self, order: str) -> tuple[str, dict[str, Any] | None, str | None]:
+    def _overtaking(self, order: str) -> _Outcome:
         if order not in self.found:
             return self._given_up()
         if not self.found[order]:
             return "kept", None, None
         l, place, by, sent_at, q = self.found[order]
-        first, second = self._first(f"p = {l} and s = {place}"), self._first(f"p = {by} and s = {sent_at}")
-        assert first is not None
-        assert second is not None
+        first, second = self.events[l, place], self.events[by, sent_at]
         witness = {
             "kind": "overtaking",
-            "first": first["message"],
-            "second": second["message"],
+            "first": first.message,
+            "second": second.message,
             "receiver": self.names[q],
-            "first_received": first["r"] is not None,
+            "first_received": first.delivered,
         }
         return "broken", witness, None
 
     def _crown(self, circle: list[int]) -> dict[str, Any]:
         """Each message has an event before one of the next on some line: so its send is before that one's receive."""
-        told = [self._at(p, place) for p, place in zip(circle[::2], circle[1::2], strict=True)]
+        round_ = list(zip(circle[::2], circle[1::2], strict=True))
+        if len(round_) == 1:
+            # A message to oneself, which waits for what comes between its send and its receive.
+            round_.append(_after(circle))
         # A line waits for the next one to move: what the next one is about comes first.
-        round_ = [message["message"] for message in reversed(told)]
-        names = [name for k, name in enumerate(round_) if name != round_[k - 1]]
-        return {"kind": "crown", "messages": names}
+        messages = [self.events[place].message for place in reversed(round_)]
+        return {"kind": "crown", "messages": [name for k, name in enumerate(messages) if name != messages[k - 1]]}
 
-    def _at(self, p: int, place: int) -> Row:
-        row = self._first(f"(p = {p} and s = {place}) or (q = {p} and r = {place})")
-        assert row is not None
-        return row
-
-    def _say(self, circle: list[int]) -> str:
+    def say(self, circle: list[int]) -> str:
         told = []
         for p, at in zip(circle[::2], circle[1::2], strict=True):
-            row = self._at(p, at // 2 if self.found.get(_ONE_N) is circle else at)
-            sends = row["p"] == p and row["s"] == (at // 2 if self.found.get(_ONE_N) is circle else at)
-            told.append(f"{self.names[p]} {'sends' if sends else 'receives'} {row['message']}")
+            event = self.events[p, at]
+            told.append(f"{self.names[p]} {'sends' if event.sends else 'receives'} {event.message}")
         return " waits for ".join([*told, told[0]])
 
-    def _message(self, row: Row) -> dict[str, Any]:
+    def _message(self, row: Any) -> dict[str, Any]:
         return {"message": row["message"], "receiver": self.names[row["q"]]}
-
-    def _first(self, condition: str) -> Row | None:
-        found = self.messages.where(condition).orderBy("p", "s").limit(1).collect()
-        return found[0] if found else None

@@ -101,7 +101,7 @@ def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str
                 pass
         except BadInput as problem:
             found.quarantine.append((text, problem.message))
-            process = _process_of(text)
+            process = process_of(text)
             every = every or process is None
             torn |= set() if process is None else {process}
             continue
@@ -120,7 +120,7 @@ def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str
     return left, {name for row in left for name in (row.process, *row.peers)} | torn if every else torn
 
 
-def _process_of(text: str) -> str | None:
+def process_of(text: str) -> str | None:
     """The process that a line is about, though it is otherwise of no use."""
     try:
         fields = json.loads(text)
