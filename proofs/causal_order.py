@@ -62,6 +62,9 @@ OF_CHANNELS: Invariants = {
 
 PAST = "all sent to i before m is delivered"
 
+#: What is put to z3, mostly.
+CODE = "its code"
+
 #: What is shown: what that means, and which parts of the proof it takes.
 MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "safe": (
@@ -99,7 +102,7 @@ class CausalOrder:
     #: Safety follows from them, and from the guard.
     safe_helps: bool = False
     #: What is put to z3, and what of the protocol's code that is, if not all of it.
-    of: str = "its code"
+    of: str = CODE
     remark: str = ""
     #: What is assumed of the world.
     assumed: Sequence[str] = ASSUMED

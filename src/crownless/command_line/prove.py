@@ -9,7 +9,7 @@ import click
 
 from crownless.impl.registry import protocol_named
 from crownless.proofs import second_solver
-from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.causal_order import CODE, CausalOrder
 from crownless.proofs.interrupts import ended_by_an_interrupt
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
@@ -138,12 +138,15 @@ def prove_(
 
 def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
-    rows = table("protocol", *SHOWN, "of", right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    of = ["of"] if any(proved.proof.of != CODE for proved in found) else []
+    rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
-        outcomes = [proved.outcome(shown) for shown in SHOWN]
+        outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
+        if of:
+            outcomes.append(proved.proof.of)
         again = [str(proved.confirmed)] if asked_again else []
         counted = [str(len(proved.claims)), *again, f"{proved.seconds:.1f}"]
-        rows.add_row(proved.protocol, *outcomes, proved.proof.of, *counted)
+        rows.add_row(proved.protocol, *outcomes, *counted)
     print_table(rows)
     for proved in found:
         _print_doubts(proved, needed.get(proved.protocol, {}))
