@@ -18,6 +18,7 @@ from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.observers import Ledger
 from crownless.model_check.system import State, System
+from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim, theorem, vacuous
 
@@ -39,7 +40,10 @@ def bound(n: int) -> int:
 def bound_is_proved() -> bool:
     """z3: by induction over the sender, from the smallest process on; and there is something that it is about."""
     claims = [step(about) for about in ("a send is open", "an acknowledgement is withheld")]
-    return all(theorem(*claim) for claim in claims) and vacuous("delays", claims[0].given).outcome == "refuted"
+    return (
+        all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
+        and vacuous("delays", claims[0].given).outcome == "refuted"
+    )
 
 
 def step(about: str) -> Claim:

@@ -24,6 +24,7 @@ from crownless.model_check.properties import Property
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.shortest import shortest_run
 from crownless.model_check.system import Action, LocalStep, State, System
+from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import theorem, vacuous
 from crownless.spec.computation import Computation, Message, restrict
@@ -301,7 +302,7 @@ class AnySplit:
 
 def shows(name: str, given: dict[str, Term], what: Term) -> bool:
     """Does z3 show it, and has it a model of what is given?"""
-    return bool(theorem(name, given, what)) and vacuous(name, given).outcome == "refuted"
+    return bool(theorem(name, given, what, attempts=ATTEMPTS)) and vacuous(name, given).outcome == "refuted"
 
 
 @cache
@@ -318,7 +319,7 @@ def theorem_5_is_proved() -> bool:
     given = {**any_split.computation(), **any_split.acknowledged(), **any_split.silent_while_passive()}
     del given["each event is of one message"], given["→ has no circle"]
     strong = any_split.strong_receive_condition()
-    return bool(theorem("silence implies RC⁺", given, strong)) and bool(
+    return bool(theorem("silence implies RC⁺", given, strong, attempts=ATTEMPTS)) and bool(
         theorem("RC⁺ implies RC", {**any_split.computation(), "RC⁺": strong}, any_split.receive_condition())
     )
 
