@@ -23,7 +23,7 @@ from crownless.proofs.ledger.bounded import Bounded, GaveUp, computation_of
 from crownless.proofs.ledger.claims import VERDICTS, Entry, Evidence, Shown
 from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, look_into
 from crownless.proofs.ledger.smallest_clearing import Clearings
-from crownless.proofs.ledger.synchronous_evidence import Split, answers_only, split_by_names
+from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
 from crownless.proofs.theorem import without_each
 from crownless.spec import bibliography, library
 from crownless.spec.enumeration import computations

@@ -83,6 +83,13 @@ class Text:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
+    @classmethod
+    def of(cls, *parts: Text) -> Text:
+        """One text of several files' claims."""
+        whole = cls()
+        whole.entries = [entry for part in parts for entry in part.entries]
+        return whole
+
     def claim(
         self, name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
     ) -> Callable[[Look], Look]:

@@ -22,7 +22,7 @@ from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim, theorem, vacuous
 
-from .synchronous_evidence import Timed, timed
+from .fig_8_variants import Timed, timed
 
 #: The most that a packet takes, in ticks; at one process no two things happen in the same tick.
 T = 100

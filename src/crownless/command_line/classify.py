@@ -9,7 +9,7 @@ from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
-from crownless.proofs.ledger.synchronous_evidence import split_by_names
+from crownless.proofs.ledger.splits import split_by_names
 from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.errors import BadInput

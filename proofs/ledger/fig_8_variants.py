@@ -1,0 +1,209 @@
+"""Variants of [MG] Fig. 8, and what is checked of them: orders, commits, costs, and runs in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+from crownless.impl.channels import channel_named
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.explorer import explore
+from crownless.model_check.observers import Crowns, Ledger, Observation, Observer
+from crownless.model_check.properties import Property
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.shortest import shortest_run
+from crownless.model_check.system import State, System
+from crownless.spec.computation import Message
+from crownless.spec.notation import parse
+
+
+class CommitsAtAcknowledgement(MurtyGarg):
+    """A message to a smaller process is committed by its sender when the acknowledgement comes (§4.1)."""
+
+    def initial(self, i: int) -> Any:
+        return (super().initial(i), None)
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [self.later(i, state[1], step) for step in super().send(i, state[0], message)]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        inner, uncommitted = state
+        committed = [Happened("send", uncommitted)] if packet.kind == "ack" and uncommitted is not None else []
+        rest = None if packet.kind == "ack" else uncommitted
+        steps = [self.later(i, rest, step) for step in super().arrive(i, inner, packet)]
+        return [step._replace(events=[*committed, *step.events]) for step in steps]
+
+    def later(self, i: int, uncommitted: Message | None, step: Step) -> Step:
+        """The step without the commit of what goes out to a smaller process, which is kept for later."""
+        out = {packet.message for packet in step.packets if packet.kind == "message"}
+        kept = [event for event in step.events if event.kind == "send" and event.message in out]
+        events = [event for event in step.events if event not in kept]
+        return step._replace(state=(step.state, kept[0].message if kept else uncommitted), events=events)
+
+    invariants = {}
+    witnesses = {}
+
+
+class AcknowledgesAtOnce(MurtyGarg):
+    """Receives are done with in bounded time."""
+
+    def may_acknowledge(self, state: Any) -> bool:
+        return True
+
+
+class SendsAtOnce(MurtyGarg):
+    """Sends are done with in bounded time."""
+
+    def may_send(self, state: Any) -> bool:
+        return True
+
+
+class IntendedOrder(Observer):
+    """A process's sends happen in the order in which it handed the messages over; or those to one receiver do."""
+
+    watches = ("in-order",)
+
+    def __init__(self, *, to_one_receiver: bool) -> None:
+        self.to_one_receiver = to_one_receiver
+
+    def initial(self) -> tuple[Message, ...]:
+        return ()
+
+    def observe(self, ghost: Any, code: Observation) -> tuple[Any, tuple[str, ...]]:
+        message = code.message
+        if code.kind == "hand":
+            return (*ghost, message), ()
+        if code.kind != "send":
+            return ghost, ()
+        rivals = [
+            other
+            for other in ghost
+            if other.sender == message.sender and (not self.to_one_receiver or other.receivers == message.receivers)
+        ]
+        after = tuple(other for other in ghost if other != message)
+        return after, ("in-order",) if rivals[0] != message else ()
+
+
+@cache
+def first_run_that_breaks(
+    name: str, kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered"
+) -> Run | None:
+    """A shortest run, of the free workload, that breaks `synchronous`, `in-order` or `in-order-to-one`."""
+    observer: Observer = (
+        Crowns(n) if name == "synchronous" else IntendedOrder(to_one_receiver=name == "in-order-to-one")
+    )
+    system = System(kind(n), Free(n, m), channel_named(channel), [Ledger(), observer])
+    known = Property(observer.watches[0], "always", name)
+    found = explore(system, [known])
+    if known.name not in found.broken:
+        return None
+    steps, *_ = shortest_run(system, known, found.broken[known.name])
+    return run_of(system, steps, keep_names=False)
+
+
+def commits(n: int, m: int) -> tuple[int, list[str]]:
+    """How many commits the steps of Fig. 8 make, and which of them do not go with a packet to a smaller process."""
+    system = system_of(MurtyGarg, n, m)
+    count, wrong = 0, []
+    for state in states_of(system):
+        for step, _ in system.moves(state):
+            moved = [(packet, packet.source) for packet in system.transmitted(step)]
+            moved += [(step.action.packet, step.action.process)] if step.action.packet is not None else []
+            carried = {(at, packet.message) for packet, at in moved if packet.kind == "message"}
+            committed = {(seen.process, seen.message) for seen in step.observations if seen.kind != "hand"}
+            downhill = all(packet.source > packet.destination for packet, _ in moved if packet.kind == "message")
+            count += len(committed)
+            wrong += [] if carried == committed and downhill else [str(step.action)]
+    return count, wrong
+
+
+def system_of(kind: type[ProtocolMachine], n: int, m: int) -> System:
+    """The free workload over unordered channels."""
+    return System(kind(n), Free(n, m), channel_named("unordered"), [Ledger()])
+
+
+def states_of(system: System) -> list[State]:
+    """Every state of it."""
+    found, states = {system.initial()}, [system.initial()]
+    for state in states:
+        for _, target in system.moves(state):
+            if target not in found:
+                found.add(target)
+                states.append(target)
+    return states
+
+
+class Cost(NamedTuple):
+    """Of a run: messages to bigger and to smaller processes, and control packets transmitted."""
+
+    up: int
+    down: int
+    control: int
+
+
+def costs(n: int, m: int) -> set[Cost]:
+    """What the runs of Fig. 8 cost at whose end nothing is under way or waits, m messages in each."""
+    workload = Free(n, m)
+    system = System(MurtyGarg(n), workload, channel_named("unordered"), [Ledger()])
+    start = (system.initial(), 0)
+    found, nodes, ends = {start}, [start], set()
+    for state, control in nodes:
+        moves = system.moves(state)
+        if not moves:
+            position = system.position(state)
+            up = sum(k for k, (p, (q,)) in zip(position, workload.channels, strict=True) if p < q)
+            ends.add(Cost(up, m - up, control))
+        for step, target in moves:
+            node = (target, control + sum(packet.kind != "message" for packet in system.transmitted(step)))
+            if node not in found:
+                found.add(node)
+                nodes.append(node)
+    return ends
+
+
+# -- a run in time -----------------------------------------------------------------------------------------------------
+
+
+class Timed(NamedTuple):
+    """A run of a program of Fig. 8, and when each of its actions happened, in ticks."""
+
+    run: Run
+    times: tuple[int, ...]
+
+    def when(self, process: str, action: str, message: str | None = None) -> int:
+        """The time of the first such action."""
+        return next(
+            time
+            for time, known in zip(self.times, self.run.actions, strict=True)
+            if (known.process, known.action) == (process, action) and message in (None, known.message)
+        )
+
+
+def timed(program: str, sends: Mapping[str, int], delays: Mapping[str, int], delay: int) -> Timed:
+    """The run in which messages are handed over at these times, and packets take these delays, all others the same."""
+    workload = Program(parse(program))
+    system = System(MurtyGarg(len(workload.processes)), workload, channel_named("unordered"), [Ledger()])
+    agenda: list[tuple[int, int, Packet | None, str]] = [
+        (time, k, None, name) for k, (name, time) in enumerate(sends.items())
+    ]
+    heapify(agenda)
+    state, steps, times, number = system.initial(), [], [], len(agenda)
+    while agenda:
+        time, _, packet, name = heappop(agenda)
+        step, state = next(
+            (step, target)
+            for step, target in system.moves(state)
+            if (step.action.packet == packet and packet is not None)
+            or (packet is None and step.action.message is not None and step.action.message.name == name)
+        )
+        steps.append(step)
+        times.append(time)
+        for sent in system.transmitted(step):
+            number += 1
+            known = sent.message.name if sent.message is not None else ""
+            heappush(agenda, (time + delays.get(known, delay), number, sent, known))
+    return Timed(run_of(system, steps, keep_names=True), tuple(times))

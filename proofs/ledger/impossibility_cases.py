@@ -1,0 +1,172 @@
+"""Runs and computations that [MG] Theorem 3 is about: two processes in lockstep, and sends placed afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from crownless.impl.channels import channel_named
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.renaming import Renaming
+from crownless.impl.workloads import Free
+from crownless.model_check.generating import Memory, computation_of, form_of
+from crownless.model_check.system import Action, LocalStep, System
+from crownless.spec.computation import Computation, Message
+from crownless.spec.errors import BadInput
+from crownless.spec.notation import parse, to_computation
+
+from .fig_8_variants import states_of, system_of
+
+# -- two processes in lockstep -----------------------------------------------------------------------------------------
+
+
+class Lockstep(NamedTuple):
+    """How runs go in which two processes do the same at the same time, each with one message for the other."""
+
+    alike: bool  #: do their local states stay mirror images?
+    ends: frozenset[Computation]  #: complete computations at their ends
+
+
+def lockstep(machine: ProtocolMachine) -> Lockstep:
+    """All such runs; a step for which there is no mirror image ends the search as not alike."""
+    memory, swap = Memory(2), Renaming((1, 0))
+    system = System(machine, Free(2, 2), channel_named("unordered"), [memory])
+    start = (system.initial(), system.initial_ghost())
+    found, nodes, ends, alike = {start}, [start], set(), True
+    for state, ghost in nodes:
+        rounds = [move for move in system.moves(state) if move[0].action.process == 0]
+        if not rounds:
+            lines = memory.lines[ghost[0]]
+            form = None if lines is None else form_of(lines)
+            ends |= set() if form is None else {computation_of(form)}
+        for step, target in rounds:
+            answers = [x for x in system.moves(target) if x[0].action == _mirrored(machine, swap, step)]
+            for answer, after in answers:
+                first, second = system.local_states(after)
+                alike &= second == machine.renamed(first, swap)
+                node = (after, system.judge(system.judge(ghost, step)[0], answer)[0])
+                if node not in found and alike:
+                    found.add(node)
+                    nodes.append(node)
+            alike &= bool(answers)
+    return Lockstep(alike, frozenset(ends))
+
+
+def _mirrored(machine: ProtocolMachine, swap: Renaming, step: LocalStep) -> Action:
+    process, name, message, packet, by_channel = step.action
+    return Action(
+        1 - process,
+        name,
+        None if message is None else swap.message(message),
+        None if packet is None else machine.renamed_packet(packet, swap),
+        by_channel,
+    )
+
+
+class Placing(NamedTuple):
+    """A clock, the message whose place is not known yet, and the line in the order of time: (what, message, place)."""
+
+    clock: int
+    unplaced: Message | None
+    line: tuple[tuple[str, Message, tuple[int, int]], ...]
+
+
+class PlacedAfterwards(ProtocolMachine):
+    """Not [MG]'s: a message is received at once, and its place is the receiver's clock; its sender learns it later.
+
+    One message at a time. The place of a send among the receives that came meanwhile is told when it is acknowledged.
+    """
+
+    sends_before_delivery = False
+    promises = "synchronous"
+
+    def initial(self, i: int) -> Placing:
+        return Placing(0, None, ())
+
+    def send(self, i: int, state: Placing, message: Message) -> Sequence[Step]:
+        if state.unplaced is not None:
+            return []
+        after = Placing(state.clock, message, (*state.line, ("wants", message, (0, 0))))
+        return [Step(after, [Packet(i, message.receiver, "message", message, state.clock)])]
+
+    def arrive(self, i: int, state: Placing, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        if packet.kind == "ack":
+            placed = (*state.line, ("send", packet.message, packet.stamp))
+            after = Placing(max(state.clock, packet.stamp[0]), None, placed)
+            return [Step(after, (), [Happened("send", packet.message)])]
+        place = (max(state.clock, packet.stamp) + 1, i)
+        after = Placing(place[0], state.unplaced, (*state.line, ("receive", packet.message, place)))
+        ack = Packet(i, packet.source, "ack", packet.message, place)
+        return [Step(after, [ack], [Happened("deliver", packet.message)])]
+
+    @staticmethod
+    def in_time(state: Placing) -> bool:
+        """Is each send after what came before it was wanted, and before what came after it was acknowledged?"""
+        line = state.line
+        events = [(k, place) for k, (what, _, place) in enumerate(line) if what != "wants"]
+        return all(
+            (place < own or k > line.index(("wants", message, (0, 0)))) and (place > own or k < j)
+            for j, (what, message, own) in enumerate(line)
+            if what == "send"
+            for k, place in events
+            if k != j
+        )
+
+
+@cache
+def placed_afterwards(n: int, m: int) -> tuple[tuple[Computation, ...], bool]:
+    """The computations of its runs to their ends, lines in the order of places; and is each send placed in time?"""
+    system, forms, in_time = system_of(PlacedAfterwards, n, m), set(), True
+    for state in states_of(system):
+        local = system.local_states(state)
+        if not system.in_flight(state) and all(one.unplaced is None for one in local):
+            in_time &= all(PlacedAfterwards.in_time(one) for one in local)
+            placed = [sorted((place, what, x) for what, x, place in one.line if what != "wants") for one in local]
+            forms.add(form_of(tuple(tuple((what, message) for _, what, message in line) for line in placed)))
+    return tuple(computation_of(form) for form in forms if form is not None), in_time
+
+
+# -- the cases of the impossibilities ----------------------------------------------------------------------------------
+
+
+def crossing(first: Sequence[str]) -> Computation | None:
+    """Fig. 4(a)'s messages, where each process first sends, or first receives; None if that is no computation."""
+    lines = []
+    for p, (mine, theirs) in enumerate([("m1", "m2"), ("m2", "m1")]):
+        events = [f"send {mine} to P{2 - p}", f"receive {theirs}"]
+        lines.append(f"P{p + 1}: " + "; ".join(events if first[p] == "send" else events[::-1]))
+    return _computation(lines)
+
+
+def ring(first: Sequence[str]) -> Computation | None:
+    """Three processes in a ring, each with a message for the next; each first sends, or first receives."""
+    lines = []
+    for p in range(3):
+        events = [f"send m{p + 1} to P{(p + 1) % 3 + 1}", f"receive m{(p - 1) % 3 + 1}"]
+        lines.append(f"P{p + 1}: " + "; ".join(events if first[p] == "send" else events[::-1]))
+    return _computation(lines)
+
+
+def ring_cut_short(p: int) -> Computation:
+    """What process p of the ring cannot tell from it, if it sends first and its message is late: the process before it
+    goes on and sends to the one after it.
+    """
+    before, after = (p - 1) % 3, (p + 1) % 3
+    mine, theirs = f"m{p + 1}", f"m{before + 1}"
+    lines = {
+        p: f"P{p + 1}: send {mine} to P{after + 1}; receive {theirs}",
+        before: f"P{before + 1}: send {theirs} to P{p + 1}; send next to P{after + 1}",
+        after: f"P{after + 1}: receive next; receive {mine}",
+    }
+    found = _computation([lines[q] for q in range(3)])
+    assert found is not None
+    return found
+
+
+def _computation(lines: Sequence[str]) -> Computation | None:
+    try:
+        return to_computation(parse("\n".join(lines)))
+    except BadInput:
+        return None

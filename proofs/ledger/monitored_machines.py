@@ -1,0 +1,231 @@
+"""Machines whose packets carry what happened before them, so that [MG]'s conditions can be checked at each receive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
+
+from crownless.impl.channels import channel_named
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.rendezvous import Rendezvous
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.explorer import explore
+from crownless.model_check.generating import Memory, computation_of, form_of
+from crownless.model_check.observers import Ledger
+from crownless.model_check.properties import Property
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.shortest import shortest_run
+from crownless.model_check.system import System
+from crownless.spec.computation import Computation, Message
+from crownless.spec.notation import parse
+
+
+class Received(NamedTuple):
+    """That a message was received, and what its receiver had sent before."""
+
+    message: Message
+    at: int
+    after: frozenset[Message]
+
+
+class Watching(NamedTuple):
+    """A local state, with what its process has sent, and the receives in the past of its last event."""
+
+    inner: Any
+    sent: tuple[Message, ...]
+    known: frozenset[Received]
+    broken: frozenset[str]
+
+
+class Stamp(NamedTuple):
+    known: frozenset[Received]
+    sent: tuple[Message, ...]  #: what the sender sent before
+
+
+class Watched(ProtocolMachine):
+    """A machine whose packets carry what happened before them, so that SC and RC can be seen at each receive.
+
+    The events are [MG]'s: a message is sent where its packet is transmitted, and received where that arrives.
+    """
+
+    kind: type[ProtocolMachine]
+    #: The kinds of packets through which → goes.
+    through: ClassVar[tuple[str, ...]] = ("message", "ack", "request")
+    sends_before_delivery = False
+    promises = "synchronous"
+    invariants = {
+        name: lambda machine, i, state, name=name: name not in state.broken  # type: ignore[misc]
+        for name in ("SC", "RC", "RC+", "PR")
+    }
+
+    def __init__(self, n: Any, *rest: Any) -> None:
+        super().__init__(n, *rest)
+        self.inner = self.kind(n)
+
+    def initial(self, i: int) -> Watching:
+        return Watching(self.inner.initial(i), (), frozenset(), frozenset())
+
+    def accepts(self, i: int, state: Watching, packet: Packet) -> Any:
+        return self.inner.accepts(i, state.inner, packet._replace(stamp=None))
+
+    def send(self, i: int, state: Watching, message: Message) -> Sequence[Step]:
+        return [self.stamped(state, step) for step in self.inner.send(i, state.inner, message)]
+
+    def internal(self, i: int, state: Watching) -> Sequence[tuple[str, Step]]:
+        return [(name, self.stamped(state, step)) for name, step in self.inner.internal(i, state.inner)]
+
+    def arrive(self, i: int, state: Watching, packet: Packet) -> Sequence[Step]:
+        after = self.learned(i, state, packet)
+        return [self.stamped(after, step) for step in self.inner.arrive(i, state.inner, packet._replace(stamp=None))]
+
+    def learned(self, i: int, state: Watching, packet: Packet) -> Watching:
+        if packet.kind not in self.through:
+            return state
+        known = state.known | packet.stamp.known
+        broken = set(state.broken)
+        received = {one.message for one in known}
+        if packet.kind == "message":
+            assert packet.message is not None
+            broken |= {"SC"} if not set(packet.stamp.sent) <= received else set()
+            broken |= {"RC"} if any(packet.message in one.after for one in known) else set()
+            broken |= {"PR"} if packet.source < packet.destination else set()
+        broken |= {"RC+"} if any(one.at != i and not one.after <= received for one in known) else set()
+        if packet.kind == "message":
+            assert packet.message is not None
+            known = known | {Received(packet.message, i, frozenset(state.sent))}
+        return state._replace(known=known, broken=frozenset(broken))
+
+    def stamped(self, state: Watching, step: Step) -> Step:
+        packets, sent = [], state.sent
+        for packet in step.packets:
+            stamp = Stamp(state.known, sent) if packet.kind in self.through else None
+            packets.append(packet._replace(stamp=stamp))
+            if packet.kind == "message" and packet.message is not None:
+                sent = (*sent, packet.message)
+        return Step(state._replace(inner=step.state, sent=sent), packets, step.events)
+
+
+class WatchedMurtyGarg(Watched):
+    """Fig. 8; → goes through requests too."""
+
+    kind = MurtyGarg
+
+
+class WatchedAcknowledgements(WatchedMurtyGarg):
+    """Fig. 8; → goes through the application's messages and acknowledgements alone."""
+
+    through = ("message", "ack")
+
+
+class WatchedBlocking(Watched):
+    """Wait and acknowledge."""
+
+    kind = Rendezvous
+
+
+class Owed(NamedTuple):
+    """An acknowledgement that is owed: to whom, and whether it must wait for that of the send open at the receive."""
+
+    to: int
+    waits: bool
+
+
+class ByTheLetter(ProtocolMachine):
+    """Any system with SP and RP as their formulas have them: s1 ≺ s2 ⇒ s1.ack ≺ s2, and s1 ≺ r2 ⇒ s1.ack ≺ r2.ack.
+
+    A message is sent while no other is unacknowledged. It is received when it arrives, and acknowledged at any time
+    after that, but not before what was open at the receive is acknowledged.
+    """
+
+    sends_before_delivery = True
+    promises = "synchronous"
+
+    def initial(self, i: int) -> Any:
+        return (True, ())
+
+    def may_send_to(self, i: int, j: int) -> bool:
+        return True
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        active, owed = state
+        if not active or not self.may_send_to(i, message.receiver):
+            return []
+        return [Step((False, owed), [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        active, owed = state
+        if packet.kind == "ack":
+            return [Step((True, tuple(one._replace(waits=False) for one in owed)))]
+        assert packet.message is not None
+        after = tuple(sorted([*owed, Owed(packet.source, waits=not active)]))
+        return [Step((active, after), (), [Happened("deliver", packet.message)])]
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        active, owed = state
+        return [
+            ("acknowledge", Step((active, (*owed[:k], *owed[k + 1 :])), [Packet(i, one.to, "ack")]))
+            for k, one in enumerate(owed)
+            if not one.waits
+        ]
+
+
+class ByTheLetterWithRanks(ByTheLetter):
+    """And PR: to smaller processes only."""
+
+    def may_send_to(self, i: int, j: int) -> bool:
+        return i > j
+
+
+class WatchedByTheLetter(Watched):
+    kind = ByTheLetterWithRanks
+
+
+class Silent(ByTheLetter):
+    """RP as it is told: an acknowledgement is sent by an active process only."""
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return super().internal(i, state) if state[0] else []
+
+
+class Watch(NamedTuple):
+    """What a search of a watched machine found."""
+
+    states: int
+    runs: dict[str, Run]  #: shortest runs to what is broken
+
+
+@cache
+def watched(kind: type[Watched], n: int, m: int, program: str = "") -> Watch:
+    """Every interleaving of a watched machine: up to m messages of n processes, or a program."""
+    workload: Workload = Program(parse(program)) if program else Free(n, m)
+    system = System(kind(n), workload, channel_named("unordered"), [Ledger()])
+    properties = [Property(name, "always", name) for name in kind.invariants]
+    found = explore(system, properties)
+    runs = {}
+    for known in properties:
+        if known.name in found.broken:
+            steps, *_ = shortest_run(system, known, found.broken[known.name])
+            runs[known.name] = run_of(system, steps, keep_names=bool(program))
+    return Watch(found.states, runs)
+
+
+@cache
+def quiet_computations(kind: type[ByTheLetter], n: int, m: int) -> tuple[Computation, ...]:
+    """The computations of all runs at whose end everything is received and acknowledged."""
+    memory = Memory(n)
+    system = System(kind(n), Free(n, m), channel_named("unordered"), [memory])
+    start = (system.initial(), system.initial_ghost())
+    found, nodes = {start}, [start]
+    forms = set()
+    for state, ghost in nodes:
+        if not system.in_flight(state) and all(local == (True, ()) for local in system.local_states(state)):
+            lines = memory.lines[ghost[0]]
+            forms.add(None if lines is None else form_of(lines))
+        for step, target in system.moves(state):
+            node = (target, system.judge(ghost, step)[0])
+            if node not in found:
+                found.add(node)
+                nodes.append(node)
+    return tuple(computation_of(form) for form in forms if form is not None)

@@ -1,0 +1,247 @@
+"""The claims of [MG] Fig. 8, §5.2 and §6: the algorithm, its liveness, and its costs."""
+
+from __future__ import annotations
+
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.model_check.asking import Check
+from crownless.model_check.realizing import realize
+
+from . import cost_evidence as simulations
+from . import fig_8_variants as found
+from . import smallest_delay as delays
+from .claims import Evidence, Text, repaired_if, unless
+from .evidence import broken_by, held_against, holds, is_proved, ran, searched, states, within
+from .monitored_machines import WatchedBlocking, watched
+from .murty_garg_shared import ANY_NUMBER, CHANNELS, free_bounds, length, shown
+
+TEXT = Text()
+
+
+FOR_EVERY_N = (
+    "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
+    "compared up to a bound"
+)
+
+
+# -- the algorithm -----------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "MG16",
+    "[MG] §5.2, Theorem 8",
+    "Every process that wants to send a message is able to in the end.",
+    "proved",
+    reading="applications take what comes; one that waits to receive could withhold acknowledgements for ever",
+)
+def mg16(quick: bool) -> Evidence:
+    results = [searched("murty-garg", n, m, channel=channel) for n, m in free_bounds(quick) for channel in CHANNELS]
+    explored = all(holds(result, "never-blocks", "delivers-all") for result in results)
+    fails = not (explored and is_proved("murty-garg", "live"))
+    smallest_is_active = all_states_have_the_smallest_active(3, 3)
+    because = (
+        "z3: a passive process waits for what is under way, or for a smaller passive one, which on going on "
+        f"acknowledges all that it owes; shown of the stages of a message, {held_against('murty-garg')}. Every send "
+        f"happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
+        "induction rests, is active in all"
+    )
+    return Evidence(unless(fails or not smallest_is_active, "proved"), FOR_EVERY_N, because)
+
+
+def all_states_have_the_smallest_active(n: int, m: int) -> bool:
+    system = found.system_of(MurtyGarg, n, m)
+    return all(system.local_states(state)[0].active for state in found.states_of(system))
+
+
+@TEXT.claim(
+    "MG17",
+    "[MG] §4.1, Fig. 8",
+    "The algorithm is safe and live; a send may also be committed at its acknowledgement; and a process's sends "
+    "keep the order in which it wanted them.",
+    "repaired",
+    reading="the third box, printed for an acknowledgement <ack, i, j> at i, is for one from j. Safe and live it is. "
+    "To commit at the acknowledgement breaks it (§4.1: 'as if', of either end). The text is silent on the order of "
+    "intents: it is kept to one receiver over FIFO channels, and not otherwise",
+)
+def mg17(quick: bool) -> Evidence:
+    results = [searched("murty-garg", n, m, channel=channel) for n, m in free_bounds(quick) for channel in CHANNELS]
+    good = all(holds(result) for result in results) and is_proved("murty-garg", "safe", "live")
+    at_ack = found.first_run_that_breaks("synchronous", found.CommitsAtAcknowledgement, 3, 3)
+    any_order = [found.first_run_that_breaks("in-order", MurtyGarg, 3, 2, channel) for channel in CHANNELS]
+    to_one = found.first_run_that_breaks("in-order-to-one", MurtyGarg, 2, 2)
+    fifo = found.first_run_that_breaks("in-order-to-one", MurtyGarg, 3, 3 if quick else 4, "fifo")
+    repaired = good and fifo is None
+    broken = at_ack is not None and None not in any_order and to_one is not None
+    verdict = repaired_if(broken, repaired)
+    because = (
+        "z3 shows it safe and live for every n, of the stages of a message; it keeps synchronous order and delivers "
+        f"everything in {states(*results)}; intents are overtaken after {length(any_order[0])} actions, over FIFO "
+        f"channels after {length(any_order[1])}, to one receiver after {length(to_one)}, to one receiver over FIFO "
+        f"channels never; commits at acknowledgements break the order after {length(at_ack)} actions of 3 messages"
+    )
+    figures = shown("P2 wants m1 before m2, and sends m2 first", any_order[0], "counterexample-mg17")
+    figures += shown(
+        "two sends to one receiver overtake each other; a send happens when the bigger process's copy is back",
+        to_one,
+        "counterexample-mg17-one-receiver",
+    )
+    figures += shown(
+        "not synchronous, if sends are committed at the acknowledgement", at_ack, "counterexample-mg17-commit"
+    )
+    scope = f"safe and live: {ANY_NUMBER}, of an abstraction; {within(*results)}"
+    return Evidence(verdict, scope, because, figures)
+
+
+@TEXT.claim(
+    "MG18",
+    "[MG] §1",
+    "The algorithm that blocks its sender until the acknowledgement can deadlock; this one does not.",
+    "checked",
+    reading="the blocking algorithm accepts no message while it waits (`rendezvous`)",
+)
+def mg18(quick: bool) -> Evidence:
+    blocking, programmed = searched("rendezvous", 2, 2), ran("rendezvous", "mg-fig4a")
+    ours = [searched("murty-garg", n, m) for n, m in free_bounds(quick)]
+    ours_programmed = ran("murty-garg", "mg-fig4a")
+    deadlock = broken_by(blocking, "delivers-all")
+    fails = (
+        deadlock is None
+        or programmed.completes != "never"
+        or ours_programmed.completes != "always"
+        or not all(holds(result, "never-blocks", "delivers-all") for result in ours)
+    )
+    because = (
+        f"blocking: a deadlock after {length(deadlock)} actions, and no run of Fig. 4(a)'s program ends; Fig. 8: all "
+        f"do, and nothing is left undelivered in {states(*ours)}"
+    )
+    scope = within(blocking, *ours, ours_programmed)
+    return Evidence(unless(fails, "checked"), scope, because, shown("the deadlock of the blocking algorithm", deadlock))
+
+
+# -- costs -------------------------------------------------------------------------------------------------------------
+
+
+@TEXT.claim(
+    "MG19",
+    "[MG] §6",
+    "A message costs 1.5 control messages.",
+    "measured",
+    reading="on the average, where as many go to bigger as to smaller processes",
+)
+def mg19(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 4)
+    costs = found.costs(n, m)
+    exact = bool(costs) and all(cost.control == 2 * cost.up + cost.down for cost in costs)
+    each = sorted({cost.control / m for cost in costs})
+    even = [cost.control / m for cost in found.costs(n, 2) if cost.up == cost.down for m in [2]]
+    fails = not exact or even != [1.5] or (each[0], each[-1]) != (1.0, 2.0)
+    traffic = {
+        name: simulations.simulated("murty-garg", 4, 0.02, 6 if quick else 20, workload=name)
+        for name in ("uniform", "downward", "upward")
+    }
+    uniform = traffic["uniform"]["control"]
+    fails |= abs(uniform.mean - 1.5) > uniform.error
+    fails |= any(
+        abs(traffic[name]["control"].mean - exactly) > 1e-9 for name, exactly in (("downward", 1), ("upward", 2))
+    )
+    because = (
+        f"1.5 where as many go up as down; {each[0]:g} if all go to smaller processes (an acknowledgement), "
+        f"{each[-1]:g} if all go to bigger ones (a request too): always 2 for each up and 1 for each down. Under "
+        f"uniform traffic {uniform} (95% confidence), or {traffic['uniform']['bytes']} bytes where a message has 100 "
+        "and a header 20, since a request carries the message"
+    )
+    scope = (
+        f"every run to its end, {n} processes, {m} messages, unordered channel; 4 processes: "
+        f"{simulations.told(list(traffic.values()))}"
+    )
+    return Evidence(unless(fails, "measured"), scope, because)
+
+
+@TEXT.claim(
+    "MG20",
+    "[MG] §6",
+    "Packets that take at most t, the priority rule delays a message by less than 2t, the receive condition an "
+    "acknowledgement by at most nt.",
+    "repaired",
+    reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
+    "condition from the receive to its acknowledgement, while other messages are under way. What is true: at most 2t, "
+    "and at most 2(n − 2) t, which is more than nt from five processes on",
+)
+def mg20(quick: bool) -> Evidence:
+    t = delays.T
+    slowest = delays.slowest(5, 4)
+    less = [delays.slowest(5, 3), *(delays.slowest(n, m) for n in (2, 3, 4) for m in range(1, 5))]
+    longest = [delays.longest(n, m) for n, m in ([(3, 3)] if quick else [(3, 4), (4, 3)])]
+    tight = all(each.withheld == delays.bound(each.n) for each in longest)
+    asked = found.timed("P1: send m to P2\nP2: receive", {"m": 0}, {}, t)
+    priority = asked.when("P1", "receive message", "m") - asked.when("P1", "send", "m")
+    if slowest is None:
+        return Evidence("open", ANY_NUMBER, "none of five processes and four messages is withheld for more than nt")
+    exceeds = slowest.withheld == slowest.by_z3 > 5 * t and less == [None] * len(less)
+    repaired = delays.bound_is_proved() and tight and priority == 2 * t
+    random = simulations.simulated("murty-garg", 5, 0.1, 6 if quick else 20, latency="constant")
+    repaired &= random.most("withheld_most") <= 2 * (5 - 2)
+    verdict = repaired_if(exceeds, repaired)
+    because = (
+        f"with n = 5 an acknowledgement is withheld for {slowest.withheld / t:g} t, more than 5 t: each process of the "
+        "chain may have sent just before the next message came, so that each adds a message and an acknowledgement; z3 "
+        "shows 2(n − 2) t for every n by that induction, and finds the run: of four messages, none of three or of "
+        "fewer processes. The bound is reached, and not exceeded, in all runs of Fig. 8 in "
+        f"{sum(each.states for each in longest):,} states of the system and of time. The priority rule adds a request "
+        f"and the way back, {priority / t:g} t if both take t. In random runs of five processes "
+        f"({simulations.told([random])}, constant latencies, load 0.1) it is withheld for {random['withheld']} t on "
+        f"the average, at most {random.most('withheld_most'):.2f} t"
+    )
+    told = ", ".join(f"({each.n}, {each.messages})" for each in longest)
+    scope = (
+        f"{ANY_NUMBER}, where an acknowledgement waits for the open send alone; Fig. 8's own code: every run up to "
+        f"(processes, messages) {told}"
+    )
+    title = "P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged"
+    return Evidence(verdict, scope, because, shown(title, slowest.run.run, "counterexample-mg20"))
+
+
+@TEXT.claim(
+    "MG21",
+    "[MG] §6",
+    "The algorithm is more concurrent than the blocking one, whose every run satisfies both conditions.",
+    "measured",
+    reading="the send and receive conditions, with the send where its packet goes out; the priority rule it does not "
+    "satisfy. More concurrent: in its runs, not in the computations that can come about; measured by the delay added "
+    "where the blocking one does not get stuck. That both conditions hold is checked",
+)
+def mg21(quick: bool) -> Evidence:
+    m = 3 if quick else 4
+    blocking = watched(WatchedBlocking, 3, m)
+    ours = searched("murty-garg", 3, m)
+    passive = {"a-send-waits-for-an-acknowledgement", "an-acknowledgement-is-withheld"}
+    goes_on = passive <= ours.exploration.reached
+    generated = [realize(Check(name, 3, 3)).equals for name in ("rendezvous", "murty-garg")]
+    blocks = broken_by(searched("rendezvous", 3, m), "never-blocks") is not None
+    fails = bool({"SC", "RC"} & blocking.runs.keys()) or not goes_on or not blocks or "PR" not in blocking.runs
+    because = (
+        f"both conditions hold at every receive in {blocking.states:,} states of the blocking algorithm; where it "
+        "waits, Fig. 8 takes in messages and requests, and it finishes where the other deadlocks. Both can generate "
+        f"every {generated[0]} computation, so in these there is no difference"
+    )
+    fails |= generated != ["synchronous", "synchronous"]
+    runs = 6 if quick else 20
+    stuck = [simulations.simulated(name, 6, 0.05, runs).stuck for name in ("rendezvous", "murty-garg")]
+    served, up = (
+        [simulations.simulated(name, 6, 0.2, runs, workload=workload) for name in ("murty-garg", "rendezvous")]
+        for workload in ("client-server", "upward")
+    )
+    fails |= stuck != [runs, 0] or not all(each.kept for each in (*served, *up))
+    fails |= not simulations.surely_below(simulations.more(served[0], served[1], "added"), 0)
+    fails |= not simulations.surely_above(simulations.more(up[0], up[1], "added"), 0)
+    because += (
+        f". Six processes, uniform traffic: the blocking algorithm got stuck in {stuck[0]} of {runs} runs, Fig. 8 in "
+        f"{stuck[1]}. Clients of one server, where nothing gets stuck: a message is delayed by {served[0]['added']} "
+        f"mean latencies against {served[1]['added']}, and {served[0]['throughput']} messages are delivered at a "
+        f"process in a mean latency against {served[1]['throughput']}. But the biggest process sends one after the "
+        f"other whatever it sends or receives: where all send to bigger processes, {up[0]['added']} against "
+        f"{up[1]['added']}"
+    )
+    scope = (
+        f"{within(ours)}; computations: 3 processes, 3 messages; times: {simulations.told([*served, *up])}, load 0.2"
+    )
+    return Evidence(unless(fails, "measured"), scope, because)
