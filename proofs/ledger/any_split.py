@@ -60,6 +60,17 @@ class AnySplit:
         arrives = z3.Or(self.receive(l) == f, self.leads(self.receive(l), f))
         return z3.Or(self.precedes(e, f), z3.Exists([l], z3.And(leaves, arrives)))
 
+    def is_message(self, e: Term, f: Term) -> Term:
+        return z3.Exists([self.l], z3.And(e == self.send(self.l), f == self.receive(self.l)))
+
+    def through_later(self, e: Term, f: Term) -> Term:
+        """e ≺ s1 and r1 → f."""
+        return z3.Exists([self.l], z3.And(self.precedes(e, self.send(self.l)), self.leads(self.receive(self.l), f)))
+
+    def maps_to_as_printed(self, e: Term, f: Term) -> Term:
+        """As `Split.maps_to_as_printed`."""
+        return z3.Or(self.is_message(e, f), self.precedes(e, f), self.through_later(e, f))
+
     def send_condition(self) -> Term:
         m, k = self.m, self.k
         return z3.ForAll(
@@ -148,6 +159,42 @@ def theorem_5_is_proved() -> bool:
     strong = any_split.strong_receive_condition()
     return bool(theorem("silence implies RC⁺", given, strong, attempts=ATTEMPTS)) and bool(
         theorem("RC⁺ implies RC", {**any_split.computation(), "RC⁺": strong}, any_split.receive_condition())
+    )
+
+
+def lemma_1(*, as_printed: bool) -> str:
+    """z3's answer, of ↦ as it is printed, of which nothing need be known, or of `AnySplit.maps_to`."""
+    any_split = AnySplit()
+    e, f = any_split.e, any_split.f
+    through_own = z3.Exists(
+        [any_split.l], z3.And(e == any_split.send(any_split.l), any_split.leads(any_split.receive(any_split.l), f))
+    )
+    given = {
+        "e ↦ f": any_split.maps_to_as_printed(e, f) if as_printed else any_split.maps_to(e, f),
+        "not e ⇝ f": z3.Not(any_split.is_message(e, f)),
+        **({} if as_printed else any_split.computation()),
+    }
+    return theorem(
+        "Lemma 1", given, z3.Or(any_split.precedes(e, f), any_split.through_later(e, f), through_own)
+    ).outcome
+
+
+@cache
+def maps_to_holds_what_is_printed() -> bool:
+    """↦ as it is printed lies within `AnySplit.maps_to`; and →_ℰ as it is printed lies within ↦ as it is printed."""
+    any_split = AnySplit()
+    e, f, l = any_split.e, any_split.f, any_split.l
+    within_own = z3.Function("leads within own", any_split.event, any_split.event, z3.BoolSort())
+    later = z3.Exists([l], z3.And(any_split.precedes(e, any_split.send(l)), within_own(any_split.receive(l), f)))
+    given = {
+        "→_ℰ as printed": z3.ForAll(
+            [e, f], within_own(e, f) == z3.Or(any_split.is_message(e, f), any_split.precedes(e, f), later)
+        ),
+        "→_ℰ lies within →": z3.ForAll([e, f], z3.Implies(within_own(e, f), any_split.leads(e, f))),
+    }
+    printed = any_split.maps_to_as_printed(e, f)
+    return bool(theorem("printed ↦", {}, z3.Implies(printed, any_split.maps_to(e, f)))) and bool(
+        theorem("printed →_ℰ", given, z3.Implies(within_own(e, f), printed))
     )
 
 

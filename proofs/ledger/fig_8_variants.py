@@ -105,20 +105,31 @@ def first_run_that_breaks(
     return run_of(system, steps, keep_names=False)
 
 
-def commits(n: int, m: int) -> tuple[int, list[str]]:
-    """How many commits the steps of Fig. 8 make, and which of them do not go with a packet to a smaller process."""
-    system = system_of(MurtyGarg, n, m)
-    count, wrong = 0, []
+class Commits(NamedTuple):
+    """The commits that the steps of a machine make."""
+
+    asked: int  #: of messages that went out first as requests: the application's to a bigger process
+    sent: int  #: of the others
+    wrong: tuple[str, ...]  #: steps whose commits do not go with a packet from a bigger to a smaller process
+
+
+def commits(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Commits:
+    """Every commit in every state, up to so many processes and messages."""
+    system = system_of(kind, n, m)
+    asked = sent = 0
+    wrong = []
     for state in states_of(system):
         for step, _ in system.moves(state):
             moved = [(packet, packet.source) for packet in system.transmitted(step)]
             moved += [(step.action.packet, step.action.process)] if step.action.packet is not None else []
             carried = {(at, packet.message) for packet, at in moved if packet.kind == "message"}
-            committed = {(seen.process, seen.message) for seen in step.observations if seen.kind != "hand"}
+            committed = [(seen.process, seen.message) for seen in step.observations if seen.kind != "hand"]
             downhill = all(packet.source > packet.destination for packet, _ in moved if packet.kind == "message")
-            count += len(committed)
-            wrong += [] if carried == committed and downhill else [str(step.action)]
-    return count, wrong
+            upward = sum(message.sender < message.receiver for _, message in committed)
+            asked, sent = asked + upward, sent + len(committed) - upward
+            if sorted(committed) != sorted(carried) or not downhill:
+                wrong.append(str(step.action))
+    return Commits(asked, sent, tuple(wrong))
 
 
 def system_of(kind: type[ProtocolMachine], n: int, m: int) -> System:

@@ -13,7 +13,6 @@ from crownless.impl.workloads import Free
 from crownless.model_check.generating import Memory, computation_of, form_of
 from crownless.model_check.system import Action, LocalStep, System
 from crownless.spec.computation import Computation, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse, to_computation
 
 from .fig_8_variants import states_of, system_of
@@ -131,22 +130,9 @@ def placed_afterwards(n: int, m: int) -> tuple[tuple[Computation, ...], bool]:
 # -- the cases of the impossibilities ----------------------------------------------------------------------------------
 
 
-def crossing(first: Sequence[str]) -> Computation | None:
-    """Fig. 4(a)'s messages, where each process first sends, or first receives; None if that is no computation."""
-    lines = []
-    for p, (mine, theirs) in enumerate([("m1", "m2"), ("m2", "m1")]):
-        events = [f"send {mine} to P{2 - p}", f"receive {theirs}"]
-        lines.append(f"P{p + 1}: " + "; ".join(events if first[p] == "send" else events[::-1]))
-    return _computation(lines)
-
-
-def ring(first: Sequence[str]) -> Computation | None:
-    """Three processes in a ring, each with a message for the next; each first sends, or first receives."""
-    lines = []
-    for p in range(3):
-        events = [f"send m{p + 1} to P{(p + 1) % 3 + 1}", f"receive m{(p - 1) % 3 + 1}"]
-        lines.append(f"P{p + 1}: " + "; ".join(events if first[p] == "send" else events[::-1]))
-    return _computation(lines)
+def crossing() -> Computation:
+    """The messages of [MG] Fig. 4(a), sent before anything is received."""
+    return _computation([f"P{p + 1}: send m{p + 1} to P{2 - p}; receive m{2 - p}" for p in range(2)])
 
 
 def ring_cut_short(p: int) -> Computation:
@@ -160,13 +146,8 @@ def ring_cut_short(p: int) -> Computation:
         before: f"P{before + 1}: send {theirs} to P{p + 1}; send next to P{after + 1}",
         after: f"P{after + 1}: receive next; receive {mine}",
     }
-    found = _computation([lines[q] for q in range(3)])
-    assert found is not None
-    return found
+    return _computation([lines[q] for q in range(3)])
 
 
-def _computation(lines: Sequence[str]) -> Computation | None:
-    try:
-        return to_computation(parse("\n".join(lines)))
-    except BadInput:
-        return None
+def _computation(lines: Sequence[str]) -> Computation:
+    return to_computation(parse("\n".join(lines)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, permutations, product
+from itertools import pairwise, permutations
 
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.registry import PROTOCOLS
@@ -10,11 +10,17 @@ from crownless.spec.computation import Computation
 from crownless.spec.crowns import crowns, smallest_crown
 from crownless.spec.orders import decide
 
-from .claims import Evidence, Text, unless
+from .claims import Evidence, Reading, Text, unless
 from .evidence import figure, up_to
 from .fig_8_variants import AcknowledgesAtOnce, SendsAtOnce, first_run_that_breaks
-from .impossibility_cases import crossing, lockstep, placed_afterwards, ring, ring_cut_short
-from .murty_garg_shared import bound_of, computations_up_to, shown
+from .impossibility_cases import crossing, lockstep, placed_afterwards, ring_cut_short
+from .impossible_protocols import (
+    no_bounded_receives_is_proved,
+    no_bounded_sends_is_proved,
+    no_symmetric_protocol_is_proved,
+)
+from .murty_garg_shared import ANY_NUMBER, bound_of, computations_up_to, length, shown
+from .synchronous_theorems import theorem_1_is_proved, theorem_2_is_proved
 
 TEXT = Text()
 
@@ -23,24 +29,38 @@ TEXT = Text()
 
 
 @TEXT.claim(
-    "MG1", "[MG] §2.2, Theorem 1", "Synchronous computations are causally ordered, and these are FIFO.", "checked"
+    "MG1",
+    "[MG] §2.2, Theorem 1",
+    "Synchronous computations are causally ordered, and these are FIFO.",
+    "proved",
+    reading="⊆, not strict: that each is outside the next one is seen by enumeration",
 )
 def mg1(quick: bool) -> Evidence:
     n, m = bound_of(quick)
     kept = dict.fromkeys(("synchronous", "causal", "fifo"), 0)
+    looked_at = differ = 0
     for c in up_to(n, m):
         holds_of_it = {
             "synchronous": has_timestamps(c),
             "causal": not any(overtakes(c, a, b, causally=True) for a, b in permutations(range(len(c.messages)), 2)),
             "fifo": not any(overtakes(c, a, b, causally=False) for a, b in permutations(range(len(c.messages)), 2)),
         }
-        if any(holds_of_it[order] != decide(c, order).kept for order in kept):
-            return Evidence("refuted", computations_up_to(n, m), "definition and graph disagree", shown("on this", c))
+        looked_at += 1
+        differ += any(holds_of_it[order] != decide(c, order).kept for order in kept)
         if list(holds_of_it.values()) != sorted(holds_of_it.values()):
             return Evidence("refuted", computations_up_to(n, m), "one is outside", shown("outside the chain", c))
         kept = {order: kept[order] + holds_of_it[order] for order in kept}
-    because = " ⊆ ".join(f"{count:,} {order}" for order, count in kept.items())
-    return Evidence("checked", computations_up_to(n, m), f"{because}, each by its definition here and by graph")
+    counts = [*kept.values(), looked_at]
+    strict = counts == sorted(set(counts))
+    because = (
+        "z3 shows both inclusions from the definitions; for the first one, that → lies within the pairs that SYNC puts "
+        "in time or in one message, since these hold ≺ and ⇝ and are transitive. By enumeration: "
+        + " ⊂ ".join(f"{count:,} {order}" for order, count in kept.items())
+        + f" ⊂ {looked_at:,}, each by its definition here and by graph"
+    )
+    scope = f"{ANY_NUMBER}, none to oneself (z3); that → is the least such relation is its definition"
+    fails = not theorem_1_is_proved() or differ > 0 or not strict
+    return Evidence(unless(fails, "proved"), f"{scope}; {computations_up_to(n, m)}", because)
 
 
 def overtakes(c: Computation, first: int, second: int, *, causally: bool) -> bool:
@@ -63,28 +83,49 @@ def has_timestamps(c: Computation) -> bool:
     "MG2",
     "[MG] §2.3, Theorem 2",
     "A computation is synchronous if and only if it has no crown.",
-    "checked",
-    reading="a crown has two or more messages, all distinct, as those drawn have; by the letter of the definition one "
-    "message alone is a crown (its send leads to its receive), and no computation with a message were without one",
+    "repaired",
+    reading="the definition of a crown asks neither that k > 1 nor that its messages are distinct",
 )
 def mg2(quick: bool) -> Evidence:
     n, m = bound_of(quick)
-    synchronous, looked_at = 0, 0
+    looked_at, synchronous, differ = 0, 0, 0
+    exceptions: list[Computation] = []
     for c in up_to(n, m):
         looked_at += 1
-        synchronous += has_timestamps(c)
-        if has_timestamps(c) != (next(crowns(c), None) is None):
-            return Evidence("refuted", computations_up_to(n, m), "found one", shown("timestamps and crowns differ", c))
-    by_the_letter = sum(
-        any(c.happened_before(s, r) for s, rs in zip(c.send_event, c.receive_events, strict=True) for r in rs.values())
-        for c in up_to(n, m)
-        if has_timestamps(c)
-    )
+        in_time = has_timestamps(c)
+        synchronous += in_time
+        differ += in_time != (next(crowns(c), None) is None)
+        exceptions += [c] * (in_time == has_crown_by_the_letter(c))
+    smallest = min(exceptions, key=lambda c: (len(c.messages), len(c.processes)), default=None)
+    holds = theorem_2_is_proved() and not differ and 0 < synchronous < looked_at
+    readings = [
+        Reading("by the letter, crowns of one message (s0 → r0) included", unless(not exceptions, "refuted")),
+        Reading("crowns of two or more messages, all distinct, as those drawn have", unless(not holds, "proved")),
+    ]
     because = (
-        f"of {looked_at:,} computations the {synchronous:,} with timestamps that grow along every line are those "
-        f"without crowns; with crowns of one message {by_the_letter:,} of these would have one"
+        "by the letter one message alone is a crown of size 1, since its send leads to its receive: of "
+        f"{synchronous:,} synchronous computations {len(exceptions):,}, all that have a message, would have a crown. "
+        "With two or more messages z3 shows both directions, along a crown by induction, and from sorted messages; of "
+        f"{looked_at:,} computations the {synchronous:,} with timestamps are those without crowns"
     )
-    return Evidence("checked", computations_up_to(n, m), because)
+    scope = (
+        f"{ANY_NUMBER}, none to oneself (z3); that finitely many messages without a circle can be sorted is argued; "
+        f"{computations_up_to(n, m)}"
+    )
+    figures = shown(
+        "synchronous, and its one message is a crown of size 1 by the letter", smallest, "counterexample-mg2"
+    )
+    return Evidence.of_readings(readings, scope, because, figures)
+
+
+def has_crown_by_the_letter(c: Computation) -> bool:
+    """True if there is a crown of any size k, k = 1 included: s0 → r0."""
+    alone = any(
+        c.happened_before(send, receive)
+        for send, receives in zip(c.send_event, c.receive_events, strict=True)
+        for receive in receives.values()
+    )
+    return alone or next(crowns(c), None) is not None
 
 
 @TEXT.claim("MG3", "[MG] §2.3", "Every strong crown is a crown; some crowns are not strong.", "checked")
@@ -118,45 +159,37 @@ DECIDES_ONLINE = (
     "decisions rest on what happened before, through control messages too, and are made as things happen: a commit "
     "does not choose its place among earlier events afterwards"
 )
+ANY_PROTOCOL = "any deterministic protocol, as functions of which nothing is known (z3)"
+BEGINS = "a process to which nothing comes begins its send at some time, which is argued"
 
 
 @TEXT.claim(
     "MG4",
     "[MG] §3, Theorem 3, part 1",
     "No protocol that treats the processes alike realises synchronous order.",
-    "checked",
-    reading="realises: keeps the order, and delivers what is sent; alike: each step has its mirror image, and nothing "
-    "is left to chance, or chance decides alike",
+    "proved",
+    reading="realises: keeps the order, and delivers what is sent; alike: in the same state each does the same, "
+    "messages and packets named as one's own and the other's; nothing is left to chance, or chance decides alike",
 )
 def mg4(quick: bool) -> Evidence:
-    cases = {first: crossing(first) for first in product(("send", "receive"), repeat=2)}
-    alike = [c for (p, q), c in cases.items() if p == q and c is not None]
-    synchronous = [c for c in cases.values() if c is not None and decide(c, "synchronous").kept]
     symmetric = {name: kind for name, kind in PROTOCOLS.items() if kind.symmetric}
     runs = {name: lockstep(kind(2)) for name, kind in symmetric.items()}
     ends = [c for run in runs.values() for c in run.ends]
-    ranked = lockstep(MurtyGarg(2))
-    fails = (
-        any(decide(c, "synchronous").kept for c in alike)
-        or len(synchronous) != 2
-        or not all(run.alike and run.ends for run in runs.values())
-        or any(decide(c, "synchronous").kept and c.messages for c in ends)
-        or ranked.alike
-    )
+    stay_alike = all(run.alike and run.ends for run in runs.values())
+    synchronous = any(decide(c, "synchronous").kept and c.messages for c in ends)
+    fails = not no_symmetric_protocol_is_proved() or not stay_alike or synchronous or lockstep(MurtyGarg(2)).alike
     blocked = sum(any(not c.messages for c in run.ends) for run in runs.values())
     because = (
-        "steps with mirror images keep two processes that both send alike; of the computations of two crossing "
-        f"messages {len(synchronous)} are synchronous, and none of these is its own mirror image. In lockstep "
-        f"{len(runs)} symmetric protocols stay alike: {len(runs) - blocked} end in the crown, {blocked} in a "
-        "deadlock; Fig. 8 does not stay alike"
+        "two processes want to send to each other and run in lockstep: z3 shows that they begin alike and stay alike, "
+        "whatever the protocol's states and packets are, and that what they have then committed is not synchronous. "
+        f"So do {len(runs)} symmetric protocols here: {len(runs) - blocked} end in the crown, {blocked} in a deadlock; "
+        "Fig. 8 does not stay alike"
     )
     return Evidence(
-        unless(fails, "checked"),
-        "its cases and this project's protocols computed; any such protocol by an argument that is not machine-checked",
+        unless(fails, "proved"),
+        f"{ANY_PROTOCOL}, of two processes or more; in the run two send",
         because,
-        shown(
-            "the only computation of two crossing messages that is its own mirror image", alike[0] if alike else None
-        ),
+        shown("two crossing messages, sent first by both: what is alike and delivered", crossing()),
     )
 
 
@@ -164,39 +197,36 @@ def mg4(quick: bool) -> Evidence:
     "MG5",
     "[MG] §3, Theorem 3",
     "No protocol that is done with each receive in bounded time realises synchronous order.",
-    "checked",
+    "proved",
     reading="printed as part 3 of the theorem, proved as part 2; there are three processes or more; only the two ends "
     "of a message exchange packets for it; a receive begins with the first of these that comes, so that to ask first "
-    f"is no way out; {DECIDES_ONLINE}. (The printed argument also takes it that a send with an "
-    "empty past cannot be put off, which Fig. 8 does: not used here.) If the place of a send could be told afterwards, "
-    "as §4.1 may be read, it would be false: the receiver's clock would do",
+    f"is no way out; {DECIDES_ONLINE}. The printed argument also takes it that a send with an "
+    "empty past cannot be put off, which Fig. 8 does: not used here",
 )
 def mg5(quick: bool) -> Evidence:
-    cases = {first: ring(first) for first in product(("send", "receive"), repeat=3)}
-    all_receive_first = cases["receive", "receive", "receive"]
-    late = [ring_cut_short(p) for p in range(3)]
-    own_run = figure("mg-fig4b")
     run = first_run_that_breaks("synchronous", AcknowledgesAtOnce, 3, 3)
-    placed, in_time = placed_afterwards(3, 3 if quick else 4)
+    n, m = 3, 3 if quick else 4
+    placed, in_time = placed_afterwards(n, m)
     afterwards = in_time and all(decide(c, "synchronous").kept for c in placed) and len(placed) > 200
-    fails = (
-        all_receive_first is not None
-        or any(decide(c, "synchronous").kept for c in late)
-        or decide(own_run, "synchronous").kept
-        or run is None
-        or not afterwards
-    )
+    readings = [
+        Reading("by the letter", unless(run is None or not no_bounded_receives_is_proved(), "proved")),
+        Reading(
+            "if the place of a send among what came meanwhile could be chosen afterwards, as §4.1 may be read: the "
+            f"receiver's clock would do ({len(placed):,} computations of {n} processes and {m} messages)",
+            unless(not afterwards, "refuted"),
+        ),
+    ]
     because = (
-        "three processes send around a ring and take in what comes: each may put its send before the receive or after. "
-        f"That all put it after is no computation; who puts it before ({len(late)} cases) cannot tell this from a run "
-        "where its message is late and the other's next one overtakes it, a crown; so is the text's own run. Fig. 8, "
-        f"if it acknowledged at once, breaks the order too. Places told afterwards: {len(placed):,} computations, all "
-        "synchronous"
+        "each of three processes in a ring sends to the next one and takes in what comes first; it puts its own "
+        "message before that or after. Not all can put it after. One that puts it before cannot tell this from a run "
+        "where its message is late and the other's next one overtakes it. z3 shows that not all four runs are "
+        "synchronous, whatever is decided by what was seen, and has a model without any one of the hypotheses. Fig. 8, "
+        f"if it acknowledged at once, breaks the order after {length(run)} actions"
     )
-    figures = shown("a process that sends first, and its message late", late[0]) + shown("the text's own run", own_run)
-    return Evidence(
-        unless(fails, "checked"),
-        "its cases computed, and two protocols at 3 processes; any such protocol by an argument not machine-checked",
+    figures = shown("a process that sends first, and its message late: not synchronous", ring_cut_short(0))
+    return Evidence.of_readings(
+        readings,
+        f"{ANY_PROTOCOL}, of three processes or more; in the runs three send; {BEGINS}",
         because,
         figures + shown("Fig. 8 with acknowledgements at once", run),
     )
@@ -206,31 +236,22 @@ def mg5(quick: bool) -> Evidence:
     "MG6",
     "[MG] §3, Theorem 3",
     "No protocol that is done with each send in bounded time realises synchronous order.",
-    "checked",
-    reading=f"printed as part 2 of the theorem, proved as part 3; {DECIDES_ONLINE}",
+    "proved",
+    reading="printed as part 2 of the theorem, proved as part 3; a send begins when the process wants it; "
+    f"{DECIDES_ONLINE}",
 )
 def mg6(quick: bool) -> Evidence:
-    both_sent = crossing(("send", "send"))
-    own_run = figure("mg-fig4b")
     run = first_run_that_breaks("synchronous", SendsAtOnce, 2, 2)
-    first_sends = all(line[0].kind == "send" for line in own_run.lines[:3])
-    fails = (
-        both_sent is None
-        or decide(both_sent, "synchronous").kept
-        or decide(own_run, "synchronous").kept
-        or not first_sends
-        or run is None
-    )
+    fails = run is None or not no_bounded_sends_is_proved()
     because = (
-        "two processes send to each other, and packets take longer than a send may: both are done with before "
-        "anything arrives, and the only computation that is left is a crown, however receives are delayed. The "
-        "text's own run, of four processes, is not synchronous either; Fig. 8, were it to send at once, breaks the "
-        "order with 2 messages"
+        "two processes want to send to each other, and packets take longer than a send may: both have committed their "
+        "sends before anything arrives, so both receives come after, a crown, however they are delayed (z3, with a "
+        "model without any one of the hypotheses). Fig. 8, were it to send at once, breaks the order after "
+        f"{length(run)} actions of 2 messages"
     )
-    figures = shown("all that can come of two sends that are done with", both_sent)
     return Evidence(
-        unless(fails, "checked"),
-        "its one case computed; any such protocol of two processes or more by an argument not machine-checked",
+        unless(fails, "proved"),
+        f"{ANY_PROTOCOL}, of two processes or more; in the run two send",
         because,
-        figures + shown("Fig. 8 with sends at once", run),
+        shown("Fig. 8 with sends at once", run),
     )

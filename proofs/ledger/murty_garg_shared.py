@@ -35,3 +35,4 @@ def free_bounds(quick: bool) -> list[tuple[int, int]]:
 
 
 SILENCE = "a process whose send is not acknowledged transmits nothing, and → goes through messages and acknowledgements"
+LEFT_TO_THE_FULL_RUN = "the bundled counterexample is verified; that none is smaller is left to the full run"

@@ -7,8 +7,8 @@ of processes is looked at, it is said how many messages they were allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from typing import NamedTuple
 
 import z3
@@ -95,26 +95,30 @@ class Conditions(Bounded):
             acknowledges = z3.Or([acks[a, e] for a in range(e)])
             self.add(z3.Implies(self.sends[e], z3.Or(self.own[e], acknowledges)))
 
-    def maps_to(self) -> dict[tuple[int, int], Term]:
-        """s1 ↦ r2, as `Split.maps_to`."""
+    def maps_to_as_printed(self) -> dict[tuple[int, int], Term]:
+        """s1 ↦ r2 for two messages, as `Split.maps_to_as_printed`."""
         found = {}
         for a, c in self.two_messages():
-            ways = [self.send_then_receive[a, c]]
-            for l in self.places:
-                leaves = self.own[l] if l == a else z3.And(self.own[l], self.same_line[a, l]) if a < l else None
-                if leaves is not None:
-                    ways.append(leaves if l == c else z3.And(leaves, self.receive_leads[l, c]))
+            ways = [
+                z3.And(self.own[l], self.same_line[a, l], self.receive_leads[l, c])
+                for l in self.places[a + 1 :]
+                if l != c
+            ]
             found[a, c] = z3.Bool(f"maps to {a} {c}")
-            self.add(found[a, c] == z3.Or(ways))
+            self.add(found[a, c] == z3.Or(self.send_then_receive[a, c], *ways))
         return found
 
 
-def breaks_lemma_4(n: int, m: int, size: int) -> Conditions:
-    """SC, RC, a closed walk by ↦ of that size, hence a crown of it or less, and no strong crown of it or less."""
+def breaks_lemma_4(n: int, m: int, size: int, *, ranked: bool) -> Conditions:
+    """SC, RC (ranked: and PR), a closed walk by ↦ as printed of that size, hence a crown of it or less, and no strong
+    crown of it or less.
+    """
     some = Conditions(n, m)
     some.require_send_condition()
     some.require_receive_condition()
-    some.add(some.closed_walk("crown", some.maps_to(), size))
+    if ranked:
+        some.require_priority_rule()
+    some.add(some.closed_walk("crown", some.maps_to_as_printed(), size))
     for fewer in range(2, size + 1):
         some.add(z3.Not(some.closed_walk(f"strong {size}", some.send_then_receive, fewer)))
     return some
@@ -203,10 +207,12 @@ def smallest(search: Search, size: Size, below: Search | None = None) -> Found |
 
 @cache
 def against_lemma_4() -> Found | None:
-    """With control messages of any kind."""
-    return smallest(
-        lambda size: (breaks_lemma_4(size.processes, size.messages, k) for k in range(2, size.messages + 1)), Size(4, 4)
-    )
+    """With control messages of any kind, and PR; of smaller ones there is none without PR either."""
+
+    def crowns(size: Size, *, ranked: bool) -> Iterator[Bounded]:
+        return (breaks_lemma_4(size.processes, size.messages, k, ranked=ranked) for k in range(2, size.messages + 1))
+
+    return smallest(partial(crowns, ranked=True), Size(5, 4), partial(crowns, ranked=False))
 
 
 @cache

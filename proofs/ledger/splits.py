@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
@@ -54,14 +54,29 @@ class Split:
 
     def maps_to_as_printed(self, e: int, f: int) -> bool:
         """[MG]'s ↦ by the letter: ≺ and → leave out the event itself."""
-        direct = any((e, f) == (self.send[m], self.receive[m]) for m in self.own)
         later = any(self.precedes(e, self.send[m]) and self.leads(self.receive[m], f) for m in self.own)
-        return direct or self.precedes(e, f) or later
+        return self.is_message(e, f) or self.precedes(e, f) or later
+
+    def is_message(self, e: int, f: int) -> bool:
+        """[MG]'s ⇝, of the application's messages."""
+        return any((e, f) == (self.send[m], self.receive[m]) for m in self.own)
 
     def lemma_1_as_printed(self, e: int, f: int) -> bool:
-        """What [MG] Lemma 1 says of e ↦ f, if that is not by one message."""
-        own = any(e == self.send[m] and self.leads(self.receive[m], f) for m in self.own)
-        return own or self.maps_to_as_printed(e, f)
+        """What [MG] Lemma 1 concludes of e and f: e ≺ f, or e ≺ s1 and r1 → f, or e ⇝ g and g → f."""
+        through_later = any(self.precedes(e, self.send[m]) and self.leads(self.receive[m], f) for m in self.own)
+        through_own = any(e == self.send[m] and self.leads(self.receive[m], f) for m in self.own)
+        return self.precedes(e, f) or through_later or through_own
+
+    def leads_within_own_as_printed(self, e: int, f: int) -> bool:
+        """[MG]'s →_ℰ by the letter: e ⇝ f, or e ≺ f, or e ≺ s1 and r1 →_ℰ f."""
+        return (
+            self.is_message(e, f)
+            or self.precedes(e, f)
+            or any(
+                self.precedes(e, self.send[m]) and self.leads_within_own_as_printed(self.receive[m], f)
+                for m in self.own
+            )
+        )
 
     def chain_leads(self, e: int, f: int) -> bool:
         """Is there a chain of events, step by step, from e to f, whose first message, if any, is the application's?"""
@@ -104,9 +119,8 @@ class Split:
             if self.leads(self.receive[b], f) and not self.precedes(self.receive[b], f)
         )
 
-    def crown_sizes(self, *, strong: bool, as_printed: bool = False) -> list[int]:
-        """The sizes of all crowns by ↦ (strong: by ≺) among the application's messages."""
-        before = self.precedes if strong else self.maps_to_as_printed if as_printed else self.maps_to
+    def crown_sizes(self, before: Callable[[int, int], bool]) -> list[int]:
+        """The sizes of all crowns among the application's messages by a relation: ≺ (strong crowns), ↦, →_ℰ."""
         links = {(a, b) for a, b in self.pairs() if before(self.send[a], self.receive[b])}
         return [
             size

@@ -1,0 +1,166 @@
+"""[MG] Theorems 1 and 2, put to z3 for any number of events, processes and messages.
+
+That → is the *least* transitive relation with ≺ and ⇝ is no sentence of first-order logic. It is used once, for one
+relation: `TIMES` holds ≺ and ⇝ and is transitive (three theorems), so → lies within it. An induction along a crown is
+put to z3 as its base, its step and its end. In words only: that a finite graph without cycles can be sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import z3
+
+from crownless.proofs.proving import ATTEMPTS
+from crownless.proofs.terms import Term
+from crownless.proofs.theorem import Claim, theorem, vacuous
+
+EVENT, MESSAGE, PROCESS = (z3.DeclareSort(name) for name in ("Event", "Message", "Process"))
+PRECEDES = z3.Function("precedes", EVENT, EVENT, z3.BoolSort())
+LEADS = z3.Function("leads", EVENT, EVENT, z3.BoolSort())
+AT = z3.Function("process", EVENT, PROCESS)
+SEND, RECEIVE = (z3.Function(name, MESSAGE, EVENT) for name in ("send", "receive"))
+#: The T of SYNC.
+T = z3.Function("T", EVENT, z3.IntSort())
+
+E, F, G = z3.Consts("e f g", EVENT)
+M, K = z3.Consts("m k", MESSAGE)
+
+Hypotheses = dict[str, Term]
+
+
+def is_message(e: Term, f: Term) -> Term:
+    """e ⇝ f."""
+    return z3.Exists([M], z3.And(e == SEND(M), f == RECEIVE(M)))
+
+
+def in_time(e: Term, f: Term) -> Term:
+    """What → lies within, where T is as SYNC has it: (1) of [MG] §2.2."""
+    return z3.Or(is_message(e, f), T(e) < T(f))
+
+
+def events() -> Hypotheses:
+    return {
+        "each event is of one message": z3.ForAll(
+            [M, K],
+            z3.And(z3.Implies(z3.Or(SEND(M) == SEND(K), RECEIVE(M) == RECEIVE(K)), M == K), SEND(M) != RECEIVE(K)),
+        )
+    }
+
+
+def sync() -> Hypotheses:
+    return {
+        "SYNC: T(s) = T(r)": z3.ForAll([M], T(SEND(M)) == T(RECEIVE(M))),
+        "SYNC: T grows along ≺": z3.ForAll([E, F], z3.Implies(PRECEDES(E, F), T(E) < T(F))),
+    }
+
+
+def leads_in_time() -> Hypotheses:
+    return {
+        "→ lies within what holds ≺ and ⇝ and is transitive": z3.ForAll([E, F], z3.Implies(LEADS(E, F), in_time(E, F)))
+    }
+
+
+def happened_before() -> Hypotheses:
+    """What → holds; and that no message goes to its own sender."""
+    return {
+        "→ holds ≺": z3.ForAll([E, F], z3.Implies(PRECEDES(E, F), LEADS(E, F))),
+        "→ holds ⇝": z3.ForAll([M], LEADS(SEND(M), RECEIVE(M))),
+        "→ is transitive": z3.ForAll([E, F, G], z3.Implies(z3.And(LEADS(E, F), LEADS(F, G)), LEADS(E, G))),
+        "nobody sends to himself": z3.ForAll([M], AT(SEND(M)) != AT(RECEIVE(M))),
+        "≺ is on one line, without a circle": z3.ForAll(
+            [E, F], z3.Implies(PRECEDES(E, F), z3.And(AT(E) == AT(F), E != F))
+        ),
+    }
+
+
+def _in_order(before: Callable[[Term, Term], Term]) -> Term:
+    """FIFO (before is ≺) or causal order (it is →), as printed."""
+    return z3.ForAll([M, K], z3.Implies(before(SEND(M), SEND(K)), z3.Not(PRECEDES(RECEIVE(K), RECEIVE(M)))))
+
+
+def theorem_1() -> list[Claim]:
+    time = {**events(), **sync()}
+    path = z3.Implies(z3.And(in_time(E, F), in_time(F, G)), in_time(E, G))
+    holds = {name: happened_before()[name] for name in ("→ holds ≺",)}
+    return [
+        Claim("in time holds ≺", sync(), z3.ForAll([E, F], z3.Implies(PRECEDES(E, F), in_time(E, F)))),
+        Claim("in time holds ⇝", {}, z3.ForAll([M], in_time(SEND(M), RECEIVE(M)))),
+        Claim("in time is transitive", time, z3.ForAll([E, F, G], path)),
+        Claim("synchronous is causally ordered", {**time, **leads_in_time()}, _in_order(LEADS)),
+        Claim("causally ordered is FIFO", {**holds, "causally ordered": _in_order(LEADS)}, _in_order(PRECEDES)),
+    ]
+
+
+def theorem_2() -> list[Claim]:
+    """Both directions, where a crown is of two or more messages, all distinct."""
+    return [*_no_crown_in_time(), *_sorted_messages_are_in_time()]
+
+
+def _no_crown_in_time() -> list[Claim]:
+    """Synchronous ⟹ ¬crown: along a crown, T would grow from its first message to its first message."""
+    crown = z3.Function("crown", z3.IntSort(), MESSAGE)
+    i, j, size = z3.Ints("i j size")
+    links = z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), LEADS(SEND(crown(j)), RECEIVE(crown(j + 1)))))
+    given = {
+        **events(),
+        **sync(),
+        **leads_in_time(),
+        "a crown has two messages or more": size >= 2,
+        "each send leads to the next receive": links,
+        "the last send leads to the first receive": LEADS(SEND(crown(size - 1)), RECEIVE(crown(0))),
+        "the messages of a crown are distinct": z3.ForAll(
+            [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), crown(i) != crown(j))
+        ),
+    }
+    grown = {
+        "T has grown up to i": T(SEND(crown(0))) < T(SEND(crown(i))),
+        "i is on the crown": z3.And(i >= 1, i < size),
+    }
+    end = {**given, "T has grown to the last": T(SEND(crown(0))) < T(SEND(crown(size - 1)))}
+    base = T(SEND(crown(0))) < T(SEND(crown(1)))
+    step = z3.Implies(i + 1 < size, T(SEND(crown(0))) < T(SEND(crown(i + 1))))
+    return [
+        Claim("T grows on the first step of a crown", given, base),
+        Claim("T grows on each step of a crown", {**given, **grown}, step),
+        Claim("no crown comes round", end, z3.BoolVal(False)),
+    ]
+
+
+def _sorted_messages_are_in_time() -> list[Claim]:
+    """¬Crown ⟹ synchronous: sorted messages give each event a time as SYNC has it."""
+    rank = z3.Function("rank", MESSAGE, z3.IntSort())
+    given = {
+        **happened_before(),
+        "every event is a send or a receive": z3.ForAll([E], z3.Exists([M], z3.Or(SEND(M) == E, RECEIVE(M) == E))),
+        "messages are sorted": z3.ForAll(
+            [M, K], z3.Implies(z3.And(M != K, LEADS(SEND(M), RECEIVE(K))), rank(M) < rank(K))
+        ),
+        "an event has the time of its message": z3.ForAll([M], z3.And(T(SEND(M)) == rank(M), T(RECEIVE(M)) == rank(M))),
+    }
+    edge = z3.Or([LEADS(e(M), f(K)) for e in (SEND, RECEIVE) for f in (SEND, RECEIVE)])
+    return [
+        Claim("each edge is s → r", happened_before(), z3.ForAll([M, K], edge == LEADS(SEND(M), RECEIVE(K)))),
+        Claim("sorted messages are in time", given, z3.And(*sync().values())),
+    ]
+
+
+@cache
+def theorem_1_is_proved() -> bool:
+    return all_proved(theorem_1()) and not_vacuous(theorem_1()[3].given, LEADS(SEND(M), SEND(K)))
+
+
+@cache
+def theorem_2_is_proved() -> bool:
+    (*_, sorting) = theorem_2()
+    return all_proved(theorem_2()) and not_vacuous(sorting.given, LEADS(SEND(M), SEND(K)))
+
+
+def all_proved(claims: list[Claim]) -> bool:
+    return all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
+
+
+def not_vacuous(given: Mapping[str, Term], situation: Term) -> bool:
+    """True if z3 has a model of the hypotheses with such a situation in it."""
+    return vacuous("a situation", {**given, "situation": situation}).outcome == "refuted"
