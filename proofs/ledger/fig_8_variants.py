@@ -12,7 +12,7 @@ from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.explorer import explore
-from crownless.model_check.observers import Crowns, Ledger, Observation, Observer
+from crownless.model_check.observers import Ledger, Observation, Observer, observers_of
 from crownless.model_check.properties import Property
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.shortest import shortest_run
@@ -46,6 +46,23 @@ class CommitsAtAcknowledgement(MurtyGarg):
 
     invariants = {}
     witnesses = {}
+
+
+class SendsWhenWanted(MurtyGarg):
+    """A send is taken to happen when the application hands its message over, not when it is committed."""
+
+    sends_before_delivery = True
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        wanted = Happened("send", message)
+        return [step._replace(events=[wanted, *_deliveries(step)]) for step in super().send(i, state, message)]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=_deliveries(step)) for step in super().arrive(i, state, packet)]
+
+
+def _deliveries(step: Step) -> list[Happened]:
+    return [event for event in step.events if event.kind == "deliver"]
 
 
 class AcknowledgesAtOnce(MurtyGarg):
@@ -92,12 +109,17 @@ class IntendedOrder(Observer):
 def first_run_that_breaks(
     name: str, kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered"
 ) -> Run | None:
-    """A shortest run, of the free workload, that breaks `synchronous`, `in-order` or `in-order-to-one`."""
-    observer: Observer = (
-        Crowns(n) if name == "synchronous" else IntendedOrder(to_one_receiver=name == "in-order-to-one")
+    """A shortest run, of the free workload, that breaks `synchronous`, `causal`, `fifo`, `in-order` (of intents) or
+    `in-order-to-one` (receiver).
+    """
+    machine = kind(n)
+    observers = (
+        [Ledger(), IntendedOrder(to_one_receiver=name == "in-order-to-one")]
+        if name.startswith("in-order")
+        else observers_of(machine, [name])
     )
-    system = System(kind(n), Free(n, m), channel_named(channel), [Ledger(), observer])
-    known = Property(observer.watches[0], "always", name)
+    system = System(machine, Free(n, m), channel_named(channel), observers)
+    known = Property(name.removesuffix("-to-one"), "always", name)
     found = explore(system, [known])
     if known.name not in found.broken:
         return None

@@ -56,7 +56,7 @@ class Finding:
             "source": self.entry.source,
             "statement": self.entry.statement,
             "reading": self.entry.reading,
-            "readings": [reading._asdict() for reading in self.evidence.readings],
+            "readings": [{"reading": text, "verdict": verdict} for text, verdict in self.evidence.readings],
             "verdict": self.evidence.verdict,
             "recorded": self.entry.recorded,
             "scope": self.evidence.scope,

@@ -9,7 +9,7 @@ from crownless.model_check.realizing import realize
 from . import cost_evidence as simulations
 from . import fig_8_variants as found
 from . import smallest_delay as delays
-from .claims import Evidence, Text, repaired_if, unless
+from .claims import Evidence, Reading, Text, unless
 from .evidence import broken_by, held_against, holds, is_proved, ran, searched, states, within
 from .monitored_machines import WatchedBlocking, watched
 from .murty_garg_shared import ANY_NUMBER, CHANNELS, free_bounds, length, shown
@@ -54,29 +54,48 @@ def all_states_have_the_smallest_active(n: int, m: int) -> bool:
 
 @TEXT.claim(
     "MG17",
-    "[MG] §4.1, Fig. 8",
-    "The algorithm is safe and live; a send may also be committed at its acknowledgement; and a process's sends "
-    "keep the order in which it wanted them.",
-    "repaired",
-    reading="the third box, printed for an acknowledgement <ack, i, j> at i, is for one from j. Safe and live it is. "
-    "To commit at the acknowledgement breaks it (§4.1: 'as if', of either end). The text is silent on the order of "
-    "intents: it is kept to one receiver over FIFO channels, and not otherwise",
+    "[MG] §4.3, Fig. 8",
+    "The algorithm of Fig. 8 is safe and live.",
+    "proved",
+    reading="the third box, printed for an acknowledgement <ack, i, j> at i, is for one from j. A message is sent and "
+    "received where Fig. 8 commits it; the text is silent on the order in which a process wanted its sends",
 )
 def mg17(quick: bool) -> Evidence:
     results = [searched("murty-garg", n, m, channel=channel) for n, m in free_bounds(quick) for channel in CHANNELS]
     good = all(holds(result) for result in results) and is_proved("murty-garg", "safe", "live")
     at_ack = found.first_run_that_breaks("synchronous", found.CommitsAtAcknowledgement, 3, 3)
+    wanted = [
+        found.first_run_that_breaks("fifo", found.SendsWhenWanted, 2, 2),
+        found.first_run_that_breaks("causal", found.SendsWhenWanted, 3, 3, "fifo"),
+    ]
     any_order = [found.first_run_that_breaks("in-order", MurtyGarg, 3, 2, channel) for channel in CHANNELS]
     to_one = found.first_run_that_breaks("in-order-to-one", MurtyGarg, 2, 2)
-    fifo = found.first_run_that_breaks("in-order-to-one", MurtyGarg, 3, 3 if quick else 4, "fifo")
-    repaired = good and fifo is None
-    broken = at_ack is not None and None not in any_order and to_one is not None
-    verdict = repaired_if(broken, repaired)
+    bound = (3, 3 if quick else 4)
+    fifo = found.first_run_that_breaks("in-order-to-one", MurtyGarg, *bound, "fifo")
+    readings = [
+        Reading("Fig. 8 as drawn", unless(not good, "proved")),
+        Reading("§4.1: likewise if a send is committed at its acknowledgement", unless(at_ack is None, "refuted")),
+        Reading(
+            "likewise if a send is where the application wants it (not said): not even FIFO, and over FIFO channels "
+            "not even causal",
+            unless(None in wanted, "refuted"),
+        ),
+        Reading(
+            "a process's sends keep the order in which it wanted them (not said)",
+            unless(None in any_order or to_one is None, "refuted"),
+        ),
+        Reading(
+            f"its sends to one receiver do, over FIFO channels (not said; {bound[0]} processes, {bound[1]} messages)",
+            unless(fifo is not None, "checked"),
+        ),
+    ]
     because = (
         "z3 shows it safe and live for every n, of the stages of a message; it keeps synchronous order and delivers "
-        f"everything in {states(*results)}; intents are overtaken after {length(any_order[0])} actions, over FIFO "
-        f"channels after {length(any_order[1])}, to one receiver after {length(to_one)}, to one receiver over FIFO "
-        f"channels never; commits at acknowledgements break the order after {length(at_ack)} actions of 3 messages"
+        f"everything in {states(*results)}. Commits at acknowledgements break the order after {length(at_ack)} actions "
+        f"of 3 messages. With sends where they are wanted FIFO order is broken after {length(wanted[0])} actions of 2 "
+        f"processes and 2 messages, and over FIFO channels causal order after {length(wanted[1])} of 3 and 3. Intents "
+        f"are overtaken after {length(any_order[0])} actions, over FIFO channels after {length(any_order[1])}, to one "
+        f"receiver after {length(to_one)}, to one receiver over FIFO channels never"
     )
     figures = shown("P2 wants m1 before m2, and sends m2 first", any_order[0], "counterexample-mg17")
     figures += shown(
@@ -87,8 +106,12 @@ def mg17(quick: bool) -> Evidence:
     figures += shown(
         "not synchronous, if sends are committed at the acknowledgement", at_ack, "counterexample-mg17-commit"
     )
-    scope = f"safe and live: {ANY_NUMBER}, of an abstraction; {within(*results)}"
-    return Evidence(verdict, scope, because, figures)
+    figures += shown(
+        "over FIFO channels, not causally ordered, if sends are where they are wanted: P1 wants m1 before m2",
+        wanted[1],
+        "counterexample-mg17-wanted",
+    )
+    return Evidence.of_readings(readings, f"{FOR_EVERY_N}; {within(*results)}", because, figures)
 
 
 @TEXT.claim(
@@ -180,7 +203,10 @@ def mg20(quick: bool) -> Evidence:
     repaired = delays.bound_is_proved() and tight and priority == 2 * t
     random = simulations.simulated("murty-garg", 5, 0.1, 6 if quick else 20, latency="constant")
     repaired &= random.most("withheld_most") <= 2 * (5 - 2)
-    verdict = repaired_if(exceeds, repaired)
+    readings = [
+        Reading("the receive condition withholds an acknowledgement for at most nt", unless(not exceeds, "refuted")),
+        Reading("for at most 2(n − 2) t, and the priority rule delays by at most 2t", unless(not repaired, "proved")),
+    ]
     because = (
         f"with n = 5 an acknowledgement is withheld for {slowest.withheld / t:g} t, more than 5 t: each process of the "
         "chain may have sent just before the next message came, so that each adds a message and an acknowledgement; z3 "
@@ -197,7 +223,7 @@ def mg20(quick: bool) -> Evidence:
         f"(processes, messages) {told}"
     )
     title = "P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged"
-    return Evidence(verdict, scope, because, shown(title, slowest.run.run, "counterexample-mg20"))
+    return Evidence.of_readings(readings, scope, because, shown(title, slowest.run.run, "counterexample-mg20"))
 
 
 @TEXT.claim(

@@ -103,8 +103,8 @@ FEW = 3
 
 
 def against_lemma_1(split: Split) -> tuple[int, int, int]:
-    """How many pairs of events ↦ by chains relates otherwise than `Split.maps_to`; how many break Lemma 1 by the letter;
-    and how many pairs of ↦ by chains it leaves out.
+    """Numbers of pairs of events: those that ↦ by chains relates otherwise than `Split.maps_to`, those that break
+    Lemma 1 by the letter, and those of ↦ by chains that it leaves out.
     """
     chains_differ = by_letter = of_chains = 0
     events = [event for m in split.own for event in (split.send[m], split.receive[m])]
@@ -130,7 +130,7 @@ def against_lemma_2(split: Split) -> tuple[int, int]:
 
 @TEXT.claim(
     "MG10",
-    "[MG] §5.1, Lemma 1",
+    "[MG] §4.2 and §5.1, Lemma 1",
     "If e ↦ f, and not by one message, then e ≺ f, or e ≺ s1 and r1 → f for some message, or e ⇝ g → f.",
     "proved",
     reading="by the letter it only repeats the definition of ↦ in §4.2. What is false is there: → leaves out the event "
@@ -142,6 +142,7 @@ def mg10(quick: bool) -> Evidence:
     by_letter = any_split.lemma_1(as_printed=True) == "proved" and not splits.lemma_1
     of_chains = any_split.lemma_1(as_printed=False) == "refuted" and splits.lemma_1_of_chains > 0
     inclusion = any_split.maps_to_holds_what_is_printed() and not splits.outside
+    smallest = "none" if splits.crownless is None else f"{len(splits.crownless.messages)} messages"
     no_crown = unless(splits.crownless is None, "refuted")
     readings = [
         Reading("Lemma 1 by the letter, of ↦ as printed", unless(not by_letter, "proved")),
@@ -166,8 +167,8 @@ def mg10(quick: bool) -> Evidence:
     ]
     because = (
         "z3 shows the lemma by the letter without any knowledge of → and ≺: the definition of ↦ has the same cases. "
-        "The application's part of a computation of 2 processes and 2 messages is not synchronous, though it has no "
-        f"crown by →_ℰ or ↦ as printed. With 'before or the same' the decomposition is ↦ exactly, pair by pair, in "
+        f"The application's part of a computation of {smallest} is not synchronous, though it has no crown by →_ℰ or ↦ "
+        "as printed. With 'before or the same' the decomposition is ↦ exactly, pair by pair, in "
         f"computations of up to {FEW} messages (of {splits.looked_at:,}); as printed it misses "
         f"{splits.lemma_1_of_chains:,} pairs there"
     )

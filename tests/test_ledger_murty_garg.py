@@ -1,0 +1,396 @@
+"""The claims of [MG]: how readings decide verdicts, and for each piece of evidence a planted fault that it sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from broken_murty_garg import (
+    AcknowledgesWhilePassive,
+    CommitsOnAcknowledgement,
+    CommitsWhenItAsks,
+    EverybodyAsks,
+    IgnoresRequests,
+    NobodyAsks,
+    ReversesTheRanks,
+    SendsBackUncommitted,
+    SendsWhilePassive,
+)
+
+from crownless.command_line import main
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.proofs.ledger import (
+    any_split,
+    bundled,
+    fig_8_variants,
+    impossibility_cases,
+    impossible_protocols,
+    monitored_machines,
+    murty_garg_algorithm,
+    murty_garg_conditions,
+    murty_garg_orders,
+    murty_garg_safety,
+    synchronous_theorems,
+)
+from crownless.proofs.ledger.claims import HOLDS, Reading, Verdict, verdict_of
+from crownless.proofs.ledger.impossible_protocols import (
+    no_bounded_receives,
+    no_bounded_sends,
+    no_symmetric_protocol,
+)
+from crownless.proofs.ledger.ledger import CLAIMS, look_into
+from crownless.proofs.ledger.murty_garg import TEXT
+from crownless.proofs.ledger.splits import Split, split_by_names
+from crownless.proofs.ledger.synchronous_theorems import theorem_1, theorem_2
+from crownless.proofs.theorem import Claim, theorem, without_each
+from crownless.spec.computation import Computation
+from crownless.spec.notation import parse, to_computation
+from crownless.spec.orders import decide
+
+# -- readings ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("proved",), "proved"),
+        (("proved", "refuted"), "proved"),
+        (("refuted",), "refuted"),
+        (("refuted", "refuted"), "refuted"),
+        (("refuted", "checked"), "repaired"),
+        (("refuted", "refuted", "proved"), "repaired"),
+        (("refuted", "proved", "open"), "open"),
+        (("open", "proved"), "open"),
+    ],
+)
+def test_the_letter_decides_and_another_reading_repairs(verdicts: tuple[Verdict, ...], expected: Verdict) -> None:
+    assert verdict_of([Reading(str(k), verdict) for k, verdict in enumerate(verdicts)]) == expected
+
+
+def test_each_repaired_claim_lists_the_letter_refuted_and_a_reading_that_holds() -> None:
+    for entry in TEXT.entries:
+        if entry.recorded == "repaired":
+            by_letter, *others = entry.look(True).readings
+            assert by_letter.verdict == "refuted", entry.id
+            assert any(reading.verdict in HOLDS for reading in others), entry.id
+
+
+def test_the_readings_of_lemma_1_tell_what_is_false() -> None:
+    """The lemma repeats a definition; what is false is §4.2."""
+    told = {reading.text.split(",")[0]: reading.verdict for reading in look("MG10").readings}
+    assert told["Lemma 1 by the letter"] == "proved"
+    assert told["§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed"] == "refuted"
+
+
+def test_readings_are_printed_and_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["claims", "MG2", "--quick"])
+    assert "  read as: by the letter, crowns of one message (s0 → r0) included: refuted\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["claims", "MG2", "--quick", "--json"])
+    (facts,) = json.loads(capsys.readouterr().out)
+    assert [reading["verdict"] for reading in facts["readings"]] == ["refuted", "proved"]
+
+
+# -- what is bundled is about what is false ----------------------------------------------------------------------------
+
+
+def test_what_overtakes_has_no_crown_by_the_relations_as_printed_and_one_by_chains() -> None:
+    split = split_by_names(bundled.computation("counterexample-mg10"))
+    assert split.crown_sizes(split.maps_to_as_printed) == split.crown_sizes(split.leads_within_own_as_printed) == []
+    assert split.crown_sizes(split.maps_to) == [2]
+    assert not decide(split.application, "synchronous").kept
+
+
+def test_the_counterexample_to_lemma_4_has_its_crown_by_the_printed_relation_and_keeps_the_priority_rule() -> None:
+    split = split_by_names(bundled.computation("counterexample-mg13"))
+    assert split.send_condition()
+    assert split.receive_condition()
+    assert split.ranked()
+    assert split.crown_sizes(split.maps_to_as_printed) == [3]
+    assert split.crown_sizes(split.precedes) == []
+
+
+def test_the_figures_of_the_impossibilities_are_not_synchronous() -> None:
+    figures = [impossibility_cases.crossing(), *(impossibility_cases.ring_cut_short(p) for p in range(3))]
+    assert not any(decide(c, "synchronous").kept for c in figures)
+
+
+# -- each hypothesis of a proof is needed ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", [no_bounded_sends(), no_bounded_receives()], ids=lambda claim: claim.name)
+def test_without_any_one_hypothesis_bounded_delays_are_possible(claim: Claim) -> None:
+    assert {verdict.outcome for verdict in without_each(*claim).values()} == {"refuted"}
+
+
+def test_each_way_of_being_alike_is_needed() -> None:
+    needed = {
+        name
+        for claim in no_symmetric_protocol()
+        for name, verdict in without_each(*claim).items()
+        if verdict.outcome == "refuted"
+    }
+    assert needed == {name for claim in no_symmetric_protocol() for name in claim.given}
+
+
+def test_each_part_of_sync_is_needed() -> None:
+    needed = {
+        name
+        for claim in (*theorem_1(), *theorem_2())
+        for name, verdict in without_each(*claim).items()
+        if verdict.outcome == "refuted"
+    }
+    assert set(synchronous_theorems.sync()) | set(synchronous_theorems.leads_in_time()) <= needed
+    assert "a crown has two messages or more" in needed
+    assert "nobody sends to himself" in needed
+
+
+def test_lemma_1_by_the_letter_is_the_definition_and_of_chains_it_is_false() -> None:
+    assert any_split.lemma_1(as_printed=True) == "proved"
+    assert any_split.lemma_1(as_printed=False) == "refuted"
+
+
+# -- planted faults ----------------------------------------------------------------------------------------------------
+
+CACHED: tuple[Any, ...] = (
+    synchronous_theorems.theorem_1_is_proved,
+    synchronous_theorems.theorem_2_is_proved,
+    impossible_protocols.no_symmetric_protocol_is_proved,
+    impossible_protocols.no_bounded_sends_is_proved,
+    impossible_protocols.no_bounded_receives_is_proved,
+    impossibility_cases.placed_afterwards,
+    any_split.maps_to_holds_what_is_printed,
+    any_split.theorem_4_is_proved,
+    any_split.theorem_5_is_proved,
+    any_split.crown_shrinks,
+    any_split.strong_crowns_descend,
+    murty_garg_safety.all_splits,
+)
+
+
+def forget() -> None:
+    for function in CACHED:
+        function.cache_clear()
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any, str, Any], None]]:
+    """Replaces a part that evidence rests on; what was found with or without it is forgotten."""
+    forget()
+    yield monkeypatch.setattr
+    forget()
+
+
+Plant = Callable[[Any, str, Any], None]
+
+
+def look(name: str) -> Any:
+    (finding,) = look_into([CLAIMS[name]], quick=True)
+    return finding.evidence
+
+
+def without(given: Callable[..., dict[str, Any]], dropped: str) -> Callable[..., dict[str, Any]]:
+    """The hypotheses without one of them."""
+
+    def rest(*arguments: Any) -> dict[str, Any]:
+        hypotheses = given(*arguments)
+        del hypotheses[dropped]
+        return hypotheses
+
+    return rest
+
+
+def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
+    return lambda: claim()._replace(given=without(lambda: dict(claim().given), dropped)())
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "what", "fault", "expected"),
+    [
+        pytest.param(
+            "MG1",
+            synchronous_theorems,
+            "sync",
+            without(synchronous_theorems.sync, "SYNC: T(s) = T(r)"),
+            "open",
+            id="MG1: messages need not be vertical",
+        ),
+        pytest.param(
+            "MG1", murty_garg_orders, "has_timestamps", lambda c: True, "refuted", id="MG1: everything synchronous"
+        ),
+        pytest.param(
+            "MG1",
+            murty_garg_orders,
+            "overtakes",
+            lambda c, first, second, causally: False,
+            "open",
+            id="MG1: nothing overtakes",
+        ),
+        pytest.param(
+            "MG2",
+            synchronous_theorems,
+            "leads_in_time",
+            dict,
+            "open",
+            id="MG2: happened-before is anything",
+        ),
+        pytest.param("MG2", murty_garg_orders, "crowns", lambda c: iter(()), "open", id="MG2: no crowns are found"),
+        pytest.param(
+            "MG2",
+            murty_garg_orders,
+            "has_crown_by_the_letter",
+            lambda c: not murty_garg_orders.has_timestamps(c),
+            "open",
+            id="MG2: no crown of one message",
+        ),
+        pytest.param(
+            "MG4",
+            impossible_protocols.TwoProcesses,
+            "symmetric",
+            without(impossible_protocols.TwoProcesses.symmetric, "both step alike"),
+            "open",
+            id="MG4: not symmetric",
+        ),
+        pytest.param("MG4", murty_garg_orders, "MurtyGarg", EverybodyAsks, "open", id="MG4: Fig. 8 made symmetric"),
+        pytest.param(
+            "MG4",
+            murty_garg_orders,
+            "PROTOCOLS",
+            {"murty-garg": type("Alike", (MurtyGarg,), {"symmetric": True})},
+            "open",
+            id="MG4: a protocol that is symmetric by declaration only",
+        ),
+        pytest.param("MG5", murty_garg_orders, "AcknowledgesAtOnce", MurtyGarg, "open", id="MG5: Fig. 8 as it is"),
+        *(
+            pytest.param(
+                "MG5",
+                impossible_protocols,
+                "no_bounded_receives",
+                lacking(no_bounded_receives, dropped),
+                "open",
+                id=f"MG5: without {dropped}",
+            )
+            for dropped in ("bounded receives", "decided by the view")
+        ),
+        pytest.param(
+            "MG5",
+            impossibility_cases.PlacedAfterwards,
+            "in_time",
+            staticmethod(lambda state: False),
+            "open",
+            id="MG5: places out of time",
+        ),
+        pytest.param("MG6", murty_garg_orders, "SendsAtOnce", MurtyGarg, "open", id="MG6: Fig. 8 as it is"),
+        pytest.param(
+            "MG6",
+            impossible_protocols,
+            "no_bounded_sends",
+            lacking(no_bounded_sends, "the packets take longer"),
+            "open",
+            id="MG6: packets in time",
+        ),
+        *(
+            pytest.param(
+                "MG7",
+                murty_garg_conditions,
+                "commits",
+                lambda n, m, kind=kind: fig_8_variants.commits(n, m, kind),
+                "open",
+                id=f"MG7: {kind.__name__}",
+            )
+            for kind in (
+                NobodyAsks,
+                EverybodyAsks,
+                ReversesTheRanks,
+                CommitsWhenItAsks,
+                SendsBackUncommitted,
+                CommitsOnAcknowledgement,
+                IgnoresRequests,
+            )
+        ),
+        pytest.param(
+            "MG10", Split, "maps_to_as_printed", Split.maps_to, "open", id="MG10: ↦ as printed is wide enough"
+        ),
+        pytest.param("MG10", Split, "chain_leads", Split.maps_to_as_printed, "open", id="MG10: chains as printed"),
+        pytest.param(
+            "MG10",
+            Split,
+            "leads_within_own_as_printed",
+            Split.leads,
+            "open",
+            id="MG10: →_ℰ is →",
+        ),
+        pytest.param("MG11", Split, "send_condition", lambda split: True, "open", id="MG11: without SC"),
+        pytest.param("MG12", Split, "receive_condition", lambda split: True, "open", id="MG12: without RC"),
+        pytest.param("MG14", Split, "strong_receive_condition", lambda split: True, "open", id="MG14: RC for RC⁺"),
+        pytest.param(
+            "MG17", fig_8_variants, "CommitsAtAcknowledgement", MurtyGarg, "open", id="MG17: commits as in Fig. 8"
+        ),
+        pytest.param("MG17", fig_8_variants, "SendsWhenWanted", MurtyGarg, "open", id="MG17: sends as in Fig. 8"),
+        pytest.param(
+            "MG17",
+            murty_garg_algorithm,
+            "MurtyGarg",
+            type(
+                "SendsWhenHanded", (MurtyGarg,), {"must_ask": lambda machine, i, j: False, "may_send": lambda *_: True}
+            ),
+            "open",
+            id="MG17: intents kept in order",
+        ),
+    ],
+)
+def test_a_planted_fault_changes_the_verdict(
+    plant: Plant, name: str, where: Any, what: str, fault: Any, expected: Verdict
+) -> None:
+    plant(where, what, fault)
+    assert look(name).verdict == expected != CLAIMS[name].recorded
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "fault"),
+    [
+        ("MG8", "WatchedMurtyGarg", SendsWhilePassive),
+        ("MG9", "WatchedAcknowledgements", AcknowledgesWhilePassive),
+        ("MG14", "WatchedAcknowledgements", NobodyAsks),
+    ],
+)
+def test_a_fault_of_the_machine_is_seen_by_its_monitor(plant: Plant, name: str, kind: str, fault: type) -> None:
+    monitored = getattr(monitored_machines, kind)
+    plant(monitored_machines, kind, type("Faulty", (monitored,), {"kind": fault}))
+    assert look(name).verdict != CLAIMS[name].recorded
+
+
+def computation(*lines: str) -> Computation:
+    return to_computation(parse("\n".join(lines)))
+
+
+#: Breaks the lemma by chains only: by ↦ as printed it has no crown.
+CROWN_OF_CHAINS = computation(
+    "P1: send m1 to P2",
+    "P2: send m2 to P3; receive m1; send c1 to P4",
+    "P3: send m3 to P4; receive m2",
+    "P4: receive c1; receive m3",
+)
+
+
+@pytest.mark.parametrize("name", ["MG13", "MG14"])
+@pytest.mark.parametrize("other", [CROWN_OF_CHAINS, computation("P1: receive m1", "P2: send m1 to P1")])
+def test_another_computation_is_no_counterexample(plant: Plant, name: str, other: Computation) -> None:
+    plant(bundled, "computation", lambda name: other)
+    assert look(name).verdict == "open"
+
+
+def test_the_crown_of_chains_is_none_by_the_printed_relation() -> None:
+    split = split_by_names(CROWN_OF_CHAINS)
+    assert split.crown_sizes(split.maps_to) == [3]
+    assert split.crown_sizes(split.maps_to_as_printed) == []
+    assert not split.ranked()
+
+
+def test_what_is_proved_of_two_processes_is_not_of_nothing() -> None:
+    two = impossible_protocols.TwoProcesses()
+    given = {**two.symmetric(), **two.alike()}
+    assert theorem("alike by itself", given, impossible_protocols.CONTRADICTION).outcome == "refuted"
