@@ -5,8 +5,9 @@ is that they are functions of what a process wanted and what has arrived; that o
 packets for it (assumption 1) is that nothing else arrives in the runs below. For any protocol of a class there is a run
 that is not synchronous, or in which something is never delivered; the hypotheses describe that run, and SYNC.
 
-In words only, since it is the choice of a run and no property of it: processes that are not named want nothing; and a
-process to which nothing comes transmits the first packet of what it wants at some time, or it never would.
+In words only, since it is why these are runs of any protocol of the class: processes that are not named want nothing; a
+process to which nothing comes transmits the first packet of what it wants at some time, or it never would; and a
+receiver that is done with a message transmits nothing more for it ((c) in the proof of Theorem 3).
 """
 
 from __future__ import annotations
