@@ -1,18 +1,19 @@
 """Any run of a protocol whose messages go to several processes, of any number of them (`any_run`).
 
 `send` goes through the receivers of a message in a comprehension, which has no end for a set of unknown size. Here it
-runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it that
-neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
+runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it
+that neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
 
 Then one packet speaks for all, of any number, since `transition_language` admits nothing that could tell four receivers
 from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no condition, and
-carry nothing from one entry to the next), or is put together of lists; it is neither cut nor measured. So
+carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured, nor compared,
+nor read by place. So
 
 - a packet for the receiver r is ``e(r)``, with one expression ``e`` for all of them, however many there are;
 - how many packets there are is a sum of powers of the number N of receivers, no coefficient negative: 1 for N = 1
   leaves one power with the coefficient one, and 2 for N = 2 the first. So there are N for every N;
-- what a state takes from a list it takes from one entry ``e(r)``. That speaks of r, which is refused, or of none, and
-  then is the same for every N.
+- a list can be taken apart only if its length is the same for N = 1, 2 and 3, hence for every N; so nothing else, and
+  no state, comes from a list of receivers.
 """
 
 from __future__ import annotations

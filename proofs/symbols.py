@@ -72,7 +72,7 @@ class Symbol:
         return Symbol(_equal(self, other))
 
     def __ne__(self, other: object) -> Any:
-        return Symbol(z3.Not(_equal(self, other)) if _is_truth(self) else _unequal(self, other))
+        return Symbol(z3.Not(_equal(self, other)) if is_array(self._term) else _unequal(self, other))
 
     def __getitem__(self, place: object) -> Symbol:
         term = self._term

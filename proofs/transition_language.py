@@ -5,7 +5,8 @@ A `Symbol` refuses what z3 cannot see when it is asked. It is not asked by every
 none for the runs. So each Python function that a transition runs is looked at when it is called, with its source:
 
 - no branches, but on whether something is None; no loops, but comprehensions without a condition; no ``is``, ``in``,
-  ``and``, ``or``, ``not``, ``try``, slices, assignments to anything but local names;
+  ``and``, ``or``, ``not``, ``try``, slices, assignments to anything but new local names;
+- what is read by subscript is a vector or a matrix, and no list is compared (looked at when the function returns);
 - what it reads from outside is fixed: functions, named tuples, numbers, names;
 - what it calls is `self.ops`, such functions, and named tuples; no function of Python's own, so no ``len``,
   ``enumerate``, ``zip``, ``islice``, ``next``, ``sorted``, ``list.append``, ``random`` or ``time``.
@@ -27,18 +28,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine
 
+from .operands import check_operands
 from .refusals import refuse
 from .symbols import AnyMessage, AnyNumber, AnyReceivers, Symbol, SymbolicOps
 
 #: Functions of these modules are not looked at, nor what they call but for the transitions themselves.
 TRUSTED = ("crownless.proofs", "crownless.spec.errors", "z3", "collections", "contextlib")
 
-_STATEMENTS = (ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert, ast.If, ast.Pass)
+_STATEMENTS = (ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.If, ast.Pass)
 _EXPRESSIONS = (
     *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Lambda, ast.ListComp, ast.comprehension),
     *(ast.Tuple, ast.List, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.IfExp, ast.Expr),
@@ -53,7 +55,8 @@ _IN_WORDS = {
     ast.GeneratorExp: "a generator", ast.Yield: "yield", ast.NamedExpr: ":=", ast.Slice: "a slice", ast.Set: "a set",
     ast.SetComp: "a set", ast.Dict: "a dictionary", ast.DictComp: "a dictionary", ast.JoinedStr: "an f-string",
     ast.Import: "import", ast.ImportFrom: "import", ast.Raise: "raise", ast.Delete: "del", ast.Mod: "%",
-    ast.FloorDiv: "//", ast.Div: "/", ast.Pow: "**", ast.Invert: "~",
+    ast.AugAssign: "an assignment to a name that has a value", ast.FloorDiv: "//", ast.Div: "/", ast.Pow: "**",
+    ast.Invert: "~",
 }  # fmt: skip
 
 _LOOP = "go through receivers and packets in a list comprehension without a condition"
@@ -152,6 +155,8 @@ def _watch(frame: FrameType, event: str, arg: Any) -> None:
     elif event == "c_call" and code in _seen:
         name = getattr(arg, "__qualname__", getattr(arg, "__name__", "a function of Python's own"))
         refuse(f"{_where(code)}: {name}() is not part of what can be proved", _hint_for(name))
+    elif event == "return" and code in _seen:
+        check_operands(frame, _nodes(code))
 
 
 def _hint_for(name: str) -> str:
@@ -187,7 +192,11 @@ def _look_at(frame: FrameType) -> None:
     where = _where(code)
     for name in _globals_of(code):
         value = frame.f_globals.get(name, getattr(builtins, name, None))
-        if not _is_fixed(value):
+        if isinstance(value, ModuleType) and value.__name__.startswith(("crownless.impl", "crownless.spec")):
+            read = [getattr(value, each) for part in _nested(code) for each in part.co_names if hasattr(value, each)]
+        else:
+            read = [value]
+        if not all(map(_is_fixed, read)):
             refuse(f"{where}: {name} is not part of what can be proved", _hint_for(name))
         if isinstance(value, type) and hasattr(value, "_fields"):
             _fixed_class(value)
@@ -271,8 +280,18 @@ def _check_targets(node: ast.AST, code: CodeType) -> None:
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.comprehension):
+    elif isinstance(node, ast.AnnAssign | ast.comprehension):
         targets = [node.target]
+    elif isinstance(node, ast.FunctionDef):
+        assigned = [each for each in ast.walk(node) if isinstance(each, ast.Assign | ast.AnnAssign)]
+        to = [
+            target for each in assigned for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
+        ]
+        names = [part.id for each in to for part in ast.walk(each) if isinstance(part, ast.Name)]
+        names += [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            refuse(f"{_where(code)}: {twice} is assigned to twice", "give each value a name of its own")
     for target in [part for each in targets for part in ast.walk(each)]:
         if not isinstance(target, ast.Name | ast.Tuple | ast.List | ast.expr_context):
             refuse(f"{_where(code)}: it assigns to something that is no local name", _FIXED)
