@@ -198,7 +198,8 @@ def _entries(name: str, n: int) -> int:
 
 
 def _shaped(names: Sequence[str], n: int, values: Sequence[int]) -> dict[str, Any]:
-    rest, shaped = iter(values), {}
+    rest = iter(values)
+    shaped: dict[str, Any] = {}
     for name in names:
         if name in "pq":
             shaped[name] = next(rest)

@@ -110,7 +110,7 @@ class AnyNumber:
         refuse("reads the number of processes: what is proved is of any number")
 
     __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __index__ = __int__ = __bool__ = _refused
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __floordiv__ = __mod__ = _refused  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __floordiv__ = __mod__ = _refused
 
 
 class AnyReceivers:
@@ -131,7 +131,7 @@ class AnyReceivers:
     def _refused(self, *_: object) -> Any:
         refuse("asks who or how many the receivers are: what is proved is of any set of them")
 
-    __getitem__ = __len__ = __contains__ = __bool__ = __reversed__ = __hash__ = __eq__ = __ne__ = _refused  # type: ignore[assignment]
+    __getitem__ = __len__ = __contains__ = __bool__ = __reversed__ = __hash__ = __eq__ = __ne__ = _refused
     __add__ = __radd__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = _refused
 
 
@@ -158,7 +158,7 @@ class AnyMessage:
     def _refused(self, *_: object) -> Any:
         refuse("compares messages, or keeps one: z3 sees vectors and matrices only")
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __iter__ = __getitem__ = __len__ = _refused  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __iter__ = __getitem__ = __len__ = _refused
 
 
 @dataclass(frozen=True)

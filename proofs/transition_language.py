@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from crownless.impl.protocol import ProtocolMachine
 
@@ -49,7 +49,7 @@ _EXPRESSIONS = (
 )
 _ALLOWED = (*_STATEMENTS, *_EXPRESSIONS)
 
-_IN_WORDS = {
+_IN_WORDS: dict[type[ast.AST], str] = {
     ast.For: "a for loop", ast.While: "a while loop", ast.Try: "try", ast.With: "with", ast.Global: "global",
     ast.Nonlocal: "nonlocal", ast.BoolOp: "and/or", ast.Not: "not", ast.In: "in", ast.NotIn: "not in",
     ast.GeneratorExp: "a generator", ast.Yield: "yield", ast.NamedExpr: ":=", ast.Slice: "a slice", ast.Set: "a set",
@@ -60,15 +60,18 @@ _IN_WORDS = {
 }  # fmt: skip
 
 _LOOP = "go through receivers and packets in a list comprehension without a condition"
-_HINTS = {
-    **dict.fromkeys((ast.For, ast.While, ast.GeneratorExp, ast.Slice), _LOOP),
-    **dict.fromkeys((ast.BoolOp, ast.Not), "combine conditions with self.ops.all_of and self.ops.one_if"),
-    **dict.fromkeys((ast.In, ast.NotIn), "use self.ops.among"),
+_LOOPS: tuple[type[ast.AST], ...] = (ast.For, ast.While, ast.GeneratorExp, ast.Slice)
+_HINTS: dict[type[ast.AST], str] = {
+    **dict.fromkeys(_LOOPS, _LOOP),
+    ast.BoolOp: "combine conditions with self.ops.all_of and self.ops.one_if",
+    ast.Not: "combine conditions with self.ops.all_of and self.ops.one_if",
+    ast.In: "use self.ops.among",
+    ast.NotIn: "use self.ops.among",
 }
 _FIXED = "a transition that is proved depends on its arguments alone"
 
 #: What of a machine's class is no transition.
-_FACTS = {*vars(ProtocolMachine), "__annotations__"}
+_FACTS = {name for name, value in vars(ProtocolMachine).items() if not isinstance(value, FunctionType | property)}
 
 
 @contextmanager
@@ -216,9 +219,9 @@ def _nested(code: CodeType) -> tuple[CodeType, ...]:
 
 
 @cache
-def _globals_of(code: CodeType) -> frozenset[str]:
+def _globals_of(code: CodeType) -> tuple[str, ...]:
     loads = ("LOAD_GLOBAL", "LOAD_NAME")
-    return frozenset(
+    return tuple(
         str(each.argval) for part in _nested(code) for each in dis.get_instructions(part) if each.opname in loads
     )
 
@@ -270,9 +273,9 @@ def _check(node: ast.AST, code: CodeType) -> None:
         starred = [each for each in node.args if isinstance(each, ast.Starred)]
         if starred or any(each.arg is None for each in node.keywords):
             refuse(f"{_where(code)}: arguments given by * or ** depend on how many there are", _LOOP)
-    _check_targets(node, code)
     for part in _parts(node):
         _check(part, code)
+    _check_targets(node, code)
 
 
 def _check_targets(node: ast.AST, code: CodeType) -> None:
@@ -287,7 +290,7 @@ def _check_targets(node: ast.AST, code: CodeType) -> None:
         to = [
             target for each in assigned for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
         ]
-        names = [part.id for each in to for part in ast.walk(each) if isinstance(part, ast.Name)]
+        names = [part.id for each in to for part in ast.walk(each) if _is_stored(part)]
         names += [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -295,6 +298,10 @@ def _check_targets(node: ast.AST, code: CodeType) -> None:
     for target in [part for each in targets for part in ast.walk(each)]:
         if not isinstance(target, ast.Name | ast.Tuple | ast.List | ast.expr_context):
             refuse(f"{_where(code)}: it assigns to something that is no local name", _FIXED)
+
+
+def _is_stored(part: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:

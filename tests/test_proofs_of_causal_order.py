@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import z3
 from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, HARMLESS
 from broken_tables import USUAL, Broken
