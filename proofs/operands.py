@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -17,7 +18,6 @@ from crownless.impl.protocol import ProtocolMachine
 from .refusals import Refusals, refuse
 from .symbols import AnyMessage, AnyReceivers, Symbol, SymbolicOps
 
-_FUNCTIONS = (ast.FunctionDef, ast.Lambda, ast.ListComp)
 _HINT = "give it a name first"
 
 #: A name of another function, one without a value any more, and what a call gives.
@@ -33,16 +33,32 @@ def check_operands(frame: FrameType, nodes: Sequence[ast.AST]) -> None:
     if Refusals.open and Refusals.open[-1].first is not None:
         return
     for node in nodes:
-        for part in _own(node):
-            if isinstance(part, ast.Subscript):
-                _check_subscripted(part, frame)
-            elif isinstance(part, ast.Compare) and not isinstance(part.ops[0], ast.Is | ast.IsNot):
-                for operand in (part.left, *part.comparators):
-                    _check_compared(operand, frame)
+        subscripts, compared, passing = _operations(node)
+        for part in subscripts:
+            _check_subscripted(part, frame, passing)
+        for operand in compared:
+            _check_compared(operand, frame, passing)
 
 
-def _check_subscripted(node: ast.Subscript, frame: FrameType) -> None:
-    value = _value(node.value, frame)
+@cache
+def _operations(node: ast.AST) -> tuple[list[ast.Subscript], list[ast.expr], set[str]]:
+    """The subscripts of a function, what it compares, and the names that have another value each time."""
+    own = list(_own(node))
+    comparisons = [part for part in own if isinstance(part, ast.Compare)]
+    return (
+        [part for part in own if isinstance(part, ast.Subscript)],
+        [
+            operand
+            for part in comparisons
+            if not isinstance(part.ops[0], ast.Is | ast.IsNot)
+            for operand in (part.left, *part.comparators)
+        ],
+        {name for part in own if isinstance(part, ast.comprehension) for name in _names(part.target)},
+    )
+
+
+def _check_subscripted(node: ast.Subscript, frame: FrameType, passing: set[str]) -> None:
+    value = _value(node.value, frame, passing)
     if isinstance(node.value, ast.Subscript) or value is _ELSEWHERE or isinstance(value, Symbol | AnyReceivers):
         return  # of the inner one it is looked at in its turn
     what = "something without a name" if _is_nameless(value) else "a list or tuple"
@@ -50,19 +66,21 @@ def _check_subscripted(node: ast.Subscript, frame: FrameType) -> None:
     refuse(f"{_where(frame, node)}: reads {what} by place", hint)
 
 
-def _check_compared(node: ast.expr, frame: FrameType) -> None:
+def _check_compared(node: ast.expr, frame: FrameType, passing: set[str]) -> None:
     if isinstance(node, ast.BinOp):
-        _check_compared(node.left, frame)
-        _check_compared(node.right, frame)
+        _check_compared(node.left, frame, passing)
+        _check_compared(node.right, frame, passing)
     elif isinstance(node, ast.UnaryOp):
-        _check_compared(node.operand, frame)
+        _check_compared(node.operand, frame, passing)
     elif isinstance(node, ast.Compare | ast.Subscript):
         return  # looked at by itself; what these give is no list
     elif isinstance(node, ast.Call):
-        if not isinstance(node.func, ast.Attribute) or not isinstance(_value(node.func.value, frame), SymbolicOps):
+        if not isinstance(node.func, ast.Attribute) or not isinstance(
+            _value(node.func.value, frame, passing), SymbolicOps
+        ):
             refuse(f"{_where(frame, node)}: compares what a call gives", _HINT)
     else:
-        value = _value(node, frame)
+        value = _value(node, frame, passing)
         if _is_nameless(value):
             refuse(f"{_where(frame, node)}: compares something without a name", _HINT)
         if isinstance(value, list | tuple):
@@ -83,20 +101,29 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
         yield part
         if isinstance(part, ast.AnnAssign):
             inside += [part.value] if part.value is not None else []
-        elif not isinstance(part, ast.Lambda | ast.FunctionDef):
+        elif isinstance(part, ast.Lambda):  # its body runs when it is called
+            inside += [*part.args.defaults, *(each for each in part.args.kw_defaults if each is not None)]
+        elif not isinstance(part, ast.FunctionDef):
             inside += ast.iter_child_nodes(part)
 
 
-def _value(node: ast.expr, frame: FrameType) -> Any:
+def _names(target: ast.expr) -> set[str]:
+    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _value(node: ast.expr, frame: FrameType, passing: set[str]) -> Any:
+    """What it is about; of names in `passing`, which have another value each time, nothing is known."""
     if isinstance(node, ast.Constant):
         return node.value
+    if isinstance(node, ast.Name) and node.id in passing:
+        return _UNBOUND
     if isinstance(node, ast.Name):
         code = frame.f_code
         if node.id in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             return frame.f_locals.get(node.id, _UNBOUND)
         return frame.f_globals.get(node.id, _ELSEWHERE)
     if isinstance(node, ast.Attribute):
-        of = _value(node.value, frame)
+        of = _value(node.value, frame, passing)
         if of is _ELSEWHERE:
             return of
         fields = isinstance(of, tuple) and node.attr in getattr(of, "_fields", ())

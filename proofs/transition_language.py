@@ -74,6 +74,9 @@ _FIXED = "a transition that is proved depends on its arguments alone"
 _FACTS = {name for name, value in vars(ProtocolMachine).items() if not isinstance(value, FunctionType | property)}
 
 
+_METHODS = {name for name, value in vars(ProtocolMachine).items() if isinstance(value, FunctionType)}
+
+
 @contextmanager
 def only_the_language() -> Iterator[None]:
     """While this is open, each Python function that a transition runs is looked at; what is outside is refused."""
@@ -87,6 +90,8 @@ def only_the_language() -> Iterator[None]:
 
 def fixed_machine(machine: ProtocolMachine) -> None:
     """Refuses a machine that keeps anything that can change, beside the state."""
+    if type(machine.ops) is not SymbolicOps or type(machine.n) is not AnyNumber or machine.settings:
+        refuse("the machine computes with something else than the ops it is given", _FIXED)
     for name, value in vars(machine).items():
         if name not in ("n", "ops", "settings") and not _is_fixed(value):
             refuse(f"the machine keeps {name} on itself, which can change", _FIXED)
@@ -102,6 +107,8 @@ def _fixed_class(kind: type) -> None:
             continue
         if isinstance(value, staticmethod | classmethod):
             value = value.__func__
+        if name in ("__getattr__", "__getattribute__") or (isinstance(value, property) and name in _METHODS):
+            refuse(f"{kind.__name__}.{name} gives what is called, and may give something else each time", _FIXED)
         if isinstance(value, property):
             value = value.fget
         member = type(value).__name__ in ("member_descriptor", "_tuplegetter")
@@ -254,6 +261,8 @@ def _functions_in(file: str) -> dict[tuple[str, int], list[ast.AST]]:
 def _check(node: ast.AST, code: CodeType) -> None:
     if not isinstance(node, _ALLOWED):
         _refuse_node(node, code)
+    if isinstance(node, ast.FunctionDef) and any(isinstance(part, ast.FunctionDef) for part in node.body):
+        refuse(f"{_where(code)}: a function within a function is not part of what can be proved", "make it a method")
     if isinstance(node, ast.Assert | ast.If | ast.IfExp):
         if not _asks_for_none(node.test):
             refuse(
@@ -311,7 +320,7 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.AnnAssign):
         yield from [node.value] if node.value is not None else []
     elif isinstance(node, ast.Lambda):
-        yield node.body
+        yield from (*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None), node.body)
     else:
         yield from ast.iter_child_nodes(node)
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
@@ -166,7 +166,7 @@ class ShiftsStamps(Cbcast):
 class ShiftsInAComprehension(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
-        left = (after, after, after, state)
+        left: tuple[Any, ...] = (after, after, after, state)
         packets = [
             Packet(i, j, "message", message, rest[0])
             for j in message.receivers
@@ -186,6 +186,46 @@ class ComparesTheReceivers(Cbcast):
         stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
         packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
         return [Step(after, packets, [Happened("send", message)])]
+
+
+class ComparesInAComprehension(Cbcast):
+    """The last that is compared is no list."""
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        after = self.after_sending(i, state)
+        pairs = [([0 for _ in message.receivers], [0, 0, 0, 0]), (1, 1)]
+        are_four, _ = [some == others for some, others in pairs]
+        stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
+        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
+        return [Step(after, packets, [Happened("send", message)])]
+
+
+class ComparesInADefault(Cbcast):
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        after = self.after_sending(i, state)
+        zeroes = [0 for _ in message.receivers]
+        stamp = self.ops.vector(lambda k, are_four=zeroes == [0, 0, 0, 0]: after[k] + 7 * are_four)  # type: ignore[misc]
+        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
+        return [Step(after, packets, [Happened("send", message)])]
+
+
+class BringsItsOwnOps(Rst):
+    """Whatever it asks about all processes holds."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.ops = HoldsAlways(self.ops)
+
+
+class HoldsAlways:
+    def __init__(self, ops: Any) -> None:
+        self.known = ops
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.known, name)
+
+    def every(self, holds: Any) -> Any:
+        return True if isinstance(holds(0), bool) else self.known.every(holds)
 
 
 class ReadsByPlace(Cbcast):
@@ -333,7 +373,7 @@ class DeclaresACounter(KeepsACounter):
 
 class DeclaresWhatIsConstant(Keeps):
     nothing = "fresh"
-    constants = ("more",)
+    constants: ClassVar[tuple[str, ...]] = ("more",)
 
     def grown(self, more: Any, packet: Packet) -> Any:
         return more
@@ -567,6 +607,9 @@ TABLE = [
     Planted(ShiftsStamps, "a shift register in a loop", "refused", "for loop", _FOURTH),
     Planted(ShiftsInAComprehension, "a shift register by :=", "refused", "comprehension", _FOURTH),
     Planted(ComparesTheReceivers, "a list compared with one of four", "refused", "compares lists", _FOURTH),
+    Planted(ComparesInAComprehension, "lists compared one by one", "refused", "without a name", _FOURTH),
+    Planted(ComparesInADefault, "lists compared in a default", "refused", "compares", _FOURTH),
+    Planted(BringsItsOwnOps, "ops of its own", "refused", "the ops it is given", _FIFO),
     Planted(ReadsByPlace, "a list read at place 5", "refused", "by place", _FOURTH),
     Planted(LeavesTheLastOut, "a starred assignment", "refused", "no local name", _MISSING),
     Planted(CountsWithSum, "sum(1 for …)", "refused", "generator", _FOURTH),
