@@ -110,6 +110,9 @@ class ProtocolMachine:
     bound: ClassVar[tuple[int, int]] = (3, 4)
     #: False if a message can be delivered before its send event has happened at the sender (Murty & Garg's commits).
     sends_before_delivery: ClassVar[bool] = True
+    #: Fields of its named tuples (local states, stamps) that are no numbers, vectors or matrices, and never change:
+    #: the same at every process from the start on. A proof sees to that; it refuses others that it cannot see.
+    constants: ClassVar[tuple[str, ...]] = ()
     #: The protocol's own parameters and their defaults (`--set KEY=VALUE`).
     parameters: ClassVar[Mapping[str, Parameter]] = {}
 

@@ -25,6 +25,7 @@ class RstSentAlone(Rst):
 
     source = "[Kup], Is DELIV redundant?"
     invariants = {}
+    constants = ("deliv",)  # there is none
 
     def initial(self, i: int) -> State:
         return State(self.ops.matrix(lambda k, l: 0), ())

@@ -1,16 +1,25 @@
 """Any run of a protocol whose messages go to several processes, of any number of them (`any_run`).
 
-`send` goes through the receivers of a message in a Python loop, which has no end for a set of unknown size. Here it
-runs on `Receivers`, which a loop finds to be one, two or three processes of which nothing is known, in every order; and
-`copies` sees to it that neither the state afterwards nor the packet for one of them depends on how many there are, and
-in which order. Then one packet speaks for all. (A loop that counts to four before it does harm would not be seen.)
+`send` goes through the receivers of a message in a comprehension, which has no end for a set of unknown size. Here it
+runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it
+that neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
+
+Then one packet speaks for all, of any number, since `transition_language` admits nothing that could tell four receivers
+from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no condition, and
+carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured, nor compared,
+nor read by place. So
+
+- a packet for the receiver r is ``e(r)``, with one expression ``e`` for all of them, however many there are;
+- how many packets there are is a sum of powers of the number N of receivers, no coefficient negative: 1 for N = 1
+  leaves one power with the coefficient one, and 2 for N = 2 the first. So there are N for every N;
+- a list can be taken apart only if its length is the same for N = 1, 2 and 3, hence for every N; so nothing else, and
+  no state, comes from a list of receivers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import Any
 
 import z3
@@ -18,7 +27,8 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves, sent
+from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves, refused, same_shape, sent, shape
+from .symbols import AnyReceivers, Symbol
 from .terms import Term, Terms, is_array
 
 ASSUMED = (
@@ -28,7 +38,7 @@ ASSUMED = (
     "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
 )
 
-#: A loop is run over so many receivers, and fewer, in every order.
+#: A loop is run over so many receivers, and fewer; two of them in both orders.
 MOST = 3
 
 TO_OTHERS = "m is not to its sender"
@@ -37,9 +47,7 @@ TO_ALL_OTHERS = "m is to all others"
 
 @dataclass(frozen=True)
 class Receivers:
-    """A set of processes of any size: by subscript, is it one of them? A loop finds a few, of which nothing is known;
-    how many there are cannot be asked.
-    """
+    """A set of processes of any size: a few of it, of which nothing is known, and which processes are in it."""
 
     some: tuple[Term, ...]
     has: Callable[[Term], Term]
@@ -47,13 +55,9 @@ class Receivers:
     def __iter__(self) -> Iterator[Term]:
         return iter(self.some)
 
-    def __getitem__(self, k: Any) -> Term:
-        if not z3.is_expr(k):
-            raise TypeError("a transition asks for one receiver by its place: what is proved is of sets")
-        return self.has(k)
-
-    def __contains__(self, k: object) -> bool:
-        raise TypeError("a transition asks who is a receiver: z3 cannot see a Python branch; use ops.among")
+    def as_symbols(self, loops: bool) -> AnyReceivers:
+        """As a machine finds them."""
+        return AnyReceivers(tuple(map(Symbol, self.some)), self.has, loops)
 
 
 class AnyMulticast(AnyRun):
@@ -71,6 +75,7 @@ class AnyMulticast(AnyRun):
         self.numbered = z3.Function("numbered", process, number, message)
         p = self.terms.any_process("p")
         initial = self.machine.initial(p)
+        shape(self.machine, "initial", initial)
         _, packet = copies(self.machine, self.terms, p, initial, lambda k: k != p)
         #: On the copy of a message for a process.
         self.stamp = functions("stamp", packet(p).stamp, message, process)
@@ -114,6 +119,7 @@ class AnyMulticast(AnyRun):
         """Process i sends the message m. From then on it is the witness of its receivers' rows."""
         i, m, before = self.i, self.m, self.before
         step, packet = copies(self.machine, self.terms, i, before.local(i), lambda k: self.to(m, k))
+        same_shape(self.machine, "send", self.stamp(m, i), packet(i).stamp, "the stamp")
         others = self.processes(lambda k: self.to(m, k) == (k != i)) if self.broadcasts else z3.Not(self.to(m, i))
         given = {
             "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
@@ -168,7 +174,7 @@ class AnyMulticast(AnyRun):
 def copies(
     machine: ProtocolMachine, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
 ) -> tuple[Step, Callable[[Term], Packet]]:
-    """What process i does when it sends to these processes, and the packet for each; raises `TypeError` if the packets
+    """What process i does when it sends to these processes, and the packet for each; raises `Refused` if the packets
     are not made each for itself, in whatever order, however many there are.
     """
     some = [z3.FreshConst(terms.process, "receiver") for _ in range(MOST)]
@@ -181,16 +187,18 @@ def copies(
     alone = sending((some[0],))
     after, (one,) = _read(alone.state, k, l), alone.packets
     stamp = _read(one.stamp, k, l)
-    for receivers in (order for size in range(1, MOST + 1) for order in permutations(some, size)):
+    for receivers in (tuple(some[:1]), tuple(some[:2]), tuple(some[1::-1]), tuple(some)):
         step = sending(receivers)
+        for each in step.packets:
+            same_shape(machine, "send", one.stamp, each.stamp, "the stamp")
         unlike = list(zip(after, _read(step.state, k, l), strict=True))
         for each in step.packets:
             own = [z3.simplify(z3.substitute(term, (some[0], each.destination))) for term in stamp]
             unlike += zip(own, _read(each.stamp, k, l), strict=True)
         if not all(a.eq(b) for a, b in unlike):
-            raise TypeError("a loop over the receivers of a message leaves its trace in a state or a stamp")
+            raise refused(machine, "send", "a loop over the receivers of a message shows in a state or a stamp")
     if any(not term.eq(z3.substitute(term, (receiver, k))) for term in after for receiver in some):
-        raise TypeError("the state after a message to several processes tells of one of them")
+        raise refused(machine, "send", "the state after a message to several processes speaks of one of them")
 
     def packet(j: Term) -> Packet:
         return one._replace(destination=j, stamp=_substituted(one.stamp, some[0], j))
@@ -211,4 +219,4 @@ def _substituted(value: Any, this: Term, that: Term) -> Any:
     if isinstance(value, tuple):
         parts = [_substituted(part, this, that) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return z3.substitute(value, (this, that))
+    return z3.substitute(value, (this, that)) if z3.is_expr(value) else value

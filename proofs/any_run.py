@@ -19,7 +19,9 @@ import z3
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .terms import Term, Terms, as_term, for_every_n
+from .guarded import for_every_n
+from .refusals import Refused
+from .terms import Term, Terms, as_term
 
 CAUSAL_PAST = (
     "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past"
@@ -66,8 +68,9 @@ class AnyRun:
         """Of any number of processes and messages, unless sorts of so many are given."""
         self.terms = terms = Terms() if terms is None else terms
         self.machine = for_every_n(protocol, terms)
-        if protocol.internal is not ProtocolMachine.internal or protocol.receive is not ProtocolMachine.receive:
-            raise TypeError("the protocol takes steps by itself, or is asked for messages: no run here has such steps")
+        for method in ("internal", "receive", "agree"):
+            if getattr(protocol, method) is not getattr(ProtocolMachine, method):
+                raise refused(self.machine, method, "takes steps beside sending and delivering, which no run here has")
         self.message = z3.DeclareSort("Message") if message is None else message
         process, message = terms.process, self.message
         self.i, self.m = terms.any_process("i"), z3.Const("m", message)
@@ -88,6 +91,7 @@ class AnyRun:
         self.numbered = z3.Function("numbered", process, process, number, message)
         p = self.terms.any_process("p")
         initial = self.machine.initial(p)
+        shape(self.machine, "initial", initial)
         step = sent(self.machine, p, initial, Message("m", p, (p,)))
         self.stamp = functions("stamp", step.packets[0].stamp, message)
         self.before = Moment(
@@ -157,6 +161,7 @@ class AnyRun:
         j = self.receiver(m)
         step = sent(self.machine, i, before.local(i), Message("m", i, (j,)))
         (packet,) = step.packets
+        same_shape(self.machine, "send", self.stamp(m), packet.stamp, "the stamp")
         stamps = zip(leaves(self.stamp(m)), leaves(packet.stamp), strict=True)
         given = {
             "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
@@ -240,46 +245,92 @@ class AnyRun:
 
 
 def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Step:
-    """What a process does when it sends a message: what a run here takes it to do, and nothing else; raises `TypeError`
+    """What a process does when it sends a message: what a run here takes it to do, and nothing else; raises `Refused`
     if it does. (A packet for each receiver is looked at by `any_multicast`.)
     """
-    step = _only(machine.send(i, state, message), Happened("send", message))
+    step = _only(machine, "send", machine.send(i, state, message), state, Happened("send", message))
     receivers = list(message.receivers)
     if len(step.packets) != len(receivers):
-        raise TypeError("a message does not go to each of its receivers, or something else goes with it")
+        raise refused(
+            machine, "send", "a message does not go to each of its receivers, once, or something else goes with it"
+        )
     for packet, j in zip(step.packets, receivers, strict=True):
         as_told = packet.source is i and packet.destination is j and packet.message is message
         if not as_told or packet.kind != "message":
-            raise TypeError("what is transmitted is not the message, from its sender to its receiver")
+            raise refused(machine, "send", "what is transmitted is not the message, from its sender to its receiver")
+        shape(machine, "send", packet.stamp, "the stamp")
     return step
 
 
 def taken_in(machine: ProtocolMachine, i: Term, state: Any, packet: Packet) -> Step:
-    """What a process does when a message comes: it is delivered, and nothing is sent; raises `TypeError` if not so."""
+    """What a process does when a message comes: it is delivered, and nothing is sent; raises `Refused` if not so."""
     assert packet.message is not None
-    step = _only(machine.arrive(i, state, packet), Happened("deliver", packet.message))
+    step = _only(machine, "arrive", machine.arrive(i, state, packet), state, Happened("deliver", packet.message))
     if step.packets:
-        raise TypeError("something is sent on delivery")
+        raise refused(machine, "arrive", "something is sent on delivery")
     return step
 
 
-def _only(steps: Sequence[Step], happened: Happened) -> Step:
+def _only(machine: ProtocolMachine, method: str, steps: Sequence[Step], state: Any, happened: Happened) -> Step:
     if len(steps) != 1:
-        raise TypeError("there is not just one step")
+        raise refused(machine, method, f"there are {len(steps)} steps, and not just one")
     events = steps[0].events
     if len(events) != 1 or events[0].kind != happened.kind or events[0].message is not happened.message:
-        raise TypeError(f"what happens is not the {happened.kind} of the message, and that alone")
+        raise refused(machine, method, f"what happens is not the {happened.kind} of the message, and that alone")
+    same_shape(machine, method, state, steps[0].state)
     return steps[0]
+
+
+def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
+    """The error for what a method of a machine `for_every_n` gives."""
+    error: Refused = machine.refused(method, reason, hint)
+    return error
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def leaves(value: Any) -> list[Term]:
-    """The terms that a value consists of, in order."""
+def parts(value: Any) -> list[Any]:
+    """What a value consists of, in order."""
     if isinstance(value, tuple):
-        return [leaf for part in value for leaf in leaves(part)]
+        return [deeper for part in value for deeper in parts(part)]
     return [value]
+
+
+def leaves(value: Any) -> list[Term]:
+    """The terms that a value consists of, in order. (All else in it is a constant of the protocol: `shape`.)"""
+    return [part for part in parts(value) if z3.is_expr(part)]
+
+
+def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the state") -> Any:
+    """What a value consists of, but for the values of its terms; raises `Refused` if something in it is neither a term
+    nor declared to be constant, such as a tuple that may grow: z3 would not see it.
+    """
+    if z3.is_expr(value):
+        return value.sort()
+    if value is None and what == "the stamp":
+        return None
+    if isinstance(value, tuple) and value:
+        named = hasattr(value, "_fields")
+        names = getattr(value, "_fields", range(len(value)))
+        return (
+            type(value),
+            *(
+                (name, type(part), repr(part))
+                if name in machine.constants
+                else shape(machine, method, part, f"{name} in {what}" if named else what)
+                for name, part in zip(names, value, strict=True)
+            ),
+        )
+    is_what = "an empty tuple" if value == () else f"of the type {type(value).__name__}"
+    hint = "build it with self.ops, or name its field in the protocol's constants if it never changes"
+    raise refused(machine, method, f"{what} is {is_what}, which z3 does not see", hint)
+
+
+def same_shape(machine: ProtocolMachine, method: str, one: Any, other: Any, what: str = "the state") -> None:
+    """Raises `Refused` unless the two differ in the values of their terms only: what is declared constant is so."""
+    if shape(machine, method, one, what) != shape(machine, method, other, what):
+        raise refused(machine, method, f"{what} changes in its form, or in what is declared constant")
 
 
 def _rebuilt(value: Any, terms: Sequence[Term]) -> Any:
@@ -290,7 +341,7 @@ def _rebuilt(value: Any, terms: Sequence[Term]) -> Any:
         if isinstance(part, tuple):
             parts = [build(each) for each in part]
             return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
-        return next(rest)
+        return next(rest) if z3.is_expr(part) else part
 
     return build(value)
 

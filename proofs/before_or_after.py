@@ -20,8 +20,9 @@ from crownless.spec.computation import Message
 from .any_run import AnyRun
 from .deliv_is_redundant import INVARIANT as COLUMN
 from .deliv_is_redundant import deliv_equals_sent_column
+from .guarded import for_every_n
 from .kuper import RST
-from .terms import Term, Terms, for_every_n
+from .terms import Term, Terms
 from .theorem import Claim
 
 SAME = "SENT_i is M_i"

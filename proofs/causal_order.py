@@ -23,6 +23,7 @@ from crownless.impl.protocol import ProtocolMachine
 from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
 from .comprehensions import read_out
 from .ground import Things, instances, of_each, three
+from .refusals import Refused
 from .terms import Term, Terms
 from .theorem import Claim
 
@@ -112,8 +113,15 @@ class CausalOrder:
         return MEANT
 
     def claims(self) -> dict[str, list[Claim]]:
-        """What is to be put to z3, part by part."""
-        return self._claims(self.world(self.protocol))
+        """What is to be put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
+        run = self.world(self.protocol)
+        try:
+            return self._claims(run)
+        except Refused:
+            raise
+        except (TypeError, AttributeError, ValueError, z3.Z3Exception) as error:
+            name = self.protocol.__name__
+            raise Refused(f"{name}: its states or stamps are not those of which the invariants speak") from error
 
     def claims_of_three(self, names: Container[str]) -> list[Claim]:
         """Those of these names, of three processes and three messages, where z3 sees at once if anything is against

@@ -27,7 +27,8 @@ from crownless.impl.protocol import Packet, Step
 from crownless.impl.rst import Rst, State
 from crownless.spec.computation import Message
 
-from .terms import Term, Terms, for_every_n
+from .guarded import for_every_n
+from .terms import Term, Terms
 from .theorem import Claim
 
 INVARIANT = "DELIV_i is column i of SENT_i"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from crownless.impl.extra_messages import ExtraMessages
@@ -16,8 +17,10 @@ from .kuper import RST, RST_SENT_ALONE
 from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
 from .one_by_one import refines_one_by_one
+from .ops_comparison import compare_ops
 from .queues import QueueProof
 from .refinement import Refinement, refines, refines_along_runs
+from .replay import Replayed, replayed
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again
@@ -49,7 +52,10 @@ MOST = 100_000
 ATTEMPTS = 5
 
 #: What is said of a protocol.
-Told = Literal["proved", "refuted", "unknown", "not claimed"]
+Told = Literal["proved", "refuted", "not proved", "unknown", "not claimed"]
+
+#: What a run that breaks these, up to a bound, refutes.
+REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,13 @@ class Proved:
     #: Of a proof about an abstraction, or another form of the protocol: does its machine do what that does?
     refinements: tuple[Refinement, ...]
     seconds: float
+    #: Where the operations on terms and on integers differ: nowhere, or what is proved is not of what runs.
+    ops_differ: tuple[str, ...] = ()
 
     def outcome(self, shown: str) -> Told:
-        """Refuted: z3 has a situation in which a step of the proof fails; that need not be one of a run. A proof about
-        an abstraction that the machine does not follow says nothing of the protocol.
+        """Refuted: a run of the machine breaks it. Not proved: z3 has a situation in which a step of the proof fails,
+        which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
+        the protocol.
         """
         if shown not in self.proof.shown:
             return "not claimed"
@@ -88,9 +97,18 @@ class Proved:
         outcomes = [put.verdict.outcome for put in of_it]
         if any(put.again == "refuted" and put.verdict for put in of_it):
             return "unknown"
-        if all(outcome == "proved" for outcome in outcomes) and self.not_vacuous and all(self.refinements):
-            return "proved"
-        return "refuted" if "refuted" in outcomes else "unknown"
+        if all(outcome == "proved" for outcome in outcomes):
+            return "proved" if self.not_vacuous and all(self.refinements) and not self.ops_differ else "unknown"
+        if self.replayed is not None and REFUTES.get(self.replayed.breaks) == shown:
+            return "refuted"
+        return "not proved" if "refuted" in outcomes else "unknown"
+
+    @cached_property
+    def replayed(self) -> Replayed | None:
+        """Where a proof of the machine's own code fails: what becomes of its situation on the machine."""
+        if not self.failures or not isinstance(self.proof, CausalOrder):
+            return None
+        return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])
 
     @property
     def confirmed(self) -> int | None:
@@ -112,6 +130,7 @@ class Proved:
             "messages": "any number",
             "of": self.proof.of,
             "assumptions": list(self.proof.assumed),
+            "trusted": list(trusted(self.proof)),
             "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,
             "abstraction_checked": [
@@ -128,7 +147,7 @@ class Proved:
                 {
                     "part": put.part,
                     "name": put.verdict.name,
-                    "outcome": put.verdict.outcome,
+                    "outcome": "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome,
                     "given": list(put.verdict.given),
                     "reason": put.verdict.reason,
                     **({} if put.again is None else {"cvc5": put.again}),
@@ -163,8 +182,22 @@ def prove(
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
     possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-    return Proved(
-        protocol, proof, tuple(claims), all(possible), _refinements(proof, progress), time.monotonic() - started
+    refinements = _refinements(proof, progress)
+    differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
+    return Proved(protocol, proof, tuple(claims), all(possible), refinements, time.monotonic() - started, differ)
+
+
+def trusted(proof: Proof) -> tuple[str, ...]:
+    """What a proof rests on beside what it assumes of the world."""
+    z3_itself = "z3, and Python with its integers"
+    if not isinstance(proof, CausalOrder):
+        return (z3_itself,)
+    compared = compare_ops()
+    some = f"{compared.compared:,} cases of {compared.scope}"
+    return (
+        z3_itself,
+        f"a machine's arithmetic, which z3 sees as terms, does on integers the same: compared on {some}",
+        "its source is what runs: it is read to see that no step branches, counts, or depends on more than it is given",
     )
 
 

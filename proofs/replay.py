@@ -65,6 +65,8 @@ class Replayed(NamedTuple):
     run: Run | None
     #: Does it send the messages of the situation and no others?
     of_the_situation: bool
+    #: The property that it breaks.
+    breaks: str = ""
 
 
 def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replayed:
@@ -81,14 +83,15 @@ def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replay
     for each in found:
         broken = _broken_run(proof, each.processes, Sending(each.processes, each.sent))
         if broken is not None:
-            return each._replace(run=broken, of_the_situation=True)
+            return each._replace(run=broken[0], breaks=broken[1], of_the_situation=True)
     first = found[0] if found else Replayed(failures[0][0], 3, {}, None, False)
     free = Free(first.processes, max(3, sum(first.sent.values())), sends=proof.protocol.sends)
-    return first._replace(run=_broken_run(proof, first.processes, free))
+    broken = _broken_run(proof, first.processes, free)
+    return first if broken is None else first._replace(run=broken[0], breaks=broken[1])
 
 
-def _broken_run(proof: CausalOrder, n: int, workload: Free) -> Run | None:
-    """A shortest run that breaks FIFO or causal order, or does not deliver all."""
+def _broken_run(proof: CausalOrder, n: int, workload: Free) -> tuple[Run, str] | None:
+    """A shortest run that breaks FIFO or causal order, or does not deliver all, and which of them."""
     machine = proof.protocol(n)
     system = System(machine, workload, Unordered, observers_of(machine, ["fifo", "causal"]))
     properties = properties_of(machine, ["fifo", "causal"], program=False)
@@ -98,7 +101,7 @@ def _broken_run(proof: CausalOrder, n: int, workload: Free) -> Run | None:
         return None
     nearest = min(broken, key=lambda known: found.broken[known.name])
     steps, *_ = shortest_run(system, nearest, found.broken[nearest.name])
-    return run_of(system, steps, keep_names=False)
+    return run_of(system, steps, keep_names=False), nearest.name
 
 
 def messages_of(run: AnyRun, model: Term) -> tuple[int, Counter[Channel]]:

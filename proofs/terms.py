@@ -6,36 +6,26 @@ without bounds (a negative one too, unless a hypothesis says otherwise), a vecto
 matrix an array of rows.
 
 A transition must not branch on a value, since z3's ``==`` yields a term, which Python takes for false: the theorem
-would be about another protocol. `for_every_n` therefore first runs the machine on values that refuse to be asked.
+would be about another protocol. So a machine is never given terms themselves, but `symbols`, which refuse to be asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import z3
 
 from crownless.impl.ops import Value
-from crownless.impl.protocol import ProtocolMachine
-from crownless.spec.computation import Message
 
 #: A z3 expression; z3 comes without types.
 Term = Any
-
-Machine = TypeVar("Machine", bound=ProtocolMachine)
 
 
 def is_array(term: Term) -> bool:
     """Is it an array, be it one that a comprehension built? z3's own `is_array` says no of a lambda."""
     return bool(term.sort_kind() == z3.Z3_ARRAY_SORT)
-
-
-def for_every_n(machine: type[Machine], terms: Terms) -> Machine:
-    """The protocol for any number of processes; raises `TypeError` if a step of it branches on a value or reads n."""
-    _refuse_branches(machine)
-    return machine(_N, terms)
 
 
 @dataclass(frozen=True)
@@ -58,7 +48,7 @@ class Terms:
 
     def every(self, holds: Callable[[Term], Value]) -> Term:
         k = self._fresh("k")
-        return z3.ForAll([k], holds(k))
+        return z3.ForAll([k], as_term(holds(k)))
 
     def all_of(self, *conditions: Value) -> Term:
         return z3.And(*map(as_term, conditions))
@@ -78,8 +68,7 @@ class Terms:
         return z3.If(z3.And(*map(as_term, conditions)), z3.IntVal(1), z3.IntVal(0))
 
     def among(self, k: Value, some: Any) -> Term:
-        """`some` says by subscript which processes are of it, as `Receivers` does."""
-        return self.one_if(some[k])
+        return self.one_if(z3.Or([k == one for one in some]))
 
     def any_process(self, name: str) -> Term:
         """A process of which nothing is known; the same name is the same process. Likewise the next two."""
@@ -126,79 +115,3 @@ class InModel:
 
     def _value(self, term: Term) -> Term:
         return self.model.eval(term, model_completion=True)
-
-
-class _Opaque:
-    """A value of which nothing may be asked: reading, arithmetic and comparison yield another, its truth raises."""
-
-    def _another(self, *others: object) -> Any:
-        return _Opaque()
-
-    __getitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _another
-    __hash__ = None  # type: ignore[assignment]
-    __iter__ = None  # else Python would read entries 0, 1, … for ever
-
-    def __bool__(self) -> bool:
-        raise TypeError("a transition asks whether a value is true: z3 cannot see a Python branch; use ops")
-
-
-class _NotANumber(_Opaque):
-    """The number of processes: what holds for every n must not depend on it."""
-
-    def _another(self, *others: object) -> Any:
-        raise TypeError("a transition reads the number of processes: what is proved is of any number")
-
-    __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _another
-
-
-_ANY: Any = _Opaque()
-_N: Any = _NotANumber()
-
-
-class _Unasked:
-    """An `impl.ops.Ops` over opaque values: it runs every comprehension once."""
-
-    def vector(self, entry: Callable[[Value], Value]) -> Value:
-        entry(_ANY)
-        return _ANY
-
-    def matrix(self, entry: Callable[[Value, Value], Value]) -> Value:
-        entry(_ANY, _ANY)
-        return _ANY
-
-    def every(self, holds: Callable[[Value], Value]) -> Value:
-        holds(_ANY)
-        return _ANY
-
-    def all_of(self, *conditions: Value) -> Value:
-        return _ANY
-
-    def maximum(self, a: Value, b: Value) -> Value:
-        return _ANY
-
-    def one_if(self, *conditions: Value) -> Value:
-        return _ANY
-
-    def incremented(self, array: Value, *place: Value) -> Value:
-        return _ANY
-
-    def among(self, k: Value, some: Any) -> Value:
-        return _ANY
-
-
-def _refuse_branches(machine: type[ProtocolMachine]) -> None:
-    """Run every input of the protocol once on opaque values, from the initial state.
-
-    That is every path if the state consists of values only. A protocol that also keeps queues or sets has more.
-    """
-    opaque = machine(_N, _Unasked())
-    state = opaque.initial(_ANY)
-    for step in opaque.send(_ANY, state, Message(_ANY, _ANY, (_ANY,))):
-        for packet in step.packets:
-            opaque.accepts(_ANY, state, packet)
-            opaque.arrive(_ANY, state, packet)
-    for sender in (None, _ANY):
-        opaque.receive(_ANY, state, sender)
-    opaque.internal(_ANY, state)

@@ -17,7 +17,8 @@ from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
 from crownless.proofs import before_or_after
 from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, deliv_equals_sent_column
-from crownless.proofs.terms import InModel, Terms, for_every_n
+from crownless.proofs.guarded import for_every_n
+from crownless.proofs.terms import InModel, Terms
 from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
 from crownless.spec import invariants
 from crownless.spec.computation import Message

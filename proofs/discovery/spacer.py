@@ -24,9 +24,10 @@ import z3
 
 from crownless.impl.ops import Integers, Value
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.proofs.any_run import leaves
+from crownless.proofs.any_run import parts
+from crownless.proofs.guarded import for_every_n
 from crownless.proofs.interrupts import reason_for_giving_up
-from crownless.proofs.terms import Term, Terms, as_term, for_every_n
+from crownless.proofs.terms import Term, Terms, as_term
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -77,7 +78,7 @@ class Moment:
 
     @property
     def terms(self) -> list[Term]:
-        return [as_term(leaf) for leaf in leaves((self.local, self.slots))]
+        return [as_term(leaf) for leaf in parts((self.local, self.slots))]
 
 
 class System:

@@ -83,6 +83,8 @@ def leaves(value: Any, name: str, path: tuple[int, ...] = ()) -> list[Leaf]:
     if isinstance(value, tuple):
         names = [field.upper() for field in value._fields] if hasattr(value, "_fields") else [name] * len(value)
         return [leaf for k, part in enumerate(value) for leaf in leaves(part, names[k], (*path, k))]
+    if not z3.is_expr(value):  # a constant of the protocol
+        return []
     rank, sort = _rank(value)
     return [Leaf(name, path, rank)] if sort == z3.IntSort() else []
 
@@ -326,7 +328,7 @@ def leaf_terms(value: Any) -> list[Term]:
     """The terms of which `leaves` tells, in the same order."""
     if isinstance(value, tuple):
         return [leaf for part in value for leaf in leaf_terms(part)]
-    return [value] if _rank(value)[1] == z3.IntSort() else []
+    return [value] if z3.is_expr(value) and _rank(value)[1] == z3.IntSort() else []
 
 
 # -- meaning, on situations --------------------------------------------------------------------------------------------

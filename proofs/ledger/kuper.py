@@ -14,9 +14,10 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.asking import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
+from crownless.proofs.guarded import for_every_n
 from crownless.proofs.kuper import Counts, by_counts
 from crownless.proofs.proving import SHOWN, Proved, prove
-from crownless.proofs.terms import Terms, for_every_n
+from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
 

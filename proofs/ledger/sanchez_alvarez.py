@@ -17,7 +17,8 @@ from crownless.impl.workloads import Free, Workload
 from crownless.model_check.checking import CheckResult
 from crownless.model_check.generating import clock_of, generate
 from crownless.model_check.runs import Run
-from crownless.proofs.terms import Term, Terms, for_every_n
+from crownless.proofs.guarded import for_every_n
+from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem, without_each
 from crownless.spec.computation import Message
 

@@ -31,8 +31,9 @@ from crownless.model_check.shortest import shortest_run
 from crownless.model_check.system import AGREED, Ghost, LocalStep, Move, System
 from crownless.model_check.system import State as GlobalState
 from crownless.proofs.any_run import AnyRun
+from crownless.proofs.guarded import for_every_n
 from crownless.proofs.schiper_eggli_sandoz import INVARIANTS
-from crownless.proofs.terms import Term, Terms, for_every_n
+from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.clocks import Clock, VectorClock, late_messages, readings
 from crownless.spec.computation import Computation, Event, Message, topological_order

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 import click
 
 from crownless.impl.registry import protocol_named
 from crownless.proofs import second_solver
-from crownless.proofs.causal_order import CODE, CausalOrder
+from crownless.proofs.causal_order import CODE
 from crownless.proofs.interrupts import ended_by_an_interrupt
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
-from crownless.proofs.replay import replayed
+from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove, trusted
+from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
@@ -84,8 +84,8 @@ def prove_(
 
     With --program nothing is proved for every n: all interleavings of one program are put to z3 as one formula.
 
-    Exit codes: 0 all that is claimed is proved, 1 z3 refutes a step of a proof, 3 z3 gives up on one. With --program as
-    of check.
+    Exit codes: 0 all that is claimed is proved; 1 refuted, by a run of the machine; 2 the machine does what no proof
+    can judge; 3 a step is not proved, or z3 gives up on it. With --program as of check.
     """
     protocols = tuple(dict.fromkeys(protocols))
     searched = discover or spacer is not None
@@ -133,7 +133,9 @@ def prove_(
     else:
         _print(found, needed)
     outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
-    return EXIT_VIOLATED if "refuted" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
+    if "refuted" in outcomes:
+        return EXIT_VIOLATED
+    return EXIT_UNKNOWN if outcomes & {"unknown", "not proved"} else EXIT_HOLDS
 
 
 def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
@@ -173,6 +175,10 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
         print(f"Assumed{names}:")
         for assumption in assumed:
             print(f"- {assumption}")
+    for rests_on, names in _together((trusted(proved.proof), proved.protocol) for proved in found):
+        print(f"Trusted{names}:")
+        for thing in rests_on:
+            print(f"- {thing}")
 
 
 def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
@@ -184,9 +190,12 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
             return
     for put in proved.failures:
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
-        print(f"{proved.protocol}: {put.verdict.outcome}: {put.verdict.name}{because}")
-    if proved.failures and isinstance(proved.proof, CausalOrder):
-        _print_replayed(proved.proof, [(put.verdict.name, put.verdict.model) for put in proved.failures])
+        outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
+        print(f"{proved.protocol}: {outcome}: {put.verdict.name}{because}")
+    if proved.replayed is not None:
+        _print_replayed(proved.replayed)
+    for difference in proved.ops_differ:
+        print(f"{proved.protocol}: z3 is asked of other arithmetic than runs: {difference}")
     for put in proved.claims:
         if put.again not in (None, "proved"):
             print(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
@@ -196,16 +205,16 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
         print(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
 
 
-def _print_replayed(proof: CausalOrder, failures: Sequence[tuple[str, object]]) -> None:
+def _print_replayed(found: Replayed) -> None:
     """Where a proof fails: is that a fault of the protocol?"""
-    found = replayed(proof, failures)
     if found.sent:
         situation = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
         print(f"{found.claim}: fails in a situation with {situation}")
     else:
         print(f"{found.claim}: no situation of a few processes and messages was found in which it fails")
     if found.run is None:
-        print("no run of as many messages breaks the order, or delivers not all: perhaps an invariant is missing")
+        print("no run of as many messages breaks the order, or delivers not all: so nothing is refuted; perhaps the")
+        print("protocol is right, and the proof lacks an invariant (crownless check goes on to larger bounds)")
         return
     whose = "the same messages" if found.of_the_situation else "other messages"
     print(f"a run with {whose} in which the order breaks, or not all is delivered:")

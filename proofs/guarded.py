@@ -1,0 +1,101 @@
+"""A protocol's own machine, run for any number of processes: on symbols, in a language without branches, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.spec.computation import Message
+
+from .refusals import Refusals, Refused, refuse
+from .symbols import AnyNumber, SymbolicOps, in_terms, symbolic
+from .terms import Terms
+from .transition_language import fixed_machine, only_the_language
+
+Machine = TypeVar("Machine", bound=ProtocolMachine)
+
+#: These take a message in; who else has it they cannot ask but by `ops.among`.
+_TAKE_IN = ("accepts", "arrive")
+
+
+def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
+    """The protocol for any number of processes: given terms, its methods give terms. Raises `Refused` where it does
+    something that z3 would not see, at once or, where it depends on what it is given, when it is called.
+    """
+    guarded: Any = Guarded(protocol, terms)
+    i, j = terms.any_process("i"), terms.any_process("j")
+    state = guarded.initial(i)
+    for step in guarded.send(i, state, Message("m", i, (j,))):
+        for packet in step.packets:
+            guarded.accepts(j, state, packet)
+            guarded.arrive(j, state, packet)
+    guarded.receive(i, state, None)
+    guarded.receive(i, state, j)
+    guarded.internal(i, state)
+    return cast(Machine, guarded)
+
+
+class Guarded:
+    """A machine whose every method runs on symbols."""
+
+    def __init__(self, protocol: type[ProtocolMachine], terms: Terms) -> None:
+        self.ops = terms
+        self._name = protocol.__name__
+        self._machine = self._run("__init__", lambda: protocol(cast(Any, AnyNumber()), SymbolicOps(terms)))
+        self._run("__init__", lambda: fixed_machine(self._machine))
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._machine, name)
+        if not callable(attribute):
+            return attribute
+
+        def method(*given: Any) -> Any:
+            values = [symbolic(value, loops=name not in _TAKE_IN) for value in given]
+            return in_terms(self._run(name, lambda: _checked(name, attribute(*values)), watched=True))
+
+        return method
+
+    def refused(self, method: str, reason: str, hint: str = "") -> Refused:
+        """The error for something that one of its methods gives."""
+        return Refused(f"{self._name}.{method}: {reason}", mend=hint)
+
+    def _run(self, method: str, does: Callable[[], Any], watched: bool = False) -> Any:
+        """What it gives; whatever goes wrong in it is told in one line with its name."""
+        where = f"{self._name}.{method}"
+        with Refusals() as refusals:
+            try:
+                if not watched:
+                    result = does()
+                else:
+                    with only_the_language():
+                        result = does()
+            except Exception as error:  # the machine is somebody else's: anything may be wrong with it
+                if refusals.first is None:
+                    kind = type(error).__name__
+                    reason = str(error).splitlines()[0] if str(error) else "without a word"
+                    raise Refused(f"{where}: fails when it runs on terms: {kind}: {reason}") from error
+                _raise(where, refusals.first)
+            if refusals.first is not None:
+                _raise(where, refusals.first)
+        return result
+
+
+def _raise(where: str, refused: Refused) -> None:
+    raise Refused(f"{where}: {refused.message}", mend=refused.mend) from refused
+
+
+def _checked(method: str, result: Any) -> Any:
+    """Steps that are steps."""
+    if method not in ("send", "arrive"):
+        return result
+    if not isinstance(result, list | tuple):
+        refuse("does not give a list of steps", "return [Step(…)]")
+    for step in result:
+        if not isinstance(step, Step) or not (_all(step.packets, Packet) and _all(step.events, Happened)):
+            refuse("gives something that is no step of packets and events", "return [Step(state, packets, events)]")
+    return result
+
+
+def _all(some: object, of: type) -> bool:
+    return isinstance(some, list | tuple) and all(isinstance(one, of) for one in some)

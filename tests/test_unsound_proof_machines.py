@@ -1,0 +1,97 @@
+"""`prove` says no more of a machine than is true, whatever is planted in it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from test_proofs_of_causal_order import CAUSAL, FEW, SEEDS, proof_for
+from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, SplitsAName
+
+from crownless.command_line import prove as verb
+from crownless.command_line.prove import prove_
+from crownless.impl.channels import Unordered
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.workloads import Free
+from crownless.model_check.explorer import Limits, explore
+from crownless.model_check.observers import observers_of
+from crownless.model_check.properties import properties_of
+from crownless.model_check.system import System
+from crownless.proofs.proving import prove
+from crownless.proofs.refusals import Refused
+
+
+@pytest.mark.parametrize("planted", TABLE, ids=lambda planted: planted.machine.__name__)
+def test_a_proof_says_no_more_than_is_true(planted: Planted) -> None:
+    proof = proof_for(planted.machine)
+    assert proof is not None
+    if planted.says == "refused":
+        with pytest.raises(Refused, match=planted.machine.__name__) as refused:
+            prove(planted.machine.__name__, proof, FEW, attempts=1)
+        assert planted.because in str(refused.value)
+        assert "\n" not in str(refused.value)
+    else:
+        proved = prove(planted.machine.__name__, proof, FEW, attempts=SEEDS)
+        assert {shown: proved.outcome(shown) for shown in planted.says} == planted.says
+
+
+@pytest.mark.parametrize(
+    "planted", [row for row in TABLE if row.breaks is not None], ids=lambda planted: planted.machine.__name__
+)
+def test_what_is_planted_breaks_a_run(planted: Planted) -> None:
+    assert planted.breaks is not None
+    name, n, messages = planted.breaks
+    assert name in broken(planted.machine, n, messages)
+
+
+def broken(kind: type[ProtocolMachine], n: int, messages: int) -> set[str]:
+    machine = kind(n)
+    system = System(machine, Free(n, messages, sends=kind.sends), Unordered, observers_of(machine, ["fifo", "causal"]))
+    properties = properties_of(machine, ["fifo", "causal"], program=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        found = explore(system, properties, Limits(states=50_000))
+    return {known.name for known in properties if known.name in found.broken}
+
+
+def test_the_fourth_receiver_shows_with_five_processes_and_not_before() -> None:
+    assert "delivers-all" in broken(NumbersTheCopies, 5, 1)
+    assert broken(NumbersTheCopies, 4, 1) == set()
+
+
+def test_what_is_right_and_not_proved_breaks_no_run() -> None:
+    assert broken(DeletesTheWrongWay, 3, 3) == set()
+
+
+def run(machine: type[ProtocolMachine], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    name = next(name for name, proof in CAUSAL.items() if proof.protocol in machine.__mro__[:2])
+    monkeypatch.setattr(verb, "PROOFS", {name: replace(CAUSAL[name], protocol=machine)})
+    result = CliRunner().invoke(prove_, [name, "--effort", "200000"], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return result.return_value, result.output
+
+
+def test_the_command_exits_with_1_only_where_a_run_breaks_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, output = run(AcceptsAll, monkeypatch)
+    assert code == 1
+    assert "refuted" in output
+    assert "in which the order breaks" in output
+
+
+def test_the_command_exits_with_3_where_a_step_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, output = run(DeletesTheWrongWay, monkeypatch)
+    assert code == 3
+    assert "refuted" not in output.replace("so nothing is refuted", "")
+    assert "not proved" in output
+    assert "so nothing is refuted" in output
+
+
+def test_the_command_says_in_one_line_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Refused) as refused:
+        run(SplitsAName, monkeypatch)
+    line = str(refused.value)
+    assert line.startswith("SplitsAName.accepts: ")
+    assert "\n" not in line
