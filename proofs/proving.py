@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +22,8 @@ from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again
 from .ses_multicast import SES_MULTICAST
+from .step_refinement import step_claims
+from .symbolic_queues import UnsupportedStep
 from .theorem import EFFORT, Claim, Outcome, Verdict, theorem, without_each
 
 Proof = CausalOrder | QueueProof
@@ -48,8 +50,11 @@ MOST = 100_000
 #: So many ways z3 may take.
 ATTEMPTS = 5
 
-#: What is said of a protocol.
-Told = Literal["proved", "refuted", "unknown", "not claimed"]
+#: The part of a proof that compares the machine's own steps with what is proved.
+STEPS = "steps"
+
+#: What is said of a protocol; of the abstraction alone: the machine was compared with it up to a bound only.
+Told = Literal["proved", "proved of the abstraction", "refuted", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,13 @@ class Proved:
     #: Of a proof about an abstraction, or another form of the protocol: does its machine do what that does?
     refinements: tuple[Refinement, ...]
     seconds: float
+    #: Why the machine's steps could not be put to z3 for queues of any content, if they could not.
+    unsupported: str | None = None
 
     def outcome(self, shown: str) -> Told:
         """Refuted: z3 has a situation in which a step of the proof fails; that need not be one of a run. A proof about
-        an abstraction that the machine does not follow says nothing of the protocol.
+        an abstraction that the machine does not follow says nothing of the protocol; if it was seen to follow it only
+        up to a bound, what is proved is proved of the abstraction.
         """
         if shown not in self.proof.shown:
             return "not claimed"
@@ -88,9 +96,45 @@ class Proved:
         outcomes = [put.verdict.outcome for put in of_it]
         if any(put.again == "refuted" and put.verdict for put in of_it):
             return "unknown"
-        if all(outcome == "proved" for outcome in outcomes) and self.not_vacuous and all(self.refinements):
-            return "proved"
+        if all(outcome == "proved" for outcome in outcomes) and self.not_vacuous:
+            if not all(self.refinements):
+                return "unknown"
+            return "proved" if self.covers_machine else "proved of the abstraction"
         return "refuted" if "refuted" in outcomes else "unknown"
+
+    @property
+    def covers_machine(self) -> bool:
+        """True if what is proved is proved of the machine's own steps, whatever its state."""
+        if isinstance(self.proof, QueueProof):
+            return self.unsupported is None and all(put.verdict for put in self.claims if put.part == STEPS)
+        return not self.refinements or any(each.any_length for each in self.refinements)
+
+    @property
+    def of(self) -> str:
+        """What is proved, and how far that is the machine."""
+        if isinstance(self.proof, QueueProof) and self.covers_machine:
+            return "its code, by an abstraction"
+        if not self.refinements:
+            return self.proof.of
+        compared = [
+            f"{each.processes}×{'any' if each.any_length else each.messages}"
+            for each in self.refinements
+            if each.runs is None
+        ]
+        return f"{self.proof.of}; machine up to {', '.join(compared) or 'no bound'}"
+
+    @property
+    def processes(self) -> str:
+        """Of how many processes it is proved of the machine."""
+        complete = [each for each in self.refinements if each.any_length]
+        if complete:
+            return f"up to {max(each.processes for each in complete)}"
+        return "any number" if self.covers_machine else reach(self.refinements)
+
+    @property
+    def messages(self) -> str:
+        """Of how many messages it is proved of the machine."""
+        return "any number" if self.covers_machine else reach(self.refinements)
 
     @property
     def confirmed(self) -> int | None:
@@ -108,9 +152,11 @@ class Proved:
             "protocol": self.protocol,
             **{shown: self.outcome(shown) for shown in SHOWN},
             "means": {shown: meaning for shown, (meaning, _) in self.proof.shown.items()},
-            "processes": "any number",
-            "messages": "any number",
-            "of": self.proof.of,
+            "processes": self.processes,
+            "messages": self.messages,
+            "of": self.of,
+            "covers_machine": self.covers_machine,
+            "machine_unsupported": self.unsupported,
             "assumptions": list(self.proof.assumed),
             "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,
@@ -140,6 +186,11 @@ class Proved:
         }
 
 
+def reach(refinements: Sequence[Refinement]) -> str:
+    """How far the machine was compared, in words."""
+    return "; ".join(each.scope for each in refinements) or "nowhere"
+
+
 def prove(
     protocol: str,
     proof: Proof,
@@ -154,7 +205,13 @@ def prove(
     """
     started = time.monotonic()
     claims = []
-    for part, some in proof.claims().items():
+    parts, unsupported = dict(proof.claims()), None
+    if isinstance(proof, QueueProof):
+        try:
+            parts[STEPS] = step_claims(proof)
+        except UnsupportedStep as unsupported_step:
+            unsupported = str(unsupported_step)
+    for part, some in parts.items():
         for claim in some:
             if progress is not None:
                 progress(claim.name)
@@ -163,9 +220,9 @@ def prove(
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
     possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-    return Proved(
-        protocol, proof, tuple(claims), all(possible), _refinements(proof, progress), time.monotonic() - started
-    )
+    refinements = _refinements(proof, progress)
+    seconds = time.monotonic() - started
+    return Proved(protocol, proof, tuple(claims), all(possible), refinements, seconds, unsupported)
 
 
 #: The extra-message machine is held against what is proved of it for so many processes, messages, and thresholds.
