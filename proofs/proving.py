@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from crownless.impl.extra_messages import ExtraMessages
@@ -13,6 +13,7 @@ from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .kuper import RST, RST_SENT_ALONE
+from .lockstep import matches
 from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
 from .one_by_one import refines_one_by_one
@@ -220,7 +221,8 @@ def prove(
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
     possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-    refinements = _refinements(proof, progress)
+    covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
+    refinements = _refinements(proof, covered, progress)
     seconds = time.monotonic() - started
     return Proved(protocol, proof, tuple(claims), all(possible), refinements, seconds, unsupported)
 
@@ -229,18 +231,35 @@ def prove(
 ONE_BY_ONE = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
 
 
-def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
-    """Of what is not put to z3 as it is: does the machine do what is proved?"""
+def _refinements(
+    proof: Proof, covered: bool, progress: Callable[[str], None] | None
+) -> tuple[Refinement, ...]:
+    """Compares the machine with what is proved, where that is not put to z3 as it is; further if no proof covers it."""
     if progress is not None:
         progress("does the machine do what is proved?")
     if isinstance(proof, QueueProof):
         return (
             *(refines(proof, n, messages) for n, messages in proof.refined),
             *(refines_along_runs(proof, n, messages) for n, messages in proof.refined_along_runs),
+            *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
         return tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
     return ()
+
+
+def _lockstep(proof: QueueProof) -> tuple[Refinement, ...]:
+    """Compares the machine with the reference, if each step of that is shown to be the abstraction's."""
+    reference = proof.reference
+    if reference is None or reference is proof.protocol:
+        return ()
+    try:
+        claims = step_claims(replace(proof, protocol=reference))
+    except UnsupportedStep:
+        return ()
+    if not all(theorem(*claim, attempts=ATTEMPTS) for claim in claims):
+        return ()
+    return tuple(matches(proof.protocol, reference, *bound, self_sends=False) for bound in proof.bounds)
 
 
 def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None) -> dict[str, list[str]]:

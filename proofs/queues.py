@@ -44,10 +44,15 @@ class QueueProof:
     #: Does the text admit messages to oneself?
     self_sends: bool = False
 
-    #: That its machine does what the abstraction does is checked for so many processes and messages.
+    #: That its machine does what the abstraction does is checked for so many processes and messages; beside the proof
+    #: that each of its steps does, since that rests on how the machine is read.
     refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
     #: The same along runs at random.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
+
+    #: The machine whose steps are shown to be the abstraction's; another one is compared with it up to `bounds`.
+    reference: type[ProtocolMachine] | None = None
+    bounds: Sequence[tuple[int, int]] = ((3, 4), (4, 3))
 
     #: What is put to z3.
     of: str = "an abstraction"
