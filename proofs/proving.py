@@ -12,6 +12,7 @@ from crownless.impl.extra_messages import ExtraMessages
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
+from .extra_messages_steps import same_steps
 from .kuper import RST, RST_SENT_ALONE
 from .lockstep import matches
 from .mattern_fuenfrocken import RST_BEFORE
@@ -108,7 +109,7 @@ class Proved:
         """True if what is proved is proved of the machine's own steps, whatever its state."""
         if isinstance(self.proof, QueueProof):
             return self.unsupported is None and all(put.verdict for put in self.claims if put.part == STEPS)
-        return not self.refinements or any(each.any_length for each in self.refinements)
+        return not self.refinements or (all(self.refinements) and any(each.any_length for each in self.refinements))
 
     @property
     def of(self) -> str:
@@ -117,6 +118,10 @@ class Proved:
             return "its code, by an abstraction"
         if not self.refinements:
             return self.proof.of
+        if self.covers_machine:
+            return f"{self.proof.of}; machine {self.processes} processes"
+        if not all(self.refinements):
+            return f"{self.proof.of}; not its machine"
         compared = [
             f"{each.processes}×{'any' if each.any_length else each.messages}"
             for each in self.refinements
@@ -222,7 +227,11 @@ def prove(
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
     possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
     covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
-    refinements = _refinements(proof, covered, progress)
+    try:
+        refinements = _refinements(proof, covered, progress)
+    except UnsupportedStep as unsupported_step:
+        unsupported = str(unsupported_step)
+        refinements = _refinements(proof, False, progress)
     seconds = time.monotonic() - started
     return Proved(protocol, proof, tuple(claims), all(possible), refinements, seconds, unsupported)
 
@@ -244,7 +253,8 @@ def _refinements(
             *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        return tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        bounded = tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
 
 

@@ -39,7 +39,7 @@ _SHOWING = ("__repr__", "__str__", "__format__", "__hash__", "__int__", "__index
 _CONTAINING = ("__len__", "__iter__", "__getitem__", "__contains__", "__reversed__", "__call__")
 
 
-class _Refusing:
+class Opaque:
     """Base of values of which most may not be asked."""
 
     noun = "a value"
@@ -49,10 +49,10 @@ class _Refusing:
 
 
 for _name, _method in _refusing(*_ARITHMETIC, *_ORDER, *_SHOWING, *_CONTAINING, "__bool__", "__eq__", "__ne__").items():
-    setattr(_Refusing, _name, _method)
+    setattr(Opaque, _name, _method)
 
 
-class NumberOfProcesses(_Refusing):
+class NumberOfProcesses(Opaque):
     """Nothing may be asked of it."""
 
     noun = "the number of processes"
@@ -109,7 +109,7 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
     return found
 
 
-class Truth(_Refusing):
+class Truth(Opaque):
     """A truth: Python's `if` takes both ways, one after the other."""
 
     noun = "a truth"
@@ -121,7 +121,7 @@ class Truth(_Refusing):
         return self.path.holds(self.term)
 
 
-class _Symbol(_Refusing):
+class _Symbol(Opaque):
     def __init__(self, term: Term, path: Path) -> None:
         self.term, self.path = term, path
 
@@ -195,7 +195,7 @@ class One(NamedTuple):
     value: Any
 
 
-class Queue(_Refusing):
+class Queue(Opaque):
     """Pieces, oldest first."""
 
     noun = "a queue"
