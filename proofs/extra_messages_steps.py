@@ -2,8 +2,8 @@
 
 Three comparisons, of which none looks at what is counted:
 
-- *sending and receiving*, for any number of processes: the code runs on tokens. It may hand a matrix to the updates, the
-  guard, the encoding and the clearing, and nothing else; so it does so with every matrix alike.
+- *sending and receiving*, for any number of processes: the code runs on tokens. It may hand a matrix to the updates,
+  the guard, the encoding and the clearing, and nothing else; so it does so with every matrix alike.
 - *encoding*, up to `PROCESSES`: each matrix, by which of its entries are zero, comes back as it was. Entries that are
   not zero are tokens whose truth alone may be asked.
 - *clearing*, up to `PROCESSES`: for each matrix, likewise, and any threshold, the clearing does nothing, or sends one

@@ -240,9 +240,7 @@ def prove(
 ONE_BY_ONE = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
 
 
-def _refinements(
-    proof: Proof, covered: bool, progress: Callable[[str], None] | None
-) -> tuple[Refinement, ...]:
+def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
     """Compares the machine with what is proved, where that is not put to z3 as it is; further if no proof covers it."""
     if progress is not None:
         progress("does the machine do what is proved?")

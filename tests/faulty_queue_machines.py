@@ -1,4 +1,4 @@
-"""Machines of queues with a fault that needs a longer queue, a later message, or one process; for `prove` and `check`."""
+"""Machines with a fault that needs a longer queue, a later message, or one process; for `prove` and `check`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TurnsTheRestRoundWhenItDelivers(Buffer):
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
         if not state.input:
             return []
-        message, *rest = state.input
+        _, *rest = state.input
         after = state._replace(input=tuple(rest[::-1] if len(rest) > 1 else rest))
         return [step._replace(state=after) for step in super().receive(i, state, sender)]
 
@@ -141,7 +141,7 @@ class SwapsTheThirdAndTheFourth(Buffer):
         steps = super().receive(i, state, sender)
         if not state.input:
             return steps
-        first, *rest = state.input
+        _, *rest = state.input
         if not rest:
             return steps
         second, *more = rest
@@ -278,11 +278,10 @@ class DeliversTheFourthOfAChannelAtOnce(ExtraMessages):
 
 class CountsNoMoreThanFour(ExtraMessages):
     def arrive(self, i: int, state: extra_messages.State, packet: Packet) -> Sequence[Step]:
-        capped = [
+        return [
             step._replace(state=step.state._replace(deliv=tuple(min(v, 4) for v in step.state.deliv)))
             for step in super().arrive(i, state, packet)
         ]
-        return capped
 
 
 class TheFirstProcessWaitsForNobody(ExtraMessages):
@@ -291,7 +290,9 @@ class TheFirstProcessWaitsForNobody(ExtraMessages):
 
 
 class Fault(NamedTuple):
-    """A planted fault, and the least processes and messages at which a run shows it; None: none does."""
+    """A planted fault, and the least processes and messages at which a step of it differs in some state; None: it does
+    not at 5 processes and 4 messages, or it is no fault. (Of extra messages, with the default threshold, by reading.)
+    """
 
     protocol: str
     machine: type[ProtocolMachine]
@@ -317,15 +318,15 @@ FAULTS = (
     Fault("buffer", ForgetsTheRestWhenItDelivers, (2, 2)),
     Fault("buffer", DeliversTheSecond, (2, 2)),
     Fault("buffer", SwapsTheThirdAndTheFourth, (2, 4)),
-    Fault("murty-garg", DropsTheThirdSend, (2, 4)),
+    Fault("murty-garg", DropsTheThirdSend, (2, 3)),
     Fault("murty-garg", SendsTheNewestOfThree, (2, 4)),
-    Fault("murty-garg", AcknowledgesTwoAtMost, (5, 5)),
+    Fault("murty-garg", AcknowledgesTwoAtMost, (5, 4)),
     Fault("murty-garg", AcknowledgesTheNewestFirst, None),
     Fault("murty-garg", AcknowledgesOnlyTheOldest, (4, 3)),
-    Fault("murty-garg", AcknowledgesAtOnceBehindTwo, (5, 5)),
+    Fault("murty-garg", AcknowledgesAtOnceBehindTwo, (5, 4)),
     Fault("murty-garg", OnePairIsRankedTheOtherWay, (3, 1)),
     Fault("murty-garg", TheFourthProcessNeverAsks, (5, 1)),
-    Fault("murty-garg", TheLastProcessDoesNotWaitToSend, (2, 2)),
+    Fault("murty-garg", TheLastProcessDoesNotWaitToSend, (2, 1)),
     Fault("murty-garg", TheFirstProcessAcknowledgesWhilePassive, None),
     Fault("murty-garg", CommitsTheFourthRequestTwice, (2, 4)),
     Fault("murty-garg", SendsOnWhileItOwes, (3, 3)),

@@ -24,12 +24,24 @@ from . import smallest_delay as delays
 from . import smallest_synchronous as search
 from . import synchronous_evidence as found
 from .claims import Evidence, Shown, Text, repaired_if, unless
-from .evidence import broken_by, figure, held_against, holds, is_proved, ran, searched, states, up_to, within
+from .evidence import (
+    BY_FAIRNESS_IN_WORDS,
+    broken_by,
+    figure,
+    held_against,
+    holds,
+    is_proved,
+    ran,
+    searched,
+    states,
+    up_to,
+    within,
+)
 from .synchronous_evidence import Split
 
 FOR_EVERY_N = (
-    "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
-    "compared up to a bound"
+    "any number of processes and messages, any reliable channel; of the stages of a message, of which each step "
+    "of the machine is shown to be one"
 )
 TEXT = Text()
 
@@ -662,7 +674,9 @@ def mg16(quick: bool) -> Evidence:
         f"happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
         "induction rests, is active in all"
     )
-    return Evidence(unless(fails or not smallest_is_active, "proved"), FOR_EVERY_N, because)
+    return Evidence(
+        unless(fails or not smallest_is_active, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because
+    )
 
 
 CHANNELS = ("unordered", "fifo")
