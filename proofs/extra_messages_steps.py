@@ -106,8 +106,9 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
     j: Any = _Process()
     m: Any = _Message()
 
-    def cleared(after: _Token, packets: Sequence[Any], events: Sequence[Happened]) -> Step:
-        return Step(_Token("cleared", i, after), [*packets, _Token("extra", i, after)], events)
+    def cleared(after: _Token, packets: Sequence[Packet], events: Sequence[Happened]) -> Step:
+        more: Any = _Token("extra", i, after)
+        return Step(_Token("cleared", i, after), [*packets, more], events)
 
     packet = Packet(j, i, "message", m, _Token("stamp"))
     extra = Packet(j, i, "extra", None, _Token("stamp"))

@@ -47,22 +47,30 @@ class _Lockstep(ProtocolMachine):
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         about = f"P{i + 1} sends {message.name} in {state}"
-        return self._same(about, lambda of: of.send(i, state, message), _steps)
+        steps: Sequence[Step] = self._same(about, lambda of: of.send(i, state, message), _steps)
+        return steps
 
     def accepts(self, i: int, state: Any, packet: Packet) -> bool:
         return bool(self._same(f"P{i + 1} is sent {packet} in {state}", lambda of: of.accepts(i, state, packet), bool))
 
     def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         about = f"P{i + 1} receives {packet} in {state}"
-        return self._same(about, lambda of: of.arrive(i, state, packet), _steps)
+        steps: Sequence[Step] = self._same(about, lambda of: of.arrive(i, state, packet), _steps)
+        return steps
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
         about = f"P{i + 1} requests a message in {state}"
-        return self._same(about, lambda of: of.receive(i, state, sender), _steps)
+        steps: Sequence[Step] = self._same(about, lambda of: of.receive(i, state, sender), _steps)
+        return steps
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         about = f"P{i + 1} takes a step of its own in {state}"
-        return self._same(about, lambda of: of.internal(i, state), lambda steps: _steps([step for _, step in steps]))
+
+        def seen(steps: Sequence[tuple[str, Step]]) -> list[Any]:
+            return _steps([step for _, step in steps])
+
+        steps: Sequence[tuple[str, Step]] = self._same(about, lambda of: of.internal(i, state), seen)
+        return steps
 
     def _same(
         self, about: str, answer: Callable[[ProtocolMachine], Any], seen: Callable[[Any], Any] = lambda answer: answer
