@@ -10,14 +10,13 @@ Messages to oneself are admitted here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from crownless.impl.buffer import Buffer, State
-from crownless.impl.protocol import Happened, Packet
-from crownless.spec.computation import Message
+from crownless.impl.protocol import Happened
 
 from .any_run import CAUSAL_PAST
+from .machine_view import MachineView, OptionField, PacketKind, QueueField
 from .queues import Given, QueueProof
 from .stages import (
     Abstraction,
@@ -191,6 +190,9 @@ INVARIANTS: Invariants = {
         lambda x, y: l.implies(l.both(now.sent(x), now.sent(y), run.sent_at(x) == run.sent_at(y)), x == y),
         of=2,
     ),
+    "messages are got one after the other": lambda run, now, l: l.messages(
+        lambda x, y: l.implies(l.both(now.got(x), now.got(y), run.got_at(x) == run.got_at(y)), x == y), of=2
+    ),
     "an output buffer is first in, first out": lambda run, now, l: l.messages(
         lambda x, y: l.implies(
             l.both(now.posted(y), now.sent(x), run.sender(x) == run.sender(y), run.sent_at(x) < run.sent_at(y)),
@@ -258,22 +260,32 @@ def _eventful(run: Buffers) -> Mapping[str, Truth]:
     return {**run.delivering().given, "something was sent to i before m": before}
 
 
-def _view(run: Buffers, now: Moment, n: int, messages: Sequence[Message]) -> tuple[list[State], list[Packet]]:
-    def queue(inside: Callable[[Moment, int, Message], Truth], i: int, at: Callable[[Message], int]) -> Any:
-        return tuple(sorted((x for x in messages if inside(now, i, x)), key=at))
-
-    states = [
-        State(
-            queue(run.in_output, i, run.sent_at),
-            run.receiver(now.awaits(i)) if now.waits(i) else None,
-            queue(run.in_input, i, run.got_at),
-        )
-        for i in range(n)
-    ]
-    posted = [Packet(x.sender, x.receiver, "message", x) for x in messages if now.posted(x) and not now.got(x)]
-    acks = [Packet(x.receiver, x.sender, "ack") for x in messages if now.got(x) and not now.acknowledged(x)]
-    return states, [*posted, *acks]
-
+VIEW = MachineView(
+    State,
+    {
+        "output": QueueField(lambda run, now, i, x: run.in_output(now, i, x), lambda run, x: run.sent_at(x)),
+        "awaits": OptionField(lambda run, now, i: now.waits(i), lambda run, now, i: run.receiver(now.awaits(i))),
+        "input": QueueField(lambda run, now, i, x: run.in_input(now, i, x), lambda run, x: run.got_at(x)),
+    },
+    {
+        "message": PacketKind(
+            lambda run, now, x: run.logic.both(now.posted(x), run.logic.no(now.got(x))),
+            lambda run, x: run.sender(x),
+            lambda run, x: run.receiver(x),
+        ),
+        "ack": PacketKind(
+            lambda run, now, x: run.logic.both(now.got(x), run.logic.no(now.acknowledged(x))),
+            lambda run, x: run.receiver(x),
+            lambda run, x: run.sender(x),
+            carries=False,
+        ),
+    },
+    fresh=lambda run, now, x: run.logic.no(now.sent(x)),
+    on_send=("send",),
+    on_internal=("post",),
+    on_packet={"message": ("get",), "ack": ("acknowledge",)},
+    on_receive=("deliver",),
+)
 
 BUFFER = QueueProof(
     Buffer,
@@ -287,7 +299,8 @@ BUFFER = QueueProof(
         ),
     },
     eventful=_eventful,
-    view=_view,
+    view=VIEW,
+    reference=Buffer,
     assumed=(
         "each message is sent once, to one process, perhaps to its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

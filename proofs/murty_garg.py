@@ -16,13 +16,14 @@ The text's own way, by Lemma 4 and Theorem 6, fails as printed (MG13, MG14 in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from crownless.impl.murty_garg import MurtyGarg, State
-from crownless.impl.protocol import Happened, Packet
+from crownless.impl.protocol import Happened
 from crownless.spec.computation import Message
 
+from .machine_view import FlagField, MachineView, PacketKind, QueueField
 from .queues import Given, QueueProof
 from .stages import (
     Abstraction,
@@ -194,7 +195,7 @@ class Priorities(Abstraction):
         return {"out_at": Fixed(lambda y: y == x, lambda y: now.clock)}
 
     def commit(self, x: Message) -> Happened:
-        return Happened("send" if self.sender(x) == self.i else "deliver", x)
+        return Happened(self.logic.choose(self.sender(x) == self.i, "send", "deliver"), x)
 
     # -- lines and points ----------------------------------------------------------------------------------------------
 
@@ -410,29 +411,41 @@ def _eventful(run: Priorities) -> Mapping[str, Truth]:
     return {**run.going_on_with_the_next().given, "i owes an acknowledgement": owes}
 
 
-def _view(run: Priorities, now: Moment, n: int, messages: Sequence[Message]) -> tuple[list[State], list[Packet]]:
-    def queue(inside: Callable[[Moment, int, Message], Truth], i: int, at: Callable[[Message], int]) -> list[Message]:
-        return sorted((x for x in messages if inside(now, i, x)), key=at)
-
-    states = [
-        State(
-            not now.passive(i),
-            tuple(queue(run.waits, i, run.taken_at)),
-            tuple(run.bigger(x) for x in queue(run.owes, i, run.received_at)),
-        )
-        for i in range(n)
-    ]
-    packets = []
-    for x in messages:
-        bigger, smaller = run.bigger(x), run.smaller(x)
-        if now.wanted(x) and not now.taken(x):
-            packets.append(Packet(smaller, bigger, "request", x))
-        if now.out(x) and not now.received(x):
-            packets.append(Packet(bigger, smaller, "message", x))
-        if now.acknowledged(x) and not now.done(x):
-            packets.append(Packet(smaller, bigger, "ack"))
-    return states, packets
-
+VIEW = MachineView(
+    State,
+    {
+        "active": FlagField(lambda run, now, i: run.logic.no(now.passive(i))),
+        "messages": QueueField(lambda run, now, i, x: run.waits(now, i, x), lambda run, x: run.taken_at(x)),
+        "acks": QueueField(
+            lambda run, now, i, x: run.owes(now, i, x), lambda run, x: run.received_at(x), lambda run, x: run.bigger(x)
+        ),
+    },
+    {
+        "request": PacketKind(
+            lambda run, now, x: run.logic.both(now.wanted(x), run.logic.no(now.taken(x))),
+            lambda run, x: run.smaller(x),
+            lambda run, x: run.bigger(x),
+        ),
+        "message": PacketKind(
+            lambda run, now, x: run.logic.both(now.out(x), run.logic.no(now.received(x))),
+            lambda run, x: run.bigger(x),
+            lambda run, x: run.smaller(x),
+        ),
+        "ack": PacketKind(
+            lambda run, now, x: run.logic.both(now.acknowledged(x), run.logic.no(now.done(x))),
+            lambda run, x: run.smaller(x),
+            lambda run, x: run.bigger(x),
+            carries=False,
+        ),
+    },
+    fresh=lambda run, now, x: run.logic.no(now.wanted(x)),
+    on_send=("ask", "send", "queue"),
+    on_packet={
+        "request": ("send", "queue"),
+        "message": ("receive", "receive while passive"),
+        "ack": ("go on", "go on with the next"),
+    },
+)
 
 MURTY_GARG = QueueProof(
     MurtyGarg,
@@ -443,7 +456,8 @@ MURTY_GARG = QueueProof(
         "live": ("the least of the passive processes goes on; by their size, so does each", _live),
     },
     eventful=_eventful,
-    view=_view,
+    view=VIEW,
+    reference=MurtyGarg,
     axioms=RANKS,
     refined_along_runs=((4, 4),),
     assumed=(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,7 +13,9 @@ from crownless.impl.extra_messages import ExtraMessages
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
+from .extra_messages_steps import same_steps
 from .kuper import RST, RST_SENT_ALONE
+from .lockstep import matches
 from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
 from .one_by_one import refines_one_by_one
@@ -25,6 +27,8 @@ from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again
 from .ses_multicast import SES_MULTICAST
+from .step_refinement import step_claims
+from .symbolic_queues import UnsupportedStep
 from .theorem import EFFORT, Claim, Outcome, Verdict, theorem, without_each
 
 Proof = CausalOrder | QueueProof
@@ -51,11 +55,14 @@ MOST = 100_000
 #: So many ways z3 may take.
 ATTEMPTS = 5
 
-#: What is said of a protocol.
-Told = Literal["proved", "refuted", "not proved", "unknown", "not claimed"]
-
 #: What a run that breaks these, up to a bound, refutes.
 REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
+
+#: The part of a proof that compares the machine's own steps with what is proved.
+STEPS = "steps"
+
+#: What is said of a protocol; of the abstraction alone: the machine was compared with it up to a bound only.
+Told = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
@@ -85,11 +92,13 @@ class Proved:
     seconds: float
     #: Where the operations on terms and on integers differ: nowhere, or what is proved is not of what runs.
     ops_differ: tuple[str, ...] = ()
+    #: Why the machine's steps could not be put to z3 for queues of any content, if they could not.
+    unsupported: str | None = None
 
     def outcome(self, shown: str) -> Told:
         """Refuted: a run of the machine breaks it. Not proved: z3 has a situation in which a step of the proof fails,
         which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
-        the protocol.
+        the protocol; if it was seen to follow it only up to a bound, what is proved is proved of the abstraction.
         """
         if shown not in self.proof.shown:
             return "not claimed"
@@ -98,7 +107,9 @@ class Proved:
         if any(put.again == "refuted" and put.verdict for put in of_it):
             return "unknown"
         if all(outcome == "proved" for outcome in outcomes):
-            return "proved" if self.not_vacuous and all(self.refinements) and not self.ops_differ else "unknown"
+            if not self.not_vacuous or not all(self.refinements) or self.ops_differ:
+                return "unknown"
+            return "proved" if self.covers_machine else "proved of the abstraction"
         if self.replayed is not None and REFUTES.get(self.replayed.breaks) == shown:
             return "refuted"
         return "not proved" if "refuted" in outcomes else "unknown"
@@ -109,6 +120,44 @@ class Proved:
         if not self.failures or not isinstance(self.proof, CausalOrder):
             return None
         return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])
+
+    @property
+    def covers_machine(self) -> bool:
+        """True if what is proved is proved of the machine's own steps, whatever its state."""
+        if isinstance(self.proof, QueueProof):
+            return self.unsupported is None and all(put.verdict for put in self.claims if put.part == STEPS)
+        return not self.refinements or (all(self.refinements) and any(each.any_length for each in self.refinements))
+
+    @property
+    def of(self) -> str:
+        """What is proved, and how far that is the machine."""
+        if isinstance(self.proof, QueueProof) and self.covers_machine:
+            return "its code, by an abstraction"
+        if not self.refinements:
+            return self.proof.of
+        if self.covers_machine:
+            return f"{self.proof.of}; machine {self.processes} processes"
+        if not all(self.refinements):
+            return f"{self.proof.of}; not its machine"
+        compared = [
+            f"{each.processes}×{'any' if each.any_length else each.messages}"
+            for each in self.refinements
+            if each.runs is None
+        ]
+        return f"{self.proof.of}; machine up to {', '.join(compared) or 'no bound'}"
+
+    @property
+    def processes(self) -> str:
+        """Of how many processes it is proved of the machine."""
+        complete = [each for each in self.refinements if each.any_length]
+        if complete:
+            return f"up to {max(each.processes for each in complete)}"
+        return "any number" if self.covers_machine else reach(self.refinements)
+
+    @property
+    def messages(self) -> str:
+        """Of how many messages it is proved of the machine."""
+        return "any number" if self.covers_machine else reach(self.refinements)
 
     @property
     def confirmed(self) -> int | None:
@@ -126,9 +175,11 @@ class Proved:
             "protocol": self.protocol,
             **{shown: self.outcome(shown) for shown in SHOWN},
             "means": {shown: meaning for shown, (meaning, _) in self.proof.shown.items()},
-            "processes": "any number",
-            "messages": "any number",
-            "of": self.proof.of,
+            "processes": self.processes,
+            "messages": self.messages,
+            "of": self.of,
+            "covers_machine": self.covers_machine,
+            "machine_unsupported": self.unsupported,
             "assumptions": list(self.proof.assumed),
             "trusted": list(trusted(self.proof)),
             "remark": self.proof.remark,
@@ -159,6 +210,11 @@ class Proved:
         }
 
 
+def reach(refinements: Sequence[Refinement]) -> str:
+    """How far the machine was compared, in words."""
+    return "; ".join(each.scope for each in refinements) or "nowhere"
+
+
 def prove(
     protocol: str,
     proof: Proof,
@@ -173,7 +229,13 @@ def prove(
     """
     started = time.monotonic()
     claims = []
-    for part, some in proof.claims().items():
+    parts, unsupported = dict(proof.claims()), None
+    if isinstance(proof, QueueProof):
+        try:
+            parts[STEPS] = step_claims(proof)
+        except UnsupportedStep as unsupported_step:
+            unsupported = str(unsupported_step)
+    for part, some in parts.items():
         for claim in some:
             if progress is not None:
                 progress(claim.name)
@@ -182,9 +244,15 @@ def prove(
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
     possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-    refinements = _refinements(proof, progress)
+    covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
+    try:
+        refinements = _refinements(proof, covered, progress)
+    except UnsupportedStep as unsupported_step:
+        unsupported = str(unsupported_step)
+        refinements = _refinements(proof, False, progress)
     differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
-    return Proved(protocol, proof, tuple(claims), all(possible), refinements, time.monotonic() - started, differ)
+    seconds = time.monotonic() - started
+    return Proved(protocol, proof, tuple(claims), all(possible), refinements, seconds, differ, unsupported)
 
 
 def trusted(proof: Proof) -> tuple[str, ...]:
@@ -205,18 +273,34 @@ def trusted(proof: Proof) -> tuple[str, ...]:
 ONE_BY_ONE = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
 
 
-def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
-    """Of what is not put to z3 as it is: does the machine do what is proved?"""
+def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
+    """Compares the machine with what is proved, where that is not put to z3 as it is; further if no proof covers it."""
     if progress is not None:
         progress("does the machine do what is proved?")
     if isinstance(proof, QueueProof):
         return (
             *(refines(proof, n, messages) for n, messages in proof.refined),
             *(refines_along_runs(proof, n, messages) for n, messages in proof.refined_along_runs),
+            *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        return tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        bounded = tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
+
+
+def _lockstep(proof: QueueProof) -> tuple[Refinement, ...]:
+    """Compares the machine with the reference, if each step of that is shown to be the abstraction's."""
+    reference = proof.reference
+    if reference is None or reference is proof.protocol:
+        return ()
+    try:
+        claims = step_claims(replace(proof, protocol=reference))
+    except UnsupportedStep:
+        return ()
+    if not all(theorem(*claim, attempts=ATTEMPTS) for claim in claims):
+        return ()
+    return tuple(matches(proof.protocol, reference, *bound, self_sends=False) for bound in proof.bounds)
 
 
 def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None) -> dict[str, list[str]]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import z3
 
-from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.spec.computation import Message
+from crownless.impl.protocol import ProtocolMachine
 
 from .ground import of_each, three
-from .stages import Abstraction, Formulas, Invariants, Moment, Truth, fixed_by, symbolic
+from .machine_view import MachineView
+from .stages import Abstraction, Formulas, Invariants, Truth, fixed_by, symbolic
 from .theorem import Claim
 
 #: Claims by name: what is given, beside the invariants, and what follows.
@@ -34,8 +34,8 @@ class QueueProof:
     follows: Mapping[str, tuple[str, Callable[[Any], Given]]]
     #: A situation that the proof is about: it must be possible.
     eventful: Callable[[Any], Mapping[str, Truth]]
-    #: What the machine's local states, and the packets under way, are at a moment; so many processes; these messages.
-    view: Callable[[Any, Moment, int, Sequence[Message]], tuple[list[Any], list[Packet]]]
+    #: What the machine's local states, and the packets in flight, are at a moment.
+    view: MachineView
     assumed: Sequence[str]
     #: What is taken for granted of processes.
     axioms: Invariants = field(default_factory=dict)
@@ -44,10 +44,15 @@ class QueueProof:
     #: Does the text admit messages to oneself?
     self_sends: bool = False
 
-    #: That its machine does what the abstraction does is checked for so many processes and messages.
+    #: That its machine does what the abstraction does is checked for so many processes and messages; beside the proof
+    #: that each of its steps does, since that rests on how the machine is read.
     refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
     #: The same along runs at random.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
+
+    #: The machine whose steps are shown to be the abstraction's; another one is compared with it up to `bounds`.
+    reference: type[ProtocolMachine] | None = None
+    bounds: Sequence[tuple[int, int]] = ((3, 4), (4, 3))
 
     #: What is put to z3.
     of: str = "an abstraction"
@@ -64,13 +69,13 @@ class QueueProof:
     def claims(self) -> dict[str, list[Claim]]:
         """What is to be put to z3, under what it proves."""
         run = symbolic(self.abstraction)
-        now = self._now(run)
+        now = self.now(run)
         claims = {"invariants": self._induction(run, now)}
         for part, (_, follows) in self.follows.items():
             claims[part] = [Claim(name, {**now, **given}, shows) for name, (given, shows) in follows(run).items()]
         return claims
 
-    def _now(self, run: Abstraction) -> dict[str, Truth]:
+    def now(self, run: Abstraction) -> dict[str, Truth]:
         """What is known of any moment."""
         all_said = {**self.axioms, **self.invariants}
         return {name: holds(run, run.before, run.logic) for name, holds in all_said.items()}
@@ -98,7 +103,7 @@ class QueueProof:
         things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
 
         def never(name: str, given: Mapping[str, Truth]) -> Claim:
-            said = {**self._now(run), **given}
+            said = {**self.now(run), **given}
             return Claim(name, {each: of_each(holds, things) for each, holds in said.items()}, z3.BoolVal(False))
 
         events = (*run.events(), *run.events_with_another())

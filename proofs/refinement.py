@@ -64,6 +64,8 @@ class Refinement:
     runs: int | None
     #: The first state in which the two differ, and how; None: in none.
     differs: str | None
+    #: True if the states are all local states there are, after any number of messages.
+    any_length: bool = False
 
     def __bool__(self) -> bool:
         return self.differs is None
@@ -71,6 +73,8 @@ class Refinement:
     @property
     def scope(self) -> str:
         """How far was looked."""
+        if self.any_length:
+            return f"up to {self.processes} processes and any number of messages"
         told = f"{self.processes} processes and {self.messages} messages"
         return f"up to {told}" if self.runs is None else f"along {self.runs} runs at random of {told}"
 
@@ -179,7 +183,7 @@ def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message
                     happened = tuple(event.happens())
                     after = _remembering(_tabulated(run, event, then), i, happened)
                     now = _concrete(proof.abstraction, logic, after, About(i, m, w))
-                    states, packets = proof.view(now, now.before, n, after.messages)
+                    states, packets = proof.view.concrete(now, now.before, n, after.messages)
                     found[(tuple(states), _in_order(packets), happened)] = after
     return found
 

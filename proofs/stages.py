@@ -79,6 +79,7 @@ class Formulas:
         return z3.Implies(given, holds)
 
     def choose(self, given: Truth, this: Any, other: Any) -> Term:
+        this, other = (z3.StringVal(value) if isinstance(value, str) else value for value in (this, other))
         return z3.If(given, this, other)
 
     def _all(self, sort: str, holds: Callable[..., Truth], of: int) -> Term:

@@ -570,7 +570,7 @@ def test_what_a_table_of_proofs_is_about_is_told_where_it_is_an_abstraction() ->
     heading, code, abstraction = table_of("rst", "buffer")
     assert heading.split()[4] == "of"
     assert "  its code  " in code
-    assert "  an abstraction  " in abstraction
+    assert "  an abstraction; machine up to 2×3, 3×2  " in abstraction
     assert "of" not in table_of("rst", "rst")[0].split()
 
 

@@ -22,7 +22,7 @@ from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
 
 from .claims import Evidence, Shown, Text, unless
-from .evidence import broken_by, holds, is_proved, proof_of, ran, searched, states, within
+from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, holds, is_proved, proof_of, ran, searched, states, within
 from .matrix_evidence import (
     AS_PRINTED,
     CHOICES,
@@ -143,7 +143,10 @@ def ku2(quick: bool) -> Evidence:
         f"{states(lossy)}, and after {length} actions a message waits for ever"
     )
     return Evidence(
-        unless(fails, "proved"), "any number of processes and messages, none to its sender", because, tuple(shown)
+        unless(fails, "proved"),
+        f"any number of processes and messages, none to its sender; {BY_FAIRNESS_IN_WORDS}",
+        because,
+        tuple(shown),
     )
 
 
@@ -212,7 +215,10 @@ def ku4(quick: bool) -> Evidence:
         f"{', '.join(name for name in ('fifo', 'causal') if broken_by(without, name)) or 'nothing'}"
     )
     return Evidence(
-        unless(fails, "proved"), "any number of processes and messages, none to its sender", because, tuple(shown)
+        unless(fails, "proved"),
+        f"any number of processes and messages, none to its sender; {BY_FAIRNESS_IN_WORDS}",
+        because,
+        tuple(shown),
     )
 
 

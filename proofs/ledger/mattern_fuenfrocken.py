@@ -12,7 +12,20 @@ from . import buffer_evidence as buffers
 from . import cost_evidence as simulations
 from .buffer_evidence import lemmas, on, outcomes, realized
 from .claims import Evidence, Shown, Text, repaired_if, unless
-from .evidence import broken_by, figure, held_against, holds, is_proved, proof_of, ran, searched, states, up_to, within
+from .evidence import (
+    BY_FAIRNESS_IN_WORDS,
+    broken_by,
+    figure,
+    held_against,
+    holds,
+    is_proved,
+    proof_of,
+    ran,
+    searched,
+    states,
+    up_to,
+    within,
+)
 
 FOR_EVERY_N = (
     "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
@@ -274,7 +287,7 @@ def mf13(quick: bool) -> Evidence:
         f"than {walk.longest} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
         f"and acknowledged ({walk.nodes:,} states); if applications receive, all is delivered ({states(result)})"
     )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because, shown)
+    return Evidence(unless(fails, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, shown)
 
 
 @TEXT.claim(

@@ -10,7 +10,7 @@ from . import cost_evidence as simulations
 from . import fig_8_variants as found
 from . import smallest_delay as delays
 from .claims import Evidence, Reading, Text, unless
-from .evidence import broken_by, held_against, holds, is_proved, ran, searched, states, within
+from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, held_against, holds, is_proved, ran, searched, states, within
 from .monitored_machines import WatchedBlocking, watched
 from .murty_garg_shared import ANY_NUMBER, CHANNELS, free_bounds, length, shown
 
@@ -18,8 +18,8 @@ TEXT = Text()
 
 
 FOR_EVERY_N = (
-    "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
-    "compared up to a bound"
+    "any number of processes and messages, any reliable channel; of the stages of a message, of which each step "
+    "of the machine is shown to be one"
 )
 
 
@@ -44,7 +44,9 @@ def mg16(quick: bool) -> Evidence:
         f"happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
         "induction rests, is active in all"
     )
-    return Evidence(unless(fails or not smallest_is_active, "proved"), FOR_EVERY_N, because)
+    return Evidence(
+        unless(fails or not smallest_is_active, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because
+    )
 
 
 def all_states_have_the_smallest_active(n: int, m: int) -> bool:

@@ -25,7 +25,7 @@ from crownless.spec.computation import Message
 from . import bundled
 from . import cost_evidence as simulations
 from .claims import Evidence, Shown, Text, unless
-from .evidence import holds, is_proved, searched, states, within
+from .evidence import BY_FAIRNESS_IN_WORDS, holds, is_proved, searched, states, within
 from .matrix_evidence import (
     SAME_GUARDS,
     Beside,
@@ -50,7 +50,10 @@ from .smallest_clearing import Clearings
 
 TEXT = Text()
 
-ANY_THRESHOLD = "any number of processes and messages, extra messages at any time, none to its sender"
+ANY_THRESHOLD = (
+    "any number of processes and messages, extra messages at any time, none to its sender; that the machine sends them "
+    "so is shown up to 4 processes"
+)
 
 #: Where P1 has heard from both others its matrix has four entries, the least threshold that the text allows for n = 3.
 FOUR_ENTRIES = """
@@ -679,7 +682,7 @@ def sa12(quick: bool) -> Evidence:
         f"{sum(each.exploration.states for each in programs):,} of two programs; in {ends:,} states where a run may "
         f"end with all delivered {left or 'no'} extra message is under way"
     )
-    scope = f"{ANY_THRESHOLD}; besides, {_thresholds(results)}"
+    scope = f"{ANY_THRESHOLD}; {BY_FAIRNESS_IN_WORDS}; besides, {_thresholds(results)}"
     return Evidence(unless(fails or bool(left) or not ends, "proved"), scope, because)
 
 

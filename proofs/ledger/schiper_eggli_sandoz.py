@@ -20,7 +20,7 @@ from crownless.spec.orders import decide
 
 from . import vector_time_evidence as timed
 from .claims import Evidence, Shown, Text, unless
-from .evidence import broken_by, figure, holds, is_proved, proof_of, ran, searched, states, within
+from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, figure, holds, is_proved, proof_of, ran, searched, states, within
 
 TEXT = Text()
 
@@ -413,7 +413,12 @@ def ses16(quick: bool) -> Evidence:
                 "counterexample-ses16",
             )
         )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N + "; fair scheduling, nothing is lost", because, tuple(shown))
+    return Evidence(
+        unless(fails, "proved"),
+        f"{FOR_EVERY_N}; fair scheduling, nothing is lost; {BY_FAIRNESS_IN_WORDS}",
+        because,
+        tuple(shown),
+    )
 
 
 #: Fig. 6, but that S3 goes on and another site hears from it.

@@ -12,7 +12,7 @@ from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
 from crownless.proofs.interrupts import ended_by_an_interrupt
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove, trusted
+from crownless.proofs.proving import PROOFS, SHOWN, STEPS, Proved, needs, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -79,13 +79,15 @@ def prove_(
 ) -> int:
     """Prove that protocols keep their order, for any number of processes and messages.
 
-    Protocols of vectors and matrices take every step by their own code, run on terms of z3; of protocols of queues an
-    abstraction is proved, and their machines are held against it. Without a PROTOCOL: all that have a proof.
+    Protocols of vectors and matrices take every step by their own code, run on terms of z3. Of protocols of queues an
+    abstraction is proved, and that each step of their code is one of the abstraction. Without a PROTOCOL: all that have
+    a proof.
 
     With --program nothing is proved for every n: all interleavings of one program are put to z3 as one formula.
 
     Exit codes: 0 all that is claimed is proved; 1 refuted, by a run of the machine; 2 the machine does what no proof
-    can judge; 3 a step is not proved, or z3 gives up on it. With --program as of check.
+    can judge; 3 a step is not proved, z3 gives up on it, or the machine was only compared with what is proved up to a
+    bound. With --program as of check.
     """
     protocols = tuple(dict.fromkeys(protocols))
     searched = discover or spacer is not None
@@ -135,17 +137,17 @@ def prove_(
     outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
     if "refuted" in outcomes:
         return EXIT_VIOLATED
-    return EXIT_UNKNOWN if outcomes & {"unknown", "not proved"} else EXIT_HOLDS
+    return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
 
 
 def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
-    of = ["of"] if any(proved.proof.of != CODE for proved in found) else []
+    of = ["of"] if any(proved.of != CODE for proved in found) else []
     rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
         outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
         if of:
-            outcomes.append(proved.proof.of)
+            outcomes.append(proved.of)
         again = [str(proved.confirmed)] if asked_again else []
         counted = [str(len(proved.claims)), *again, f"{proved.seconds:.1f}"]
         rows.add_row(proved.protocol, *outcomes, *counted)
@@ -165,12 +167,8 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
     for proved in found:
         if proved.proof.remark:
             print(f"{proved.protocol}: {proved.proof.remark}")
-        for same in proved.refinements:
-            told = (
-                "its machine does just what is proved" if same else f"its machine does something else: {same.differs}"
-            )
-            print(f"{proved.protocol}: {told} ({same.scope}, {same.states:,} states)")
-    print("For any number of processes and messages.")
+        _print_machine(proved)
+    print(f"For any number of processes and messages{', of what the column `of` names' if of else ''}.")
     for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in found):
         print(f"Assumed{names}:")
         for assumption in assumed:
@@ -179,6 +177,21 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
         print(f"Trusted{names}:")
         for thing in rests_on:
             print(f"- {thing}")
+
+
+def _print_machine(proved: Proved) -> None:
+    """How far the machine does what is proved of an abstraction, or of another form of it."""
+    steps = [put for put in proved.claims if put.part == STEPS]
+    if steps and proved.covers_machine:
+        print(
+            f"{proved.protocol}: each step of its code is shown to be one of the abstraction, and each of the "
+            f"abstraction one of its code ({some(len(steps), 'claim')}; queues of any content)"
+        )
+    elif proved.unsupported is not None:
+        print(f"{proved.protocol}: its steps are not shown for queues of any content: {proved.unsupported}")
+    for same in proved.refinements:
+        compared = "the machine matches what is proved" if same else f"the machine does something else: {same.differs}"
+        print(f"{proved.protocol}: {compared} ({same.scope}, {same.states:,} states)")
 
 
 def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
@@ -190,8 +203,9 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
             return
     for put in proved.failures:
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
+        of_step = "a step of its code: " if put.part == STEPS else ""
         outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
-        print(f"{proved.protocol}: {outcome}: {put.verdict.name}{because}")
+        print(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
     if proved.replayed is not None:
         _print_replayed(proved.replayed)
     for difference in proved.ops_differ:

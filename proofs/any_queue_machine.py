@@ -1,0 +1,268 @@
+"""A machine's own methods, compiled again from their source to run on queues of any content (`symbolic_queues`).
+
+`message, *rest = queue` makes a plain list of any iterable before an object could object. Therefore unpacking, starred
+displays, comprehensions, `tuple` and `list` are redirected to this module; the rest of the code is as it stands. Code
+is refused that could get around that: functions beside the machine, builtins that look at an object's type, length or
+place in memory, `is`, changes of attributes, of variables from outside or of values in place, `try`, `while`.
+
+Trusted: that the source is what runs, and that a step is a function of its arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+
+from .symbolic_queues import NumberOfProcesses, One, Queue, Stretch, UnsupportedStep
+from .terms import Term
+
+# -- what the code is redirected to ------------------------------------------------------------------------------------
+
+
+def _unpacked(some: Any, before: int) -> list[Any]:
+    """`a, b, *rest = some`."""
+    if not isinstance(some, Queue):
+        some = list(some)
+        if len(some) < before:
+            raise ValueError("not enough values to unpack")
+        return [*some[:before], some[before:]]
+    taken = []
+    for _ in range(before):
+        value, some = some.without_oldest()
+        taken.append(value)
+    return [*taken, some]
+
+
+def _display(make: Callable[[list[Any]], Any], *parts: tuple[bool, Any]) -> Any:
+    """`(*a, b)` or `[*a, b]`."""
+    symbolic = next((part for starred, part in parts if starred and isinstance(part, Queue)), None)
+    if symbolic is None:
+        return make([each for starred, part in parts for each in (part if starred else (part,))])
+    pieces: list[Stretch | One] = []
+    for starred, part in parts:
+        if starred and isinstance(part, Queue):
+            pieces += part.pieces
+        else:
+            pieces += [One(each) for each in (part if starred else (part,))]
+    return Queue(pieces, symbolic.path, symbolic.message)
+
+
+def _whole(make: Callable[[Any], Any], *some: Any) -> Any:
+    """`tuple(some)` or `list(some)`."""
+    return some[0] if some and isinstance(some[0], Queue) else make(*some)
+
+
+def _of_each(make: Callable[[Any], Any], value: Callable[[Any], Any], some: Any) -> Any:
+    """`[value for element in some]`."""
+    if not isinstance(some, Queue):
+        return make(value(each) for each in some)
+
+    def each(stretch: Stretch) -> Stretch:
+        def element(x: Term) -> Any:
+            some.path.within_queue = True
+            try:
+                return value(stretch.element(x))
+            finally:
+                some.path.within_queue = False
+
+        element(z3.FreshConst(some.message, "x"))
+        return stretch._replace(element=element)
+
+    pieces = [One(value(piece.value)) if isinstance(piece, One) else each(piece) for piece in some.pieces]
+    return Queue(pieces, some.path, some.message)
+
+
+_HOOKS: dict[str, Any] = {
+    "__unpacked": _unpacked,
+    "__display": _display,
+    "__whole": _whole,
+    "__of_each": _of_each,
+    "__tuple": tuple,
+    "__list": list,
+}
+#: Builtins that a step may use; what looks at an object's type, name or place in memory is not among them.
+_ALLOWED = {"tuple", "list", "super", "bool", "None", "True", "False", "AssertionError"}
+
+
+#: What changes a variable of others, or goes on for as long as it likes.
+_NOT_FOLLOWED = (
+    *(ast.Global, ast.Nonlocal, ast.Delete, ast.AugAssign, ast.Try, ast.With, ast.Match, ast.While),
+    *(ast.Import, ast.ImportFrom, ast.NamedExpr, ast.Yield, ast.YieldFrom),
+)
+
+
+class _Redirect(ast.NodeTransformer):
+    """The code of a method, with what may take a queue apart redirected."""
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        #: What its names stand for, but for its own variables.
+        self.known = known
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, _NOT_FOLLOWED):
+            raise UnsupportedStep(f"a step has a statement that is not followed: {type(node).__name__}")
+        return super().visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load):
+            if node.id in self.known:
+                _refuse_unless_constant(node.id, self.known[node.id])
+            elif hasattr(builtins, node.id) and node.id not in _ALLOWED:
+                raise UnsupportedStep(f"a step uses {node.id}")
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        (target, *more) = node.targets
+        if isinstance(target, ast.Tuple | ast.List) and any(isinstance(each, ast.Starred) for each in target.elts):
+            *first, last = target.elts
+            if more or not isinstance(last, ast.Starred) or any(isinstance(each, ast.Starred) for each in first):
+                raise UnsupportedStep("a step takes a queue apart other than at its oldest element")
+            names = ast.Tuple([*first, last.value], ast.Store())
+            return ast.Assign([names], _call("__unpacked", node.value, ast.Constant(len(first))))
+        return node
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        return self._display(node, "__tuple")
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        return self._display(node, "__list")
+
+    def _display(self, node: ast.Tuple | ast.List, make: str) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Store) or not any(isinstance(each, ast.Starred) for each in node.elts):
+            return node
+        parts: list[ast.expr] = []
+        for each in node.elts:
+            starred = isinstance(each, ast.Starred)
+            value = each.value if isinstance(each, ast.Starred) else each
+            parts.append(ast.Tuple([ast.Constant(starred), value], ast.Load()))
+        return _call("__display", _name_of(make), *parts)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return self._comprehension(node)
+
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        (over, *more) = node.generators
+        if more or over.ifs or not isinstance(over.target, ast.Name):
+            return node
+        arguments = ast.arguments([], [ast.arg(over.target.id)], None, [], [], None, [])
+        return _call("__of_each", _name_of("__list"), ast.Lambda(arguments, node.elt), over.iter)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list") and not node.keywords:
+            return _call("__whole", node.func, *node.args)
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return ast.Call(node.func, [_name_of("__class__"), _name_of("self")], [])
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        for operator, right in zip(node.ops, node.comparators, strict=True):
+            none = isinstance(right, ast.Constant) and right.value is None
+            if isinstance(operator, ast.Is | ast.IsNot) and not none:
+                raise UnsupportedStep("a step asks whether two values are the same object")
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            raise UnsupportedStep("a step changes an attribute")
+        if node.attr.startswith("__"):
+            raise UnsupportedStep(f"a step reads {node.attr}")
+        if isinstance(node.value, ast.Name) and isinstance(self.known.get(node.value.id), ModuleType):
+            _refuse_unless_constant(node.attr, getattr(self.known[node.value.id], node.attr))
+        return self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            raise UnsupportedStep("a step changes a value in place")
+        return self.generic_visit(node)
+
+
+def _call(hook: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(_name_of(hook), list(arguments), [])
+
+
+def _name_of(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+#: Methods that no step calls.
+_NOT_STEPS = {"renamed", "renamed_stamp", "renamed_packet", "agree"}
+#: Attributes that no step reads.
+_FACTS = {"invariants", "witnesses", "parameters"}
+
+
+def on_any_queues(machine: type[ProtocolMachine]) -> ProtocolMachine:
+    """The machine, its methods compiled anew to run on these values; raises `UnsupportedStep` if one cannot be."""
+    redirected: dict[type, type] = {ProtocolMachine: ProtocolMachine}
+    for kind in reversed(machine.__mro__):
+        if not issubclass(kind, ProtocolMachine) or kind is ProtocolMachine:
+            if kind not in (object, ProtocolMachine):
+                raise UnsupportedStep(f"a step may come from {kind.__name__}, which is no protocol")
+            continue
+        bases = tuple(redirected[base] for base in kind.__bases__)
+        copy = redirected[kind] = type(kind.__name__, bases, {})
+        for name, member in vars(kind).items():
+            if isinstance(member, FunctionType) and name not in _NOT_STEPS:
+                setattr(copy, name, _redirected(member, copy))
+            elif name not in ("__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__"):
+                if isinstance(member, staticmethod | classmethod | property) or name.startswith("__"):
+                    if name not in ("__annotations__", "__static_attributes__", "__firstlineno__"):
+                        raise UnsupportedStep(f"{kind.__name__}.{name} is no plain method")
+                elif isinstance(member, list | dict | set) and name not in _FACTS:
+                    raise UnsupportedStep(f"{kind.__name__}.{name} can change")
+                else:
+                    setattr(copy, name, member)
+    number: Any = NumberOfProcesses()
+    made: ProtocolMachine = redirected[machine](number, number)
+    return made
+
+
+def _redirected(method: FunctionType, kind: type) -> FunctionType:
+    if method.__name__ == "<lambda>":
+        raise UnsupportedStep("a step is a lambda, whose source is not read")
+    try:
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(method))).body
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UnsupportedStep(f"the source of {method.__qualname__} cannot be read") from error
+    if not isinstance(definition, ast.FunctionDef) or definition.decorator_list:
+        raise UnsupportedStep(f"{method.__qualname__} is no plain method")
+    cells = dict(zip(method.__code__.co_freevars, method.__closure__ or (), strict=True))
+    held = {name: cell.cell_contents for name, cell in cells.items() if name != "__class__"}
+    if method.__defaults__ or method.__kwdefaults__:
+        raise UnsupportedStep(f"{method.__qualname__} has arguments with defaults")
+    definition.returns = None
+    for argument in (*definition.args.args, *definition.args.kwonlyargs):
+        argument.annotation = None
+    definition = _Redirect({**method.__globals__, **held}).visit(definition)
+    # Around it a function that gives it the variables that it had from outside.
+    module = ast.parse(f"def __outer({', '.join(['__class__', *held])}): return {definition.name}")
+    outer = module.body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    outer.body.insert(0, definition)
+    names = {**method.__globals__, **_HOOKS}
+    exec(compile(ast.fix_missing_locations(module), inspect.getsourcefile(method) or "<step>", "exec"), names)
+    made = names["__outer"](kind, *held.values())
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def _refuse_unless_constant(name: str, value: Any) -> None:
+    """Functions beside the machine are not compiled anew, and what can change is no constant."""
+    if not isinstance(value, type | ModuleType | int | str | tuple | frozenset | None):
+        raise UnsupportedStep(f"a step uses {name}, which is neither a type nor a constant")

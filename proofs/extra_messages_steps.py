@@ -1,0 +1,234 @@
+"""Each step of the extra-message machine is what is proved of it, after any number of messages (`OneByOne`).
+
+Three comparisons, of which none looks at what is counted:
+
+- *sending and receiving*, for any number of processes: the code runs on tokens. It may hand a matrix to the updates,
+  the guard, the encoding and the clearing, and nothing else; so it does so with every matrix alike.
+- *encoding*, up to `PROCESSES`: each matrix, by which of its entries are zero, comes back as it was. Entries that are
+  not zero are tokens whose truth alone may be asked.
+- *clearing*, up to `PROCESSES`: for each matrix, likewise, and any threshold, the clearing does nothing, or sends one
+  column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
+  extra message after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.protocol import Happened, Packet, Step
+
+from .refinement import Refinement
+from .symbolic_queues import Opaque, Path, every_path
+
+#: Encoding and clearing are compared up to so many processes.
+PROCESSES = 4
+
+
+class _Token(Opaque):
+    """What a function of these arguments yields, whatever that is."""
+
+    noun = "a matrix"
+
+    def __init__(self, name: str, *arguments: Any) -> None:
+        self.name, self.arguments = name, arguments
+
+
+class _Process(Opaque):
+    noun = "a process"
+
+
+class _Message(Opaque):
+    noun = "a message"
+
+    def __init__(self) -> None:
+        self.sender, self.receiver = _Process(), _Process()
+
+
+class _Count(Opaque):
+    """A number that is not zero."""
+
+    noun = "an entry"
+    #: Ways are put into a set before they are sorted.
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class _Threshold(Opaque):
+    noun = "the number of processes"
+
+
+def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
+    """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
+    differs = _sends_and_receives(protocol)
+    once = clearing_once(protocol)
+    compared = []
+    for n in range(2, PROCESSES + 1):
+        matrices = 0
+        for i in range(n):
+            for matrix in _matrices(n, i):
+                matrices += 1
+                differs = differs or _encodes(protocol(n), matrix) or _clears(once, n, i, matrix)
+        compared.append(Refinement(n, 0, matrices, matrices, None, differs, any_length=True))
+    return tuple(compared)
+
+
+def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    """Each matrix that process i may have, by which entries are zero; its own column is."""
+    for there in product((False, True), repeat=n * (n - 1)):
+        entries = iter(there)
+        yield tuple(tuple(_Count() if l != i and next(entries) else 0 for l in range(n)) for _ in range(n))
+
+
+# -- sending and receiving ---------------------------------------------------------------------------------------------
+
+
+def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
+    """How sending or receiving differs, in words."""
+
+    class OnTokens(protocol):  # type: ignore[valid-type, misc]
+        entries = staticmethod(lambda matrix: _Token("entries", matrix))
+        matrix_of = staticmethod(lambda entries: _Token("matrix of", entries))
+        after_sending = staticmethod(lambda i, state, j: _Token("after sending", i, *state, j))
+        after_extra = staticmethod(lambda state, j: _Token("after extra", *state, j))
+        after_delivering = staticmethod(lambda i, state, j, matrix: _Token("after delivering", i, *state, j, matrix))
+        satisfied = staticmethod(lambda i, state, matrix: _Token("satisfied", i, *state, matrix))
+        clearings = staticmethod(lambda i, state: [(_Token("cleared", i, state), [_Token("extra", i, state)])])
+
+    number: Any = _Threshold()
+    machine = OnTokens(number, number)
+    state = State(_Token("matrix"), _Token("DELIV"))
+    i: Any = _Process()
+    j: Any = _Process()
+    m: Any = _Message()
+
+    def cleared(after: _Token, packets: Sequence[Packet], events: Sequence[Happened]) -> Step:
+        more: Any = _Token("extra", i, after)
+        return Step(_Token("cleared", i, after), [*packets, more], events)
+
+    packet = Packet(j, i, "message", m, _Token("stamp"))
+    extra = Packet(j, i, "extra", None, _Token("stamp"))
+    delivering = _Token("after delivering", i, *state, j, _Token("matrix of", packet.stamp))
+    expected: list[tuple[str, Any, Any]] = [
+        (
+            "sending",
+            machine.send(i, state, m),
+            [
+                cleared(
+                    _Token("after sending", i, *state, m.receiver),
+                    [Packet(i, m.receiver, "message", m, _Token("entries", state.matrix))],
+                    [Happened("send", m)],
+                )
+            ],
+        ),
+        ("delivering", machine.arrive(i, state, packet), [cleared(delivering, [], [Happened("deliver", m)])]),
+        ("receiving an extra message", machine.arrive(i, state, extra), [Step(_Token("after extra", *state, j))]),
+        *(
+            (
+                "the guard",
+                machine.accepts(i, state, each),
+                _Token("satisfied", i, *state, _Token("matrix of", each.stamp)),
+            )
+            for each in (packet, extra)
+        ),
+        ("a request", machine.receive(i, state, None), ()),
+        ("a step of its own", machine.internal(i, state), ()),
+    ]
+    return next((f"{name} differs" for name, found, told in expected if not _alike(found, told)), None)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """The same, by structure; tokens by what they are made of."""
+    if isinstance(one, _Token) and isinstance(other, _Token):
+        return one.name == other.name and _alike(one.arguments, other.arguments)
+    if isinstance(one, Opaque) or isinstance(other, Opaque):
+        return one is other
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(one == other)
+
+
+# -- encoding and clearing ---------------------------------------------------------------------------------------------
+
+
+def _encodes(machine: ExtraMessages, matrix: Any) -> str | None:
+    back = machine.matrix_of(machine.entries(matrix))
+    same = all(one is other for row, its in zip(back, matrix, strict=True) for one, other in zip(row, its, strict=True))
+    return None if same else f"of {machine.n} processes a matrix does not come back as it was encoded"
+
+
+class _After(tuple[int]):
+    """The state after an extra message to that process."""
+
+    __slots__ = ()
+
+
+class _K(Opaque):
+    """A threshold: any number of entries may be less, or not."""
+
+    noun = "the threshold"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def _asked(self, other: object) -> bool:
+        return self.path.decide([], [])
+
+    __lt__ = __le__ = __gt__ = __ge__ = _asked
+
+
+def clearing_once(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
+    """The protocol with its first clearing alone: what is left is cleared later."""
+
+    class Once(protocol):  # type: ignore[valid-type, misc]
+        begun = False
+        k: Any = None
+
+        def clearings(self, i: int, state: Any) -> Any:
+            if self.begun:
+                return [(state, (_LATER,))]
+            self.begun = True
+            return super().clearings(i, state)
+
+        def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+            return _After((j,))
+
+        def setting(self, name: str, i: int = 0) -> Any:
+            return self.k
+
+    return Once
+
+
+def _clears(once: type[ExtraMessages], n: int, i: int, matrix: Any) -> str | None:
+    """How one clearing differs, if what follows it does not, at any threshold."""
+    columns = [tuple((k, j, row[j]) for k, row in enumerate(matrix) if row[j]) for j in range(n)]
+    state = State(matrix, ())
+
+    def allowed(after: Any, packets: Any) -> bool:
+        if after is state:
+            return len(packets) == 0
+        if type(after) is not _After or len(packets) != 2 or len(columns[after[0]]) < 2:
+            return False
+        later, extra = sorted(packets, key=lambda packet: packet.source)
+        *way, stamp = extra
+        return later is _LATER and way == [i, after[0], "extra", None] and stamp == columns[after[0]]
+
+    def cleared(path: Path) -> list[Any]:
+        machine: Any = once(n)
+        machine.k = _K(path)
+        return list(machine.clearings(i, state))
+
+    for _, ways in every_path(cleared, None):
+        if not ways:
+            return f"of {n} processes P{i + 1} has no way on"
+        if not all(allowed(after, packets) for after, packets in ways):
+            return f"of {n} processes P{i + 1} does not clear one column after the other"
+    return None
+
+
+#: The extra messages that are sent later.
+_LATER = Packet(-1, -1, "later")

@@ -1,0 +1,214 @@
+"""What is proved of an abstraction is proved of the machine, step by step; no planted fault is proved with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from faulty_queue_machines import FAULTS, AcknowledgesTwoAtMost, ClearsItsOutputAtFour, EncodesNothingBeyondThree, Fault
+
+from crownless.command_line.prove import prove_
+from crownless.impl.buffer import Buffer, State
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.protocol import ProtocolMachine, Step
+from crownless.impl.registry import PROTOCOLS
+from crownless.proofs import proving
+from crownless.proofs.buffer import BUFFER
+from crownless.proofs.extra_messages_steps import same_steps
+from crownless.proofs.lockstep import matches
+from crownless.proofs.murty_garg import MURTY_GARG
+from crownless.proofs.proving import PROOFS, Proved, prove
+from crownless.proofs.queues import QueueProof
+from crownless.proofs.step_refinement import step_claims
+from crownless.proofs.symbolic_queues import UnsupportedStep
+from crownless.proofs.theorem import theorem
+from crownless.spec.computation import Message
+
+QUEUES = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
+OF_QUEUES = [fault for fault in FAULTS if fault.protocol in QUEUES]
+OF_MATRICES = [fault for fault in FAULTS if fault.protocol == "extra-messages"]
+
+
+def by_name(fault: Fault) -> str:
+    return fault.machine.__name__
+
+
+def steps_are_shown(proof: QueueProof) -> bool:
+    try:
+        return all(theorem(*claim, effort=200_000) for claim in step_claims(proof))
+    except UnsupportedStep:
+        return False
+
+
+@pytest.mark.parametrize("protocol", QUEUES)
+def test_each_step_of_the_machine_is_one_of_the_abstraction_for_queues_of_any_content(protocol: str) -> None:
+    assert steps_are_shown(QUEUES[protocol])
+
+
+@pytest.mark.parametrize("fault", OF_QUEUES, ids=by_name)
+def test_the_steps_of_a_faulty_machine_are_not_shown(fault: Fault) -> None:
+    assert not steps_are_shown(replace(QUEUES[fault.protocol], protocol=fault.machine))
+
+
+@pytest.mark.parametrize("fault", OF_QUEUES, ids=by_name)
+def test_a_fault_within_the_bound_is_seen_beside_the_machine_that_is_proved(fault: Fault) -> None:
+    reference = PROTOCOLS[fault.protocol]
+    bounds = QUEUES[fault.protocol].bounds
+    if fault.seen_at is None or not any(fault.seen_at[0] <= n and fault.seen_at[1] <= m for n, m in bounds):
+        assert all(matches(fault.machine, reference, *bound, self_sends=False) for bound in bounds)
+    else:
+        assert not matches(fault.machine, reference, *fault.seen_at, self_sends=False)
+
+
+@pytest.mark.parametrize("protocol", QUEUES)
+def test_the_bounds_are_those_of_check_at_least(protocol: str) -> None:
+    n, m = PROTOCOLS[protocol].bound
+    assert any(n <= processes and m <= messages for processes, messages in QUEUES[protocol].bounds)
+    assert all(
+        matches(PROTOCOLS[protocol], PROTOCOLS[protocol], *bound, self_sends=False) for bound in ((2, 3), (3, 2))
+    )
+
+
+def test_each_step_of_the_extra_message_machine_is_what_is_proved() -> None:
+    compared = same_steps(ExtraMessages)
+    assert all(compared)
+    assert [(each.processes, each.any_length) for each in compared] == [(2, True), (3, True), (4, True)]
+
+
+@pytest.mark.parametrize("fault", OF_MATRICES, ids=by_name)
+def test_a_faulty_extra_message_machine_takes_other_steps_or_looks_at_what_it_counts(fault: Fault) -> None:
+    try:
+        machine: Any = fault.machine
+        assert not all(same_steps(machine))
+    except UnsupportedStep:
+        pass
+
+
+def proved_with(protocol: str, machine: type[ProtocolMachine]) -> Proved:
+    proof: Any = PROOFS[protocol]
+    return prove(protocol, replace(proof, protocol=machine))
+
+
+def test_a_fault_beyond_the_bound_is_proved_of_the_abstraction_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    proved = proved_with("murty-garg", AcknowledgesTwoAtMost)
+    assert proved.outcome("safe") == proved.outcome("live") == "proved of the abstraction"
+    assert not proved.covers_machine
+    facts = proved.json()
+    assert facts["of"] == "an abstraction; machine up to 2×3, 3×2, 3×4, 4×3"
+    assert "any number" not in (facts["processes"], facts["messages"])
+    monkeypatch.setattr("crownless.command_line.prove.prove", lambda *_, **__: proved)
+    shown = CliRunner().invoke(prove_, ["murty-garg"], standalone_mode=False)
+    assert shown.return_value == 3
+    assert "its steps are not shown for queues of any content: a step uses getitem of a queue" in shown.output
+
+
+def test_a_fault_within_the_bound_leaves_it_unknown_of_the_machine() -> None:
+    proved = proved_with("buffer", ClearsItsOutputAtFour)
+    assert proved.outcome("safe") == proved.outcome("live") == "unknown"
+    assert proved.of == "an abstraction; not its machine"
+
+
+def test_an_encoding_that_caps_what_it_counts_is_not_proved_of_the_machine() -> None:
+    proved = proved_with("extra-messages", EncodesNothingBeyondThree)
+    assert proved.outcome("safe") == "proved of the abstraction"
+    assert proved.unsupported is not None
+
+
+# -- what gets around symbolic queues is refused -----------------------------------------------------------------------
+
+SEEN: list[str] = []
+LAST = 3
+
+
+def length_of(queue: Sequence[Message]) -> int:
+    return sum(1 for _ in queue)
+
+
+class CountsTheRest(Buffer):
+    def receive(self, i: int, state: State, sender: int | None) -> Sequence[Step]:
+        _, *rest = state.input or (None,)
+        return super().receive(i, state, sender) if not rest[2:] else []
+
+
+class AsksAHelper(Buffer):
+    def may_post(self, state: State) -> bool:
+        return super().may_post(state) and length_of(state.output) < 3
+
+
+class Remembers(Buffer):
+    def may_post(self, state: State) -> bool:
+        SEEN.append("once more")
+        return super().may_post(state)
+
+
+class CountsOnItself(Buffer):
+    calls = 0
+
+    def may_post(self, state: State) -> bool:
+        self.calls = self.calls + 1
+        return super().may_post(state)
+
+
+class LooksAtPlaces(Buffer):
+    def may_post(self, state: State) -> bool:
+        return super().may_post(state) and state.output is not state.input
+
+
+class Catches(Buffer):
+    def may_post(self, state: State) -> bool:
+        try:
+            return super().may_post(state) and not state.output[3]
+        except IndexError:
+            return super().may_post(state)
+
+
+class AsksForOneProcess(Buffer):
+    def may_post(self, state: State) -> bool:
+        return super().may_post(state) or state.awaits == LAST
+
+
+class AsksEachElement(Buffer):
+    def may_post(self, state: State) -> bool:
+        return bool(super().may_post(state) and [bool(m.sender == m.receiver) for m in state.output])
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        CountsTheRest,
+        AsksAHelper,
+        Remembers,
+        CountsOnItself,
+        LooksAtPlaces,
+        Catches,
+        AsksForOneProcess,
+        AsksEachElement,
+    ],
+    ids=lambda machine: machine.__name__,
+)
+def test_what_could_tell_one_queue_from_a_longer_one_is_refused(machine: type[ProtocolMachine]) -> None:
+    with pytest.raises(UnsupportedStep):
+        step_claims(replace(BUFFER, protocol=machine))
+
+
+def test_a_variation_that_does_the_same_is_shown() -> None:
+    """So not everything is refused that is written in another way."""
+
+    class Rewritten(Buffer):
+        def receive(self, i: int, state: State, sender: int | None) -> Sequence[Step]:
+            if state.input:
+                _, *rest = state.input
+                return [
+                    step._replace(state=state._replace(input=tuple(rest))) for step in super().receive(i, state, sender)
+                ]
+            return ()
+
+    assert steps_are_shown(replace(BUFFER, protocol=Rewritten))
+
+
+def test_proofs_of_queues_name_the_machine_they_are_compared_with() -> None:
+    assert {name for name, proof in proving.PROOFS.items() if isinstance(proof, QueueProof)} == set(QUEUES)
+    assert all(proof.reference is PROTOCOLS[name] is proof.protocol for name, proof in QUEUES.items())
