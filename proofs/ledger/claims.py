@@ -1,8 +1,25 @@
-"""What a claim is, and what its evidence says. One file a text registers its claims, beside the evidence for each."""
+"""What a claim is, and what its evidence says. One file a text registers its claims, beside the evidence for each.
+
+One policy decides between readings of a claim, for all texts:
+
+1. The letter comes first. A claim is judged as printed, by its definitions as printed; if it holds, that decides.
+2. A claim that is false by the letter is *repaired* if it holds in the reading that the text's own figures, examples or
+   proofs need, or with a premise that is named; otherwise it is *refuted*.
+3. What has no meaning as printed (a name that is defined nowhere, an index out of place) is read as the nearest
+   expression that has one. That is no second reading, and is told in `Entry.reading`.
+4. A definition that is too wide or too narrow is judged once, at the claim where it first makes a difference. Later
+   claims take it as repaired there, and list the letter as a reading where it gives another verdict.
+5. Things with different indices are different things. What a text assumes of its model holds in all its claims; what
+   it leaves open (messages to oneself, lost packets) is excluded unless it mentions it, and is named in the scope.
+6. What a text does not say is not part of the claim. It may be listed as a reading, and never decides the verdict.
+
+A claim with more than one reading lists each with a verdict of its own (`Evidence.readings`), the letter first;
+`verdict_of` makes the claim's verdict of them, which is open if that of any one is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -31,6 +48,27 @@ def repaired_if(false_as_printed: bool, true_when_mended: bool) -> Verdict:
     return "open" if not false_as_printed else "repaired" if true_when_mended else "refuted"
 
 
+class Reading(NamedTuple):
+    """One way to read a claim, or a statement beside it, and the verdict of that."""
+
+    text: str
+    verdict: Verdict
+
+
+#: Of a statement that holds, as far as its scope says.
+HOLDS: tuple[Verdict, ...] = ("proved", "checked", "measured")
+
+
+def verdict_of(readings: Sequence[Reading]) -> Verdict:
+    """The verdict of a claim with these readings, the letter first: see the policy above."""
+    by_letter, *others = (reading.verdict for reading in readings)
+    if "open" in others:
+        return "open"
+    if by_letter != "refuted":
+        return by_letter
+    return "repaired" if any(verdict in HOLDS for verdict in others) else "refuted"
+
+
 class Shown(NamedTuple):
     """A run or a computation that shows something, to be drawn: a counterexample, or a witness."""
 
@@ -55,6 +93,15 @@ class Evidence(NamedTuple):
     #: What was done and found, with figures.
     because: str
     shown: tuple[Shown, ...] = ()
+    #: Each reading of a claim that has several, with its verdict; the letter first.
+    readings: tuple[Reading, ...] = ()
+
+    @classmethod
+    def of_readings(
+        cls, readings: Sequence[Reading], scope: str, because: str, shown: tuple[Shown, ...] = ()
+    ) -> Evidence:
+        """The evidence for a claim whose verdict is that of its readings."""
+        return cls(verdict_of(readings), scope, because, shown, tuple(readings))
 
 
 #: Looks into a claim; if quick, up to a smaller bound.
@@ -82,6 +129,13 @@ class Text:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+
+    @classmethod
+    def of(cls, *parts: Text) -> Text:
+        """One text of several files' claims."""
+        whole = cls()
+        whole.entries = [entry for part in parts for entry in part.entries]
+        return whole
 
     def claim(
         self, name: str, source: str, statement: str, recorded: Verdict, reading: str = ""

@@ -56,6 +56,7 @@ class Finding:
             "source": self.entry.source,
             "statement": self.entry.statement,
             "reading": self.entry.reading,
+            "readings": [reading._asdict() for reading in self.evidence.readings],
             "verdict": self.evidence.verdict,
             "recorded": self.entry.recorded,
             "scope": self.evidence.scope,

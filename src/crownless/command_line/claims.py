@@ -76,6 +76,8 @@ def _print_one(finding: Finding, drawn: bool) -> None:
         print(f"  reading: {entry.reading}")
     print(f"  {evidence.verdict}: {evidence.because}")
     print(f"  scope: {evidence.scope}")
+    for reading in evidence.readings:
+        print(f"  read as: {reading.text}: {reading.verdict}")
     for shown in evidence.shown:
         _show(shown)
     print()
