@@ -13,7 +13,6 @@ from dataclasses import replace
 from .buffer import BUFFER, Buffers
 from .queues import Given, QueueProof
 from .stages import Fixed, Invariants, Moment, Part, StageEvent, Truth
-from .theorem import Claim
 
 
 class BuffersInTime(Buffers):
@@ -118,8 +117,3 @@ def in_time(abstraction: type[BuffersInTime] = BuffersInTime) -> QueueProof:
         BUFFER, abstraction=abstraction, invariants=IN_TIME, follows=follows, eventful=_eventful, kept_by={}
     )
 
-
-def lemma_claims(name: str, abstraction: type[BuffersInTime] = BuffersInTime) -> list[Claim]:
-    """The induction, and the lemma of that name (`Lemma 2`)."""
-    claims = in_time(abstraction).claims()
-    return [*claims["invariants"], *claims[name]]
