@@ -113,7 +113,4 @@ def in_time(abstraction: type[BuffersInTime] = BuffersInTime) -> QueueProof:
         "Lemma 3": ("what one process sends first is got first", _lemma_3),
         "Lemma 4": ("what one input buffer gets first is received first", _lemma_4),
     }
-    return replace(
-        BUFFER, abstraction=abstraction, invariants=IN_TIME, follows=follows, eventful=_eventful, kept_by={}
-    )
-
+    return replace(BUFFER, abstraction=abstraction, invariants=IN_TIME, follows=follows, eventful=_eventful, kept_by={})

@@ -179,9 +179,7 @@ INVARIANTS: Mapping[str, Invariant] = {
         run.events(lambda x: run.sites(lambda k: z3.Implies(now.happened(x), run.vector(x)[k] <= now.time(k)[k]))),
     ),
     "time tells what is known": lambda run, now: run.sites(
-        lambda p: run.events(
-            lambda x: z3.Implies(now.happened(x), now.knows(p, x) == _own_entry(run, x, now.time(p)))
-        )
+        lambda p: run.events(lambda x: z3.Implies(now.happened(x), now.knows(p, x) == _own_entry(run, x, now.time(p))))
     ),
     "time tells what happened before": lambda run, now: run.events(
         lambda x, y: z3.Implies(
@@ -196,9 +194,7 @@ INVARIANTS: Mapping[str, Invariant] = {
         ),
         run.events(
             lambda x, y: run.sites(
-                lambda k: z3.Implies(
-                    z3.And(now.happened(y), run.precedes(x, y)), run.vector(x)[k] <= run.vector(y)[k]
-                )
+                lambda k: z3.Implies(z3.And(now.happened(y), run.precedes(x, y)), run.vector(x)[k] <= run.vector(y)[k])
             ),
             of=2,
         ),

@@ -104,7 +104,19 @@ def test_every_fact_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["claims", "MF2", "--quick", "--json"])
     (facts,) = json.loads(capsys.readouterr().out)
-    keys = ["id", "source", "statement", "reading", "verdict", "recorded", "scope", "evidence", "shown", "seconds"]
+    keys = [
+        "id",
+        "source",
+        "statement",
+        "reading",
+        "readings",
+        "verdict",
+        "recorded",
+        "scope",
+        "evidence",
+        "shown",
+        "seconds",
+    ]
     assert list(facts) == keys
     assert [len(shown["computation"]) > 1 for shown in facts["shown"]] == [True] * 3
 

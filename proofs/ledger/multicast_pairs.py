@@ -57,6 +57,13 @@ class PairsBesides(SesMulticast):
         return super().merged(i, super().merged(i, buffer, carried.buffer), carried.besides)
 
 
+class DropsPairsBesides(PairsBesides):
+    """A site that delivers the message does not merge the pairs of the other destinations."""
+
+    def merged(self, i: Value, buffer: Value, carried: Accompanying) -> Value:
+        return SesMulticast.merged(self, i, buffer, carried.buffer)
+
+
 class EntersNoPairs(SesMulticast):
     """The sender's own buffer gets no pair of a message to several sites, since of that the sentence says nothing."""
 
