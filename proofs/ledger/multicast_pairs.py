@@ -124,7 +124,7 @@ class _Multicast:
 
 
 def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
-    """For every n: the same messages are accepted, and the same state is left, as with older pairs discarded at once."""
+    """For every n: the same messages are accepted, and the same state is left, as with older pairs discarded."""
     at = _Multicast(kind)
     every = at.impl.ops.every
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
 from crownless.impl.ses import Ses
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, vector_time
@@ -19,7 +19,6 @@ from crownless.proofs.stages import StageEvent
 from crownless.proofs.theorem import Claim, theorem, vacuous, without_each
 
 from .matrix_evidence import ClearsTheWholeColumn
-
 
 #: Steps of z3 that would show a contradiction among the hypotheses here, if there were one.
 A_FEW_STEPS = 100_000
@@ -86,7 +85,7 @@ def _buffers_in_time() -> int:
 
 @cache
 def buffer_lemma(name: str) -> int:
-    """How many claims z3 shows for a lemma of [MF] §3.3; 0 if not all, or if leaving its rule out makes no difference."""
+    """How many claims z3 shows for a lemma of [MF] §3.3; 0 if not all, or if its rule is not needed."""
     (lemma,) = buffer_lemmas.in_time().claims()[name]
     variant = LEFT_OUT[name]
     changed = "deliver" if variant is DeliversInAnyOrder else "post"
@@ -128,14 +127,14 @@ VECTOR_TIME_CLAIMS = len(vector_time.claims())
 class WaitsForNothing(ExtraMessages):
     """Whatever comes is delivered."""
 
-    def satisfied(self, i: Value, state: constraints.State, matrix: Value) -> Value:
+    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
         return self.ops.all_of()
 
 
 @cache
 def clearing_is_safe() -> bool:
-    """[SA] §3: what is cleared is asked for by the entry that stays; without that entry, or if messages did not wait for
-    what they ask, it would not be.
+    """[SA] §3: what is cleared is asked for by the entry that stays; without that entry, or if messages did not
+    wait for what they ask, it would not be.
     """
     claims = constraints.clearing_claims()
     needed = all(any_refuted(constraints.clearing_claims(kind)) for kind in (ClearsTheWholeColumn, WaitsForNothing))
@@ -145,15 +144,15 @@ def clearing_is_safe() -> bool:
 class ForgetsWhatItHad(ExtraMessages):
     """On delivery the matrix of the message is taken over, in place of the maximum."""
 
-    def after_delivering(self, i: Value, state: constraints.State, j: Value, matrix: Value) -> constraints.State:
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
         taken = self.ops.matrix(lambda k, l: matrix[k][l] * self.ops.one_if(l != i))
-        return constraints.State(taken, self.after_extra(state, j).deliv)
+        return State(taken, self.after_extra(state, j).deliv)
 
 
 class LearnsNothing(ExtraMessages):
     """On delivery the own matrix is kept, in place of the maximum."""
 
-    def after_delivering(self, i: Value, state: constraints.State, j: Value, matrix: Value) -> constraints.State:
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
         return self.after_extra(state, j)
 
 

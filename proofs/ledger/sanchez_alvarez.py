@@ -25,7 +25,7 @@ from . import bundled
 from . import cost_evidence as simulations
 from . import proof_evidence as put_to_z3
 from .claims import Evidence, Reading, Shown, Text, unless
-from .evidence import holds, is_proved, searched, states, within
+from .evidence import holds, is_proved, searched, states
 from .matrix_evidence import (
     SAME_GUARDS,
     AttachesOneColumn,
@@ -51,7 +51,7 @@ from .smallest_clearing import Clearings
 
 TEXT = Text()
 
-OF_UPDATES = "of the updates and the guard; with matrices as tuples, and thresholds that act, the machine is compared up to a bound"
+OF_UPDATES = "of the updates and the guard; the machine, with tuples and thresholds, is compared up to a bound"
 ANY_THRESHOLD = "any number of processes and messages, extra messages at any time, none to its sender"
 
 #: Where P1 has heard from both others its matrix has four entries, the least threshold that the text allows for n = 3.
@@ -290,13 +290,13 @@ def sa4(quick: bool) -> Evidence:
     fails = fails or run is None
     shown = () if run is None else (Shown("without that entry: FIFO breaks", run),)
     because = (
-        "z3: the delivery of m implies the constraints of column j at every later moment, by the text's own reason; and "
-        "the protocol that clears columns is safe, optimal and live. "
+        "z3: the delivery of m implies the constraints of column j at every later moment, by the text's own reason; "
+        "and the protocol that clears columns is safe, optimal and live. "
         f"Safe and live in {states(*results)}; the same guard as rst in {sum(each.states for each in besides):,}; "
         f"without the entry of the message FIFO breaks after {0 if run is None else len(run.actions)} actions"
     )
     fails = fails or not put_to_z3.clearing_is_safe() or not is_proved("extra-messages")
-    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}, none too; {OF_UPDATES}", because, shown)
+    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}, also with none; {OF_UPDATES}", because, shown)
 
 
 # -- §3: extra messages ------------------------------------------------------------------------------------------------
@@ -323,8 +323,8 @@ def sa5(quick: bool) -> Evidence:
     stronger = unless(not put_to_z3.clearing_is_safe(), "proved")
     no_sooner = unless(not (is_proved("extra-messages", "safe") and is_proved("rst", "optimal")), "proved")
     because = (
-        "z3: the constraints that an extra message leaves imply those before it, at any moment of the run; and what the "
-        "protocol delivers has all its past delivered, which is when rst delivers. "
+        "z3: the constraints that an extra message leaves imply those before it, at any moment of the run; and what "
+        "the protocol delivers has all its past delivered, which is when rst delivers. "
         f"In {sum(each.states for each in besides):,} states nothing is delivered that rst would hold back; some "
         f"messages wait that rst would deliver{'' if quick else '; no computation of four messages is excluded (k=2)'}"
     )
@@ -421,7 +421,8 @@ def sa6(quick: bool) -> Evidence:
     three = max(_largest(ClearsOnce, 3, 4, what).kept for what in (cases[0][1], FOUR_ENTRIES))
     fails |= three > 4 or once.kept <= 5 or not (quick or smallest_left_by_one())
     because = (
-        "any three entries or more of three processes, own column empty, leave fewer when cleared, and one in each column; "
+        "any three entries or more of three processes, own column empty, leave fewer when cleared, and one in each "
+        "column; "
         f"for every k from 1 to n² in {count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = "
         f"n-1, more only for k < n-1. One extra message at a time leaves {once.kept} entries at n=4, k=5, of a program "
         "of ten messages"

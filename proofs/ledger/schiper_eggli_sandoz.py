@@ -282,8 +282,8 @@ def ses9(quick: bool) -> Evidence:
     fails |= not holds(result, "pairs-are-of-the-past")
     fails |= not (is_proved("ses-multicast", "safe") and put_to_z3.all_shown(pairs.lemma_2_with_multicasts()))
     because = (
-        "z3 shows that it follows from what the proofs of ses, ses-delete and ses-multicast keep by induction: a pair's "
-        f"entries are those of messages that the site knows; with multicasts it also holds in {states(result)}"
+        "z3 shows that it follows from what the proofs of ses, ses-delete and ses-multicast keep by induction: a "
+        f"pair's entries are those of messages that the site knows; with multicasts it also holds in {states(result)}"
     )
     return Evidence(unless(fails, "proved"), FOR_EVERY_N.replace("unicasts", "unicasts or multicasts"), because)
 
@@ -381,10 +381,10 @@ def ses12(quick: bool) -> Evidence:
         "z3: for every n, by Lemma 2, pairs besides older ones make for the same guard and leave the same buffers as "
         "pairs in their place; and it shows that protocol safe, optimal and live, of its own code, for messages to any "
         f"set of others. By the letter nothing breaks in {by_letter.found.states:,} states, in their place in "
-        f"{states(*results)}. If sites did not merge those pairs, or the sender's buffer got none, causal order would break in "
-        f"{dropped.broken.get('causal')} and {no_pairs.broken.get('causal')} actions"
+        f"{states(*results)}. If sites did not merge those pairs, or the sender's buffer got none, causal order would "
+        f"break in {dropped.broken.get('causal')} and {no_pairs.broken.get('causal')} actions"
     )
-    shown = ()
+    shown: tuple[Shown, ...] = ()
     if "causal" in no_pairs.broken:
         shown = (Shown("the sender's buffer gets no pair of a multicast: m2 overtakes m1", no_pairs.run("causal")),)
     return Evidence(verdict, FOR_EVERY_N.replace("unicasts", "multicasts"), because, shown, readings)
