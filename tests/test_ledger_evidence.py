@@ -108,6 +108,19 @@ def _counts_twice(self: ExtraMessages, state: Any, j: Any) -> Any:
     return state._replace(deliv=self.ops.incremented(self.ops.incremented(state.deliv, j), j))
 
 
+def _enters_no_pairs(self: SesMulticast, i: int, state: Any, message: Any, original: Any = SesMulticast.send) -> Any:
+    return [step._replace(state=step.state._replace(buffer=state.buffer)) for step in original(self, i, state, message)]
+
+
+def _posts_without_waiting(self: Any, original: Any = buffer_lemmas.BuffersInTime.posting) -> Any:
+    return original(self)._replace(given={"m is the oldest in i's output buffer": self.first_out()})
+
+
+def _delivers_in_any_order(self: Any, original: Any = buffer_lemmas.BuffersInTime.delivering) -> Any:
+    in_buffer = self.in_input(self.before, self.i, self.m)
+    return original(self)._replace(given={"m is in i's input buffer": in_buffer})
+
+
 def _always(self: Any, *anything: Any) -> Any:
     return self.ops.all_of()
 
@@ -121,12 +134,12 @@ FAULTS: list[tuple[str, str, Plant]] = [
     (
         "MF9",
         "the abstraction posts without waiting",
-        in_place_of(buffer_lemmas.BuffersInTime, "posting", put_to_z3.PostsWithoutWaiting.posting),
+        in_place_of(buffer_lemmas.BuffersInTime, "posting", _posts_without_waiting),
     ),
     (
         "MF11",
         "the abstraction delivers in any order",
-        in_place_of(buffer_lemmas.BuffersInTime, "delivering", put_to_z3.DeliversInAnyOrder.delivering),
+        in_place_of(buffer_lemmas.BuffersInTime, "delivering", _delivers_in_any_order),
     ),
     ("MF12", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
     ("SES6", "deliveries do not tick", in_place_of(VectorClock, "after_receiving", _deliveries_do_not_tick)),
@@ -147,7 +160,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
         "pairs are not merged",
         in_place_of(multicast_pairs.PairsBesides, "merged", multicast_pairs.DropsPairsBesides.merged),
     ),
-    ("SES12", "the sender enters none", in_place_of(SesMulticast, "send", multicast_pairs.EntersNoPairs.send)),
+    ("SES12", "the sender enters none", in_place_of(SesMulticast, "send", _enters_no_pairs)),
     ("SES14", "deletes always", in_place_of(SesDelete, "after_delivering", _deletes_always)),
     ("SES15", "waits for nothing", in_place_of(Ses, "accepts", _always)),
     ("KU2", "waits for nothing", in_place_of(Rst, "accepts", _always)),
@@ -168,14 +181,10 @@ FAULTS: list[tuple[str, str, Plant]] = [
 
 
 def verdict_with(fault: Plant, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The verdict of the claim; `broken` if a machine with the fault cannot even be put to its evidence."""
+    """The verdict of the claim where the fault is planted."""
     fault(monkeypatch)
-    try:
-        evidence: Evidence = CLAIMS[name].look(True)
-    except (TypeError, AssertionError):
-        return "broken"
-    finally:
-        monkeypatch.undo()
+    evidence: Evidence = CLAIMS[name].look(True)
+    monkeypatch.undo()
     if evidence.readings:
         assert evidence.verdict in (verdict_of(evidence.readings), "open")
     return evidence.verdict
