@@ -312,6 +312,7 @@ def ses10(quick: bool) -> Evidence:
     fails = any(each.too_many for each in smaller) or any(
         each.kept >= n for each, n in zip(letter, (3, 3), strict=True)
     )
+    fails |= unicasts != "proved" or not discarded
     readings = (
         Reading("by the letter, of every buffer, also one that accompanies a multicast (§4.2.1, end)", by_letter),
         Reading("of every buffer, where messages are to one site each, as where the sentence stands", unicasts),
