@@ -21,7 +21,7 @@ from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs import buffer_lemmas, causal_implies_fifo
 from crownless.proofs import extra_messages_constraints as constraints
-from crownless.proofs.ledger import mattern_fuenfrocken, multicast_pairs
+from crownless.proofs.ledger import mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
@@ -221,5 +221,5 @@ def test_hypotheses_of_the_constraints_are_needed() -> None:
 
 
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:
-    assert AttachesOneColumn(3).send is not ExtraMessages(3).send
-    assert put_to_z3.delivery_strengthens()
+    assert sanchez_alvarez._lemma_3(AttachesOneColumn, 3, sanchez_alvarez.never(3), 3).sent_fails > 0
+    assert sanchez_alvarez._lemma_3(ExtraMessages, 3, sanchez_alvarez.never(3), 3).sent_fails == 0
