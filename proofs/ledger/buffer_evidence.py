@@ -201,7 +201,9 @@ class Waiting(NamedTuple):
 
 
 @cache
-def lemmas(protocol: str, n: int, m: int, channel: str = "unordered", *, self_sends: bool = False) -> Lemmas:
+def lemmas(
+    protocol: str | type[ProtocolMachine], n: int, m: int, channel: str = "unordered", *, self_sends: bool = False
+) -> Lemmas:
     """Looks at every step that gets or delivers a message: is it the earliest of those that wait for that?
 
     One event precedes another in the sense of happened-before if it does so in every interleaving; so each lemma says
@@ -209,7 +211,8 @@ def lemmas(protocol: str, n: int, m: int, channel: str = "unordered", *, self_se
     """
     empty = ((),) * n
     nothing = Waiting(empty, empty, empty, (False,) * n)
-    walk = Walk(protocol_named(protocol)(n), Free(n, m, self_sends=self_sends), channel, nothing, _follow)
+    kind = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    walk = Walk(kind(n), Free(n, m, self_sends=self_sends), channel, nothing, _follow)
     asked: dict[str, int] = {}
     broken: dict[str, Run] = {}
     for node, _ in walk:
@@ -412,6 +415,13 @@ class NeverAsked(Buffer):
 
     def receive(self, i: int, state: BufferState, sender: int | None) -> Sequence[Step]:
         return ()
+
+
+class TakesTheYoungest(Buffer):
+    """An input buffer is last in, first out."""
+
+    def receive(self, i: int, state: BufferState, sender: int | None) -> Sequence[Step]:
+        return super().receive(i, state._replace(input=state.input[::-1]), sender)
 
 
 class CopyByCopy(Buffer):

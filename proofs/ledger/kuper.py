@@ -21,7 +21,7 @@ from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
 
-from .claims import Evidence, Shown, Text, unless
+from .claims import Evidence, Reading, Shown, Text, unless
 from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, holds, is_proved, proof_of, ran, searched, states, within
 from .matrix_evidence import (
     AS_PRINTED,
@@ -375,7 +375,12 @@ def ku8(quick: bool) -> Evidence:
         if run is not None
     ]
     scope = f"up to 3 processes and {m} broadcasts, 4 processes and {1 if quick else 2}; every interleaving"
-    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown))
+    readings = (
+        Reading("by the printed updates", "refuted"),
+        Reading("if who delivers a broadcast counts it for all of its receivers", unless(fails, "checked")),
+        Reading("if the increments come before the sending", unless(fails, "checked")),
+    )
+    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown), readings)
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:

@@ -463,6 +463,17 @@ class ClearsTheWholeColumn(ExtraMessages):
         return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
 
 
+class AttachesOneColumn(ExtraMessages):
+    """A message carries what it asks of its receiver, and nothing else."""
+
+    def send(self, i: int, state: ExtraState, message: Message) -> Sequence[Step]:
+        column = self.column(state, message.receiver)
+        return [
+            step._replace(packets=[step.packets[0]._replace(stamp=column), *step.packets[1:]])
+            for step in super().send(i, state, message)
+        ]
+
+
 class ClearsOnce(ExtraMessages):
     """One extra message at a time, however many entries are left."""
 

@@ -18,14 +18,19 @@ from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
+from . import multicast_pairs as pairs
+from . import proof_evidence as put_to_z3
 from . import vector_time_evidence as timed
-from .claims import Evidence, Shown, Text, unless
+from .claims import Evidence, Reading, Shown, Text, Verdict, unless, verdict_of
 from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, figure, holds, is_proved, proof_of, ran, searched, states, within
 
 TEXT = Text()
 
 LAMPORT, VECTOR = LamportClock(), VectorClock()
 FOR_EVERY_N = "any number of sites and messages, any channel; unicasts, none to oneself"
+ANY_RUN_OF_CLOCKS = (
+    "any number of sites and events: local ones, sends to any set of other sites, deliveries in any order whatever"
+)
 NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
 
 
@@ -149,7 +154,11 @@ def ses4(quick: bool) -> Evidence:
         title = "the asked site deletes too, and does not know the replica"
         shown.append(Shown(title, asked.run("delivers-once"), "counterexample-ses4-asked"))
     scope = within(printed, *repaired) + "; one site or more collect once"
-    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown))
+    readings = (
+        Reading("as printed, a request is acknowledged at once", "refuted"),
+        Reading("acknowledged when its messages for the asked site are there", unless(fails, "checked")),
+    )
+    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown), readings)
 
 
 @TEXT.claim(
@@ -184,48 +193,50 @@ def ses5(quick: bool) -> Evidence:
     "SES6",
     "[SES] §4.1",
     "Of two different events one happened before the other iff its vector time is at most the other's.",
-    "checked",
-    reading="sends, deliveries and local events all advance the clock; what the text writes < is ≤ in every entry, so "
-    "that it must be two events",
+    "proved",
+    reading="sends, deliveries and local events all advance the clock (SES8); what the text writes < is ≤ in every "
+    "entry. E1 and E2 are two events: an event's time is at most its own",
 )
 def ses6(quick: bool) -> Evidence:
     told = timed.told_by_times(quick)
     if told.not_in_full is not None:
         return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_in_full),))
-    fails = not 0 < told.before < told.pairs
-    because = f"so of all {told.pairs:,} pairs of events, {told.before:,} of them ordered"
-    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because)
+    fails = not 0 < told.before < told.pairs or not put_to_z3.vector_time_is_proved()
+    because = (
+        f"z3, by induction on the run, of the clock's own code ({put_to_z3.VECTOR_TIME_CLAIMS} claims, with SES7 and "
+        f"SES8); so of all {told.pairs:,} pairs of events, {told.before:,} of them ordered, of {timed.TIMED[quick]}"
+    )
+    return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
 
 
 @TEXT.claim(
     "SES7",
     "[SES] §4.1, Lemma 1",
     "An event of a site happened before any other event whose time has at least its entry for that site.",
-    "checked",
-    reading="the text says every event, which takes in the event itself; it is meant of another, since nothing "
-    "happens before itself",
+    "proved",
+    reading="E1 and E2 are two events, since nothing happens before itself; every event advances the clock (SES8)",
 )
 def ses7(quick: bool) -> Evidence:
     told = timed.told_by_times(quick)
     if told.not_by_entry is not None:
         return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_by_entry),))
-    sends = [put for put in proof_of("ses").claims if put.verdict.name.startswith("time tells what happened before")]
     counting_sends = next((c for c in computations(2, 1) if not timed.entry_tells(c, timed.CountsSends())), None)
-    fails = not (told.before and sends and all(put.verdict for put in sends)) or counting_sends is None
+    fails = not told.before or counting_sends is None or not put_to_z3.vector_time_is_proved()
     because = (
-        f"so of all {told.pairs:,} pairs of events; of sends under the protocol z3 shows it for every n; if deliveries "
-        "did not advance the clock one message would be enough to break it"
+        f"z3, by induction on the run, of the clock's own code; so of all {told.pairs:,} pairs of events of "
+        f"{timed.TIMED[quick]}; if deliveries did not advance the clock one message would be enough to break it"
     )
-    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because)
+    return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
 
 
 @TEXT.claim(
     "SES8",
     "[SES] §4.1, Proposition 2",
     "Causal order is broken iff some message arrives where the local vector time is already at least its own.",
-    "checked",
-    reading="arriving is being delivered, once; nobody sends to himself, as the proof recalls and the proposition does "
-    "not say",
+    "proved",
+    reading="a send is an event of its site (§2), and so a local event that advances the clock: the rules of §4.1 do "
+    "not name it. Arriving is being delivered, once; a message is to other sites (§2: its reception is on any other "
+    "site)",
 )
 def ses8(quick: bool) -> Evidence:
     late = timed.late_by(VECTOR, quick)
@@ -235,16 +246,27 @@ def ses8(quick: bool) -> Evidence:
     worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
     without = searched("unordered", 3, 3, clocks=tuple(CLOCKS))
     protocols = holds(worn, "causal", "vector-times") and broken_by(without, "vector-times") is not None
-    to_himself = next(
-        (c for c in computations(1, 1, self_sends=True) if decide(c, "causal").kept and late_messages(c, VECTOR)), None
+    to_himself = timed.kept_and_late(VECTOR, computations(1, 1, self_sends=True))
+    silent = timed.kept_and_late(timed.SendsDoNotTick(), computations(2, 1))
+    fails = not (late.broken and late.kept and protocols) or None in (to_himself, silent)
+    verdict = unless(fails or not put_to_z3.vector_time_is_proved(), "proved")
+    readings = (
+        Reading("a send advances the clock, as any event of its site", verdict),
+        Reading("only receives and events other than sends advance it", "refuted" if silent is not None else "open"),
+        Reading("messages to oneself, too", "refuted" if to_himself is not None else "open"),
     )
-    fails = not (late.broken and late.kept and protocols) or to_himself is None
     because = (
-        f"a message is late in all {late.broken:,} computations that break causal order and in none of the "
-        f"{late.kept:,} that keep it; one message to oneself is late and breaks nothing"
+        "z3, by induction on the run, of the clock's own code: a message is late where it arrives iff one that was "
+        f"sent causally after it is delivered there already. So of {timed.TIMED[quick]}: late in all {late.broken:,} "
+        f"that break causal order and in none of the {late.kept:,} that keep it. If sends did not advance the clock "
+        "one message would be late with nothing broken; so is one message to oneself"
     )
-    shown = () if to_himself is None else (Shown("to oneself: causal order is kept, and m1 is late", to_himself),)
-    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because, shown)
+    shown = []
+    if silent is not None:
+        shown.append(Shown("if sends did not advance the clock: causal order is kept, and m1 is late", silent))
+    if to_himself is not None:
+        shown.append(Shown("to oneself: causal order is kept, and m1 is late", to_himself))
+    return Evidence(verdict, ANY_RUN_OF_CLOCKS, because, tuple(shown), readings)
 
 
 @TEXT.claim(
@@ -258,31 +280,63 @@ def ses9(quick: bool) -> Evidence:
     follows = all(timed.lemma_2(kind) for kind in (Ses, SesDelete))
     fails = not (follows and is_proved("ses", "safe") and is_proved("ses-delete", "safe"))
     fails |= not holds(result, "pairs-are-of-the-past")
+    fails |= not (is_proved("ses-multicast", "safe") and put_to_z3.all_shown(pairs.lemma_2_with_multicasts()))
     because = (
-        "z3 shows that it follows from what the proofs of ses and ses-delete keep by induction: a pair's entries are "
-        f"those of messages that the site knows; with multicasts it holds in {states(result)}"
+        "z3 shows that it follows from what the proofs of ses, ses-delete and ses-multicast keep by induction: a "
+        f"pair's entries are those of messages that the site knows; with multicasts it also holds in {states(result)}"
     )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+    return Evidence(unless(fails, "proved"), FOR_EVERY_N.replace("unicasts", "unicasts or multicasts"), because)
 
 
 @TEXT.claim(
     "SES10",
     "[SES] §4.2.1",
     "A buffer has at most N − 1 pairs, and of two pairs for one site the older may be discarded.",
-    "proved",
-    reading=NOTHING_FOR_ONESELF,
+    "repaired",
+    reading="what accompanies a message is a buffer, too (§4.2: it will be sent along with the messages; §4.2.2: there "
+    "is at most one pair for its destination in it). A multicast adds the pairs of the other destinations to it, and "
+    "discarding is told of insertion in a site's own buffer alone. " + NOTHING_FOR_ONESELF,
 )
 def ses10(quick: bool) -> Evidence:
     counted = timed.explored(timed.CountsPairs, Free(3 if quick else 4, 3))
     tight = not counted.broken and "a-pair-for-every-other" in counted.found.reached
     steps = timed.no_pair_for_itself(Ses) and timed.older_pair_says_nothing_more(Ses) and timed.lemma_2(Ses)
-    fails = not (steps and is_proved("ses", "safe", "live") and tight)
-    because = (
-        "z3: no site has a pair for itself, and by Lemma 2 the older pair asks for nothing that the new one does not; "
-        "ses discards it, and is safe and live; N − 1 pairs are reached, and no more, in "
-        f"{counted.found.states:,} states"
+    unicasts = unless(not (steps and is_proved("ses", "safe", "live") and tight), "proved")
+    letter = [pairs.count_pairs(pairs.PairsBesides, n, m) for n, m in ((3, 2), (3, 3) if quick else (4, 2))]
+    smaller = [pairs.count_pairs(pairs.PairsBesides, n, m) for n, m in ((2, 3), (3, 1))]
+    replacing = pairs.count_pairs(SesMulticast, 3, 2 if quick else 3)
+    too_many = letter[0].too_many
+    by_letter: Verdict = "refuted" if too_many is not None else "open"
+    discarded = replacing.too_many is None and replacing.carried == replacing.kept == 2
+    discarded &= put_to_z3.all_shown(pairs.same_as_impl()) and is_proved("ses-multicast", "safe", "live")
+    fails = any(each.too_many for each in smaller) or any(
+        each.kept >= n for each, n in zip(letter, (3, 3), strict=True)
     )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+    fails |= unicasts != "proved" or not discarded
+    readings = (
+        Reading("by the letter, of every buffer, also one that accompanies a multicast (§4.2.1, end)", by_letter),
+        Reading("of every buffer, where messages are to one site each, as where the sentence stands", unicasts),
+        Reading(
+            "with multicasts, where an older pair is discarded from what accompanies them, too",
+            unless(not discarded, "checked"),
+        ),
+    )
+    because = (
+        f"by the letter a multicast leaves {letter[0].carried} pairs in what accompanies it, at N = 3, two of them for "
+        f"one site ({0 if too_many is None else len(too_many.actions)} actions; with fewer sites or messages never "
+        "more than N − 1; a site's own buffer, which merges them pair by pair, never has more). With unicasts, z3: no "
+        "site has a pair for itself, and by Lemma 2 the older pair asks for nothing that the new one does not; ses "
+        "discards it, and is safe and live; N − 1 pairs are reached, and no more, in "
+        f"{counted.found.states:,} states. z3: discarded with multicasts, too, the same messages are accepted and the "
+        f"same buffers left; then N − 1 is kept in {replacing.states:,} states"
+    )
+    shown = []
+    if too_many is not None:
+        title = "m2 to P2 carries the pairs of m1 for P2 and P3, and its own for P3: three, where N − 1 is two"
+        shown.append(Shown(title, too_many, "counterexample-ses10"))
+    verdict = unless(fails, verdict_of(readings))
+    scope = f"by the letter: 3 sites and 2 multicasts; with unicasts: {FOR_EVERY_N}; discarded: 3 sites"
+    return Evidence(verdict, scope, because, tuple(shown), readings)
 
 
 @TEXT.claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
@@ -302,18 +356,39 @@ def ses11(quick: bool) -> Evidence:
     "[SES] §4.2.1, end",
     "Where a message to several sites tells each of the pairs of the others, multicasts are causally ordered.",
     "proved",
-    reading="those pairs go besides the sender's buffer, which then gets the pair of every destination: of that "
-    "the text says nothing",
+    reading="those pairs go besides the sender's buffer, older ones for the same sites included (SES10); afterwards "
+    "the sender's buffer gets the pair of every destination, by §4.2.1's rule for one",
 )
 def ses12(quick: bool) -> Evidence:
     bounds = [(3, 3), (4, 2)] if quick else [(3, 4), (4, 3)]
     results = [searched("ses-multicast", n, m, sends="multicast") for n, m in bounds]
-    fails = not (is_proved("ses-multicast") and all(map(holds, results)))
-    because = (
-        "z3 shows it safe, optimal and live, of the protocol's own code, for messages to any set of others; and causal "
-        f"order is kept and all is delivered, in {states(*results)}"
+    by_letter = timed.explored(pairs.PairsBesides, Free(3, 2 if quick else 3, sends="multicast"))
+    no_pairs = timed.explored(pairs.EntersNoPairs, Free(3, 2, sends="multicast"))
+    replaced = unless(not (is_proved("ses-multicast") and all(map(holds, results))), "proved")
+    same = put_to_z3.all_shown([*pairs.same_as_impl(), *pairs.lemma_2_with_multicasts()])
+    dropped = timed.explored(pairs.DropsPairsBesides, Free(3, 2, sends="multicast"))
+    verdict = unless(
+        bool(by_letter.broken) or not same or "causal" not in dropped.broken or replaced != "proved", "proved"
     )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N.replace("unicasts", "multicasts"), because)
+    readings = (
+        Reading("by the letter, besides the pairs of the sender's buffer", verdict),
+        Reading("in place of older pairs for the same sites, as impl has it", replaced),
+        Reading(
+            "the sender's own buffer gets no pair of a multicast, since of that the sentence says nothing",
+            "refuted" if "causal" in no_pairs.broken else "open",
+        ),
+    )
+    because = (
+        "z3: for every n, by Lemma 2, pairs besides older ones make for the same guard and leave the same buffers as "
+        "pairs in their place; and it shows that protocol safe, optimal and live, of its own code, for messages to any "
+        f"set of others. By the letter nothing breaks in {by_letter.found.states:,} states, in their place in "
+        f"{states(*results)}. If sites did not merge those pairs, or the sender's buffer got none, causal order would "
+        f"break in {dropped.broken.get('causal')} and {no_pairs.broken.get('causal')} actions"
+    )
+    shown: tuple[Shown, ...] = ()
+    if "causal" in no_pairs.broken:
+        shown = (Shown("the sender's buffer gets no pair of a multicast: m2 overtakes m1", no_pairs.run("causal")),)
+    return Evidence(verdict, FOR_EVERY_N.replace("unicasts", "multicasts"), because, shown, readings)
 
 
 @TEXT.claim(
@@ -370,7 +445,15 @@ def ses15(quick: bool) -> Evidence:
         shown.append(
             Shown("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival.run("causal"))
         )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because, tuple(shown))
+    verdict = unless(fails, "proved")
+    readings = (
+        Reading("the clock advances on delivery, as the algorithm has it (§4.2.2)", verdict),
+        Reading(
+            "the clock advances on arrival, as §4.1 may be read", "refuted" if "causal" in on_arrival.broken else "open"
+        ),
+        Reading("messages to oneself, too", "refuted" if "causal" in to_himself.broken else "open"),
+    )
+    return Evidence(verdict, FOR_EVERY_N, because, tuple(shown), readings)
 
 
 @TEXT.claim(
@@ -532,7 +615,11 @@ def ses18(quick: bool) -> Evidence:
     if needless is not None:
         title = "nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1"
         shown.append(Shown(title, needless.run, "counterexample-ses18-needless"))
-    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown))
+    readings = (
+        Reading("as printed, they agree once", "refuted"),
+        Reading("they agree again whenever a waiting message shows evidence", unless(fails, "checked")),
+    )
+    return Evidence(unless(fails, "repaired"), scope, because, tuple(shown), readings)
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------

@@ -115,8 +115,7 @@ def late_by(clock: Clock, quick: bool) -> Late:
 def first_kept_and_late_by(clock: Clock) -> Computation | None:
     """With as few messages as possible, and no local events."""
     bounds = [(n, m) for m in (1, 2, 3) for n in (2, 3)]
-    some = (c for n, m in bounds for c in computations(n, m))
-    return next((c for c in some if decide(c, "causal").kept and late_messages(c, clock)), None)
+    return kept_and_late(clock, (c for n, m in bounds for c in computations(n, m)))
 
 
 class ToldByTimes(NamedTuple):
@@ -152,6 +151,18 @@ class CountsSends(VectorClock):
 
     def after_receiving(self, time: tuple[int, ...], p: int, stamp: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(map(max, time, stamp))
+
+
+class SendsDoNotTick(VectorClock):
+    """A send, where there are no other local events, leaves the clock as it is."""
+
+    def after_event(self, time: tuple[int, ...], p: int) -> tuple[int, ...]:
+        return time
+
+
+def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | None:
+    """The first in which causal order is kept and a message is late."""
+    return next((c for c in some if decide(c, "causal").kept and late_messages(c, clock)), None)
 
 
 def entry_tells(c: Computation, clock: VectorClock) -> bool:

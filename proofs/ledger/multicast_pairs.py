@@ -1,0 +1,176 @@
+"""[SES] §4.2.1, end, to the letter: what accompanies a multicast are the pairs of the sender's buffer, and besides them
+those of the other destinations.
+
+The text discards an older pair where one is inserted in a site's buffer. Of the buffer that accompanies a multicast it
+says only that the pairs (S', VT(M)) are sent in it. So an older pair for S' stays beside the new one, until a site that
+delivers the message merges them (§4.2.2). `impl.ses_multicast` discards it when the message is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import z3
+
+from crownless.impl.ops import Value
+from crownless.impl.protocol import Packet, Step
+from crownless.impl.ses import Stamp, State
+from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.workloads import Free
+from crownless.model_check.runs import Run
+from crownless.proofs.any_multicast import Receivers
+from crownless.proofs.any_run import Moment
+from crownless.proofs.guarded import for_every_n
+from crownless.proofs.ses_multicast import SES_MULTICAST
+from crownless.proofs.terms import Term, Terms
+from crownless.proofs.theorem import Claim
+from crownless.spec.computation import Message
+
+from .matrix_evidence import first_run, over, states
+
+
+class Accompanying(NamedTuple):
+    """The pairs that accompany a copy of a message."""
+
+    buffer: Value  #: those of the sender's buffer, one a site at most
+    besides: Value  #: those of the other destinations, likewise
+
+
+class PairsBesides(SesMulticast):
+    """The pairs of the other destinations go besides those of the sender's buffer, which all stay."""
+
+    symmetric = False
+
+    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Accompanying:
+        among, one_if = self.ops.among, self.ops.one_if
+        return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * among(l, dest) * one_if(l != j)))
+
+    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+        """No pair for this site among either, or VT ≤ VT(S)."""
+        pairs: Accompanying = packet.stamp.buffer
+        return self.ops.every(
+            lambda k: self.ops.all_of(pairs.buffer[i][k] <= state.time[k], pairs.besides[i][k] <= state.time[k])
+        )
+
+    def merged(self, i: Value, buffer: Value, carried: Accompanying) -> Value:
+        """Pair by pair: what is not there yet is introduced, of two for one site the supremum is kept."""
+        return super().merged(i, super().merged(i, buffer, carried.buffer), carried.besides)
+
+
+class DropsPairsBesides(PairsBesides):
+    """A site that delivers the message does not merge the pairs of the other destinations."""
+
+    def merged(self, i: Value, buffer: Value, carried: Accompanying) -> Value:
+        return SesMulticast.merged(self, i, buffer, carried.buffer)
+
+
+class EntersNoPairs(SesMulticast):
+    """The sender's own buffer gets no pair of a message to several sites, since of that the sentence says nothing."""
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        if len(message.receivers) == 1:
+            return [step]
+        return [step._replace(state=step.state._replace(buffer=state.buffer))]
+
+
+def pairs_in(buffer: Value) -> int:
+    """How many pairs there are in what a site keeps, or in what accompanies a message."""
+    parts = buffer if isinstance(buffer, Accompanying) else (buffer,)
+    return sum(any(row) for part in parts for row in part)
+
+
+class PairCounts(NamedTuple):
+    """How many pairs there are at most in a site's buffer, and in one that accompanies a message; in so many states."""
+
+    kept: int
+    carried: int
+    states: int
+    #: A shortest run after which a message is accompanied by N pairs or more.
+    too_many: Run | None
+
+
+def count_pairs(kind: type[SesMulticast], n: int, messages: int) -> PairCounts:
+    """Over every interleaving of so many multicasts."""
+    system = over(kind(n), Free(n, messages, sends="multicast"))
+    kept = carried = count = 0
+    for state, _ in states(system):
+        count += 1
+        kept = max(kept, *(pairs_in(local.buffer) for local in system.local_states(state)))
+        carried = max(carried, *(pairs_in(packet.stamp.buffer) for packet in system.in_flight(state)), 0)
+    too_many = first_run(
+        system, lambda state, _: any(pairs_in(packet.stamp.buffer) >= n for packet in system.in_flight(state))
+    )
+    return PairCounts(kept, carried, count, too_many)
+
+
+class _Multicast:
+    """A site i sends a message to any set of others; a copy for j, in any state of j; by the letter, and by `impl`."""
+
+    def __init__(self, kind: type[PairsBesides]) -> None:
+        terms = Terms()
+        self.letter, self.impl = for_every_n(kind, terms), for_every_n(SesMulticast, terms)
+        self.i, self.j = terms.any_process("i"), terms.any_process("j")
+        self.sender = State(terms.any_vector("time"), terms.any_matrix("buffer"))
+        self.receiver = State(terms.any_vector("time of j"), terms.any_matrix("buffer of j"))
+        among = z3.Function("dest", terms.process, z3.BoolSort())
+        dest: Any = Receivers((self.j,), among)
+        self.time = self.letter.after_event(self.i, self.sender.time)
+        self.message = Message("m", self.i, dest)
+
+    def packet(self, machine: SesMulticast) -> Packet:
+        pairs = machine.accompanying(self.sender.buffer, self.j, self.message.receivers, self.time)
+        return Packet(self.i, self.j, "message", self.message, Stamp(self.time, pairs))
+
+
+def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
+    """For every n: the same messages are accepted, and the same state is left, as with older pairs discarded."""
+    at = _Multicast(kind)
+    every = at.impl.ops.every
+
+    def not_negative(buffer: Term) -> Term:
+        return every(lambda l: every(lambda k: buffer[l][k] >= 0))
+
+    of_the_past = every(lambda l: every(lambda k: at.sender.buffer[l][k] <= at.sender.time[k]))
+    times = {"times are not negative": every(lambda k: at.receiver.time[k] >= 0)}
+    pairs = {
+        "Lemma 2": of_the_past,
+        "pairs are not negative": z3.And(not_negative(at.sender.buffer), not_negative(at.receiver.buffer)),
+    }
+    one, other = at.packet(at.letter), at.packet(at.impl)
+    accepts = at.letter.accepts(at.j, at.receiver, one) == at.impl.accepts(at.j, at.receiver, other)
+    left, right = (
+        machine.after_delivering(at.j, at.receiver, at.i, packet.stamp)
+        for machine, packet in ((at.letter, one), (at.impl, other))
+    )
+    same_state = z3.And(
+        every(lambda k: left.time[k] == right.time[k]),
+        every(lambda l: every(lambda k: left.buffer[l][k] == right.buffer[l][k])),
+    )
+    return [Claim("the same guard", times, accepts), Claim("the same state after it", pairs, same_state)]
+
+
+def lemma_2_with_multicasts() -> list[Claim]:
+    """That the pairs of a site are of its past, and not negative, wherever the invariants of the proof hold."""
+    run = SES_MULTICAST.world(SesMulticast)
+    names = (
+        "what is known or delivered is sent",
+        "times are not negative",
+        "what is known is not later",
+        "a site's pairs are those of messages that it knows",
+    )
+    given = {name: SES_MULTICAST.invariants[name](run, run.before) for name in names}
+    now = run.before
+    past = run.processes(lambda p, l, k: now.local(p).buffer[l][k] <= now.local(p).time[k], of=3)
+
+    def not_negative(moment: Moment) -> Term:
+        return run.processes(lambda p, l, k: moment.local(p).buffer[l][k] >= 0, of=3)
+
+    claims = [Claim("Lemma 2", given, past), Claim("not negative: at the start", {}, not_negative(run.start))]
+    before = {"times are not negative": given["times are not negative"], "not negative": not_negative(now)}
+    for event in run.events():
+        claims.append(
+            Claim(f"not negative: kept by {event.name}", {**before, **event.given}, not_negative(event.after))
+        )
+    return claims

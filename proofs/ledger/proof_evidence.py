@@ -1,0 +1,176 @@
+"""What z3 shows for some claims beyond the proofs of whole protocols, each put to it once.
+
+Each needs that its hypotheses do not contradict each other, and that z3 finds something against the claim where the
+rule it rests on is left out: a proof that would go through all the same is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.ops import Value
+from crownless.impl.ses import Ses
+from crownless.proofs import buffer_lemmas, causal_implies_fifo, vector_time
+from crownless.proofs import extra_messages_constraints as constraints
+from crownless.proofs.proving import ATTEMPTS
+from crownless.proofs.stages import StageEvent
+from crownless.proofs.theorem import Claim, theorem, vacuous, without_each
+
+from .matrix_evidence import ClearsTheWholeColumn
+
+#: Steps of z3 that would show a contradiction among the hypotheses here, if there were one.
+A_FEW_STEPS = 100_000
+
+
+def all_shown(claims: Iterable[Claim]) -> bool:
+    """True if z3 proves each of them."""
+    return all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
+
+
+def all_refuted(claims: Iterable[Claim]) -> bool:
+    """True if z3 has something against each of them."""
+    return all(theorem(*claim, attempts=ATTEMPTS).outcome == "refuted" for claim in claims)
+
+
+def any_refuted(claims: Iterable[Claim]) -> bool:
+    """True if z3 has something against one of them, which it sees at once."""
+    return any(theorem(*claim, effort=A_FEW_STEPS).outcome == "refuted" for claim in claims)
+
+
+# -- [MF] --------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def fifo_follows_from_causal() -> bool:
+    """By the definitions, and not conversely; causal order is needed for it."""
+    policies: tuple[causal_implies_fifo.Unreceived, ...] = ("lost", "pending")
+    inclusions = [causal_implies_fifo.inclusion(each) for each in policies]
+    needed = [not verdict for claim in inclusions for verdict in without_each(*claim).values()]
+    return all_shown(inclusions) and all(needed) and all_refuted(map(causal_implies_fifo.converse, policies))
+
+
+class PostsWithoutWaiting(buffer_lemmas.BuffersInTime):
+    """An output buffer does not wait for acknowledgements."""
+
+    def posting(self) -> StageEvent:
+        event = super().posting()
+        return event._replace(given={"m is the oldest in i's output buffer": self.first_out()})
+
+
+class DeliversInAnyOrder(buffer_lemmas.BuffersInTime):
+    """An input buffer is a set."""
+
+    def delivering(self) -> StageEvent:
+        event = super().delivering()
+        return event._replace(given={"m is in i's input buffer": self.in_input(self.before, self.i, self.m)})
+
+
+#: Which rule each lemma rests on.
+LEFT_OUT: dict[str, type[buffer_lemmas.BuffersInTime]] = {
+    "Lemma 2": PostsWithoutWaiting,
+    "Lemma 3": PostsWithoutWaiting,
+    "Lemma 4": DeliversInAnyOrder,
+}
+
+
+@cache
+def _buffers_in_time() -> int:
+    """How many claims z3 shows of the invariants that the lemmas rest on; 0 if not all, or if they are of nothing."""
+    proof = buffer_lemmas.in_time()
+    claims = proof.claims()["invariants"]
+    return len(claims) if all_shown(claims) and all_refuted(proof.vacuity()) else 0
+
+
+@cache
+def buffer_lemma(name: str) -> int:
+    """How many claims z3 shows for a lemma of [MF] §3.3; 0 if not all, or if its rule is not needed."""
+    (lemma,) = buffer_lemmas.in_time().claims()[name]
+    variant = LEFT_OUT[name]
+    changed = "deliver" if variant is DeliversInAnyOrder else "post"
+    weaker = [claim for claim in buffer_lemmas.in_time(variant).claims()["invariants"] if claim.name.endswith(changed)]
+    shown = all_shown([lemma]) and any_refuted(weaker) and _buffers_in_time()
+    return _buffers_in_time() + 1 if shown else 0
+
+
+# -- [SES] -------------------------------------------------------------------------------------------------------------
+
+
+class DeliveriesDoNotTick(Ses):
+    """A clock that counts sends and local events alone."""
+
+    def time_after(self, i: Value, time: Value, of_message: Value) -> Value:
+        return self.ops.maximum(time, of_message)
+
+
+class NothingTicks(Ses):
+    """A clock that sends do not advance, nor local events."""
+
+    def after_event(self, i: Value, time: Value) -> Value:
+        return time
+
+
+@cache
+def vector_time_is_proved() -> bool:
+    """Of vector time, by induction: in full, by one entry, and Proposition 2; and not of clocks that do not tick."""
+    broken = all(any_refuted(vector_time.induction(clock)) for clock in (DeliveriesDoNotTick, NothingTicks))
+    return broken and all_refuted(vector_time.vacuity()) and all_shown(vector_time.claims())
+
+
+VECTOR_TIME_CLAIMS = len(vector_time.claims())
+
+
+# -- [SA] --------------------------------------------------------------------------------------------------------------
+
+
+class WaitsForNothing(ExtraMessages):
+    """Whatever comes is delivered."""
+
+    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
+        return self.ops.all_of()
+
+
+@cache
+def clearing_is_safe() -> bool:
+    """[SA] §3: what is cleared is asked for by the entry that stays; without that entry, or if messages did not
+    wait for what they ask, it would not be.
+    """
+    claims = constraints.clearing_claims()
+    needed = all(any_refuted(constraints.clearing_claims(kind)) for kind in (ClearsTheWholeColumn, WaitsForNothing))
+    return needed and _not_vacuous(claims) and all_shown(claims)
+
+
+class ForgetsWhatItHad(ExtraMessages):
+    """On delivery the matrix of the message is taken over, in place of the maximum."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        taken = self.ops.matrix(lambda k, l: matrix[k][l] * self.ops.one_if(l != i))
+        return State(taken, self.after_extra(state, j).deliv)
+
+
+class LearnsNothing(ExtraMessages):
+    """On delivery the own matrix is kept, in place of the maximum."""
+
+    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
+        return self.after_extra(state, j)
+
+
+@cache
+def delivery_strengthens() -> bool:
+    """[SA] Lemma 2 for deliveries, and Lemma 3; with no maximum the one or the other would fail."""
+    claims = constraints.delivery_claims()
+    needed = all(any_refuted(constraints.delivery_claims(kind)) for kind in (ForgetsWhatItHad, LearnsNothing))
+    return needed and _not_vacuous(claims) and all_shown(claims)
+
+
+@cache
+def number_tells_delivery() -> bool:
+    """[SA] Proposition 5, given what the proof of the protocol keeps; each hypothesis is needed."""
+    claim = constraints.number_claim()
+    return all_shown([claim]) and _not_vacuous([claim]) and not any(without_each(*claim).values())
+
+
+def _not_vacuous(claims: Iterable[Claim]) -> bool:
+    """True if z3 contradicts none of the hypotheses."""
+    return all(vacuous(claim.name, claim.given, A_FEW_STEPS).outcome != "proved" for claim in claims)

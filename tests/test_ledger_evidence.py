@@ -1,0 +1,225 @@
+"""Evidence that can fail: a fault is planted in what a claim is about, and the claim no longer has its verdict.
+
+Each fault is planted in the class itself, or in the definition that a proof is about, so that searches, proofs and
+comparisons all see it. What was found before is forgotten meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from crownless.impl.buffer import Buffer
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.protocol import Step
+from crownless.impl.rst import Rst
+from crownless.impl.ses import Ses
+from crownless.impl.ses_delete import SesDelete
+from crownless.impl.ses_multicast import SesMulticast
+from crownless.proofs import buffer_lemmas, causal_implies_fifo
+from crownless.proofs import extra_messages_constraints as constraints
+from crownless.proofs.ledger import mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
+from crownless.proofs.ledger import proof_evidence as put_to_z3
+from crownless.proofs.ledger.claims import Evidence, verdict_of
+from crownless.proofs.ledger.ledger import CLAIMS
+from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn
+from crownless.proofs.theorem import without_each
+from crownless.spec import orders
+from crownless.spec.clocks import VectorClock
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def forget() -> None:
+    """Empties the caches of all evidence."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("crownless.proofs"):
+            for value in list(vars(module).values()):
+                cached = getattr(value, "__module__", None) == name and hasattr(value, "cache_clear")
+                if cached and value.__name__ != "three":
+                    value.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered() -> Iterator[None]:
+    forget()
+    yield
+    forget()
+
+
+def in_place_of(owner: Any, name: str, fault: Any) -> Plant:
+    """The fault takes the place of an attribute."""
+    return lambda monkeypatch: monkeypatch.setattr(owner, name, fault)
+
+
+def _fifo_never_kept(original: Any) -> Any:
+    class Broken:
+        kept = False
+
+    return lambda c, order, *reading: (
+        Broken if order == "fifo" and len(c.messages) > 1 else original(c, order, *reading)
+    )
+
+
+def _youngest_first(self: Buffer, i: int, state: Any, sender: int | None, original: Any = Buffer.receive) -> Any:
+    return original(self, i, state._replace(input=state.input[::-1]), sender)
+
+
+def _deliveries_do_not_tick(self: VectorClock, time: Any, p: int, stamp: Any) -> Any:
+    return tuple(map(max, time, stamp))
+
+
+def _later_pairs(self: SesMulticast, buffer: Any, dest: Any, time: Any) -> Any:
+    return self.ops.matrix(
+        lambda l, k: buffer[l][k] * (1 - self.ops.among(l, dest)) + (time[k] + 1) * self.ops.among(l, dest)
+    )
+
+
+def _keeps_its_own_pair(self: Ses, i: Any, buffer: Any, carried: Any) -> Any:
+    return self.ops.matrix(lambda l, k: self.ops.maximum(buffer[l][k], carried[l][k]))
+
+
+def _older_pairs_discarded(self: Any, buffer: Any, j: int, dest: Any, time: Any) -> Any:
+    return multicast_pairs.Accompanying(
+        SesMulticast.accompanying(self, buffer, j, dest, time), self.ops.matrix(lambda l, k: 0)
+    )
+
+
+def _deletes_always(self: SesDelete, i: Any, state: Any, j: Any, stamp: Any) -> Any:
+    merged = Ses.after_delivering(self, i, state, j, stamp)
+    return merged._replace(buffer=self.ops.matrix(lambda l, k: merged.buffer[l][k] * (1 - self.ops.one_if(l == j))))
+
+
+def _attaches_one_column(
+    self: ExtraMessages, i: int, state: Any, message: Any, original: Any = ExtraMessages.send
+) -> Any:
+    column = self.column(state, message.receiver)
+
+    def with_column(step: Step) -> Step:
+        return step._replace(packets=[step.packets[0]._replace(stamp=column), *step.packets[1:]])
+
+    return [with_column(step) for step in original(self, i, state, message)]
+
+
+def _counts_twice(self: ExtraMessages, state: Any, j: Any) -> Any:
+    return state._replace(deliv=self.ops.incremented(self.ops.incremented(state.deliv, j), j))
+
+
+def _enters_no_pairs(self: SesMulticast, i: int, state: Any, message: Any, original: Any = SesMulticast.send) -> Any:
+    return [step._replace(state=step.state._replace(buffer=state.buffer)) for step in original(self, i, state, message)]
+
+
+def _posts_without_waiting(self: Any, original: Any = buffer_lemmas.BuffersInTime.posting) -> Any:
+    return original(self)._replace(given={"m is the oldest in i's output buffer": self.first_out()})
+
+
+def _delivers_in_any_order(self: Any, original: Any = buffer_lemmas.BuffersInTime.delivering) -> Any:
+    in_buffer = self.in_input(self.before, self.i, self.m)
+    return original(self)._replace(given={"m is in i's input buffer": in_buffer})
+
+
+def _always(self: Any, *anything: Any) -> Any:
+    return self.ops.all_of()
+
+
+FAULTS: list[tuple[str, str, Plant]] = [
+    ("MF1", "decide", in_place_of(mattern_fuenfrocken, "decide", _fifo_never_kept(orders.decide))),
+    ("MF1", "another theorem", in_place_of(causal_implies_fifo, "inclusion", causal_implies_fifo.converse)),
+    ("MF9", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
+    ("MF10", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
+    ("MF11", "youngest first", in_place_of(Buffer, "receive", _youngest_first)),
+    (
+        "MF9",
+        "the abstraction posts without waiting",
+        in_place_of(buffer_lemmas.BuffersInTime, "posting", _posts_without_waiting),
+    ),
+    (
+        "MF11",
+        "the abstraction delivers in any order",
+        in_place_of(buffer_lemmas.BuffersInTime, "delivering", _delivers_in_any_order),
+    ),
+    ("MF12", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
+    ("SES6", "deliveries do not tick", in_place_of(VectorClock, "after_receiving", _deliveries_do_not_tick)),
+    ("SES7", "deliveries do not tick", in_place_of(VectorClock, "after_receiving", _deliveries_do_not_tick)),
+    ("SES6", "of terms alone", in_place_of(Ses, "time_after", put_to_z3.DeliveriesDoNotTick.time_after)),
+    ("SES7", "of terms alone", in_place_of(Ses, "time_after", put_to_z3.DeliveriesDoNotTick.time_after)),
+    ("SES8", "nothing ticks", in_place_of(Ses, "after_event", put_to_z3.NothingTicks.after_event)),
+    ("SES8", "sends do not tick", in_place_of(VectorClock, "after_event", lambda self, time, p: time)),
+    ("SES9", "pairs are ahead", in_place_of(SesMulticast, "with_pairs", _later_pairs)),
+    ("SES10", "a pair for oneself", in_place_of(Ses, "merged", _keeps_its_own_pair)),
+    (
+        "SES10",
+        "older pairs are discarded",
+        in_place_of(multicast_pairs.PairsBesides, "accompanying", _older_pairs_discarded),
+    ),
+    (
+        "SES12",
+        "pairs are not merged",
+        in_place_of(multicast_pairs.PairsBesides, "merged", multicast_pairs.DropsPairsBesides.merged),
+    ),
+    ("SES12", "the sender enters none", in_place_of(SesMulticast, "send", _enters_no_pairs)),
+    ("SES14", "deletes always", in_place_of(SesDelete, "after_delivering", _deletes_always)),
+    ("SES15", "waits for nothing", in_place_of(Ses, "accepts", _always)),
+    ("KU2", "waits for nothing", in_place_of(Rst, "accepts", _always)),
+    ("SA1", "asks for nothing", in_place_of(ExtraMessages, "satisfied", _always)),
+    ("SA4", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
+    ("SA5", "waits for nothing", in_place_of(ExtraMessages, "satisfied", _always)),
+    ("SA6", "clears nothing", in_place_of(ExtraMessages, "clearings", lambda self, i, state: [(state, ())])),
+    ("SA8", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
+    (
+        "SA8",
+        "learns nothing",
+        in_place_of(ExtraMessages, "after_delivering", put_to_z3.ForgetsWhatItHad.after_delivering),
+    ),
+    ("SA9", "one column", in_place_of(ExtraMessages, "send", _attaches_one_column)),
+    ("SA9", "learns nothing", in_place_of(ExtraMessages, "after_delivering", put_to_z3.LearnsNothing.after_delivering)),
+    ("SA11", "counts twice", in_place_of(ExtraMessages, "after_extra", _counts_twice)),
+]
+
+
+def verdict_with(fault: Plant, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The verdict of the claim where the fault is planted."""
+    fault(monkeypatch)
+    evidence: Evidence = CLAIMS[name].look(True)
+    monkeypatch.undo()
+    if evidence.readings:
+        assert evidence.verdict in (verdict_of(evidence.readings), "open")
+    return evidence.verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [(name, fault) for name, _, fault in FAULTS], ids=[f"{n}: {w}" for n, w, _ in FAULTS]
+)
+def test_a_planted_fault_changes_the_verdict(name: str, fault: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verdict_with(fault, name, monkeypatch) != CLAIMS[name].recorded
+
+
+@pytest.mark.parametrize("name", ["MF1", "SES8", "SES10", "SA9"])
+def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
+    evidence = CLAIMS[name].look(True)
+    assert evidence.verdict == CLAIMS[name].recorded
+    assert not evidence.readings or verdict_of(evidence.readings) == evidence.verdict
+
+
+def test_the_bound_on_pairs_is_broken_by_two_multicasts_of_three_sites_and_by_nothing_less() -> None:
+    letter = multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 2)
+    assert (letter.kept, letter.carried) == (2, 3)
+    assert letter.too_many is not None
+    assert [action.to for action in letter.too_many.actions] == [("P2", "P3")] * 2
+    for n, messages in ((3, 1), (2, 4)):
+        assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, n, messages).too_many is None
+    assert multicast_pairs.count_pairs(SesMulticast, 3, 3).too_many is None
+
+
+def test_hypotheses_of_the_constraints_are_needed() -> None:
+    last = [constraints.clearing_claims()[-2], constraints.clearing_claims()[-1], constraints.delivery_claims()[-1]]
+    for claim in [*last, constraints.number_claim()]:
+        assert not any(without_each(*claim).values())
+
+
+def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:
+    assert sanchez_alvarez._lemma_3(AttachesOneColumn, 3, sanchez_alvarez.never(3), 3).sent_fails > 0
+    assert sanchez_alvarez._lemma_3(ExtraMessages, 3, sanchez_alvarez.never(3), 3).sent_fails == 0
