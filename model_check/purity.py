@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple, NoReturn
 
+from crownless.impl.ops import Integers
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
@@ -58,10 +59,11 @@ class Purity:
         self._cached = {
             name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)
         }
-        owners = [machine, *(base for base in kind.__mro__ if issubclass(base, ProtocolMachine))]
+        bases = kind.__mro__[: kind.__mro__.index(ProtocolMachine)]
+        owners = [machine, *(base for base in bases if issubclass(base, ProtocolMachine))]
         self._counts = [(owner, self._names(owner)) for owner in owners]
         self._kept = [
-            _Kept(owner, name, value, None if immutable(value) else contents(value))
+            _Kept(owner, name, value, _inside(value))
             for owner, names in self._counts
             for name in sorted(names)
             if not _is_code(value := vars(owner)[name])
@@ -104,17 +106,23 @@ class Purity:
 
     def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
         """The names of the invariants that this local state breaks."""
-        predicates = self.machine.invariants.items()
-        return tuple([name for name, holds in predicates if not self._holds("invariant", name, holds, i, state)])
+        predicates = self.machine.invariants
+        if not predicates:
+            return ()
+        if self._skips():
+            return tuple([name for name, holds in predicates.items() if not holds(self.machine, i, state)])
+        return tuple([name for name in predicates if not self._holds("invariant", name, predicates[name], i, state)])
 
     def witnesses_met(self, i: int, state: Any) -> tuple[str, ...]:
         """The names of the witnesses that this local state is."""
-        predicates = self.machine.witnesses.items()
-        return tuple([name for name, holds in predicates if self._holds("witness", name, holds, i, state)])
+        predicates = self.machine.witnesses
+        if not predicates:
+            return ()
+        if self._skips():
+            return tuple([name for name, holds in predicates.items() if holds(self.machine, i, state)])
+        return tuple([name for name in predicates if self._holds("witness", name, predicates[name], i, state)])
 
     def _holds(self, kind: str, name: str, predicate: Callable[[Any, int, Any], bool], i: int, state: Any) -> bool:
-        if self._skips():
-            return predicate(self.machine, i, state)
         arguments = (self.machine, i, state)
         return self._twice(f"{kind} {name}", i, predicate, arguments, bool)  # type: ignore[no-any-return]
 
@@ -175,7 +183,7 @@ class Purity:
                     self._impure(method, i, f"it sets {self._attribute(owner, name)}")
         for owner, name, value, inside in self._kept:
             now = vars(owner).get(name)
-            if now is not value or (inside is not None and contents(value) != inside):
+            if now is not value or (inside is not None and _inside(value) != inside):
                 self._impure(method, i, f"it changes {self._attribute(owner, name)}")
 
     def _names(self, owner: Any) -> frozenset[str]:
@@ -197,7 +205,16 @@ def immutable(value: Any) -> bool:
         return True
     if isinstance(value, tuple | frozenset):
         return not hasattr(value, "__dict__") and all(map(immutable, value))
-    return isinstance(value, Enum)
+    return isinstance(value, Integers | Enum)
+
+
+def _inside(value: Any) -> Any:
+    """What an attribute consists of, to be compared with what it is later; None: it cannot change."""
+    if immutable(value):
+        return None
+    if type(value) is dict and all(immutable(part) or callable(part) for part in value.values()):
+        return dict(value)  # is made and compared at once
+    return contents(value)
 
 
 def contents(value: Any, inside: tuple[int, ...] = ()) -> Any:

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from crownless.impl.parametric import is_parametric
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.workloads import Workload
+from crownless.impl.workloads import Free, Workload
 from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits, Progress
 from crownless.model_check.observers import Observer
 from crownless.model_check.properties import (
@@ -72,6 +73,10 @@ SAVE_EVERY = 20.0
 def searching_time() -> float:
     """Seconds, of which those do not count in which Numba compiles."""
     return time.monotonic() - seconds_compiling()
+
+
+def _unicast(workload: Workload) -> bool:
+    return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
 
 
 class Shelf:
@@ -270,6 +275,7 @@ class NativeSearch:
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
+            parametric=shared and _unicast(workload) and is_parametric(self.machine),
         )
         self.system = kernels.System(
             self.n,
@@ -522,7 +528,7 @@ class NativeSearch:
 
     def _prepare_again(self, facts: dict[str, Any]) -> None:
         """Tables as empty as those were that are saved."""
-        if facts["told_apart"] is not None and self.told_apart is None:
+        if facts.get("told_apart") is not None and self.told_apart is None:
             self._share_nothing(facts["told_apart"])
             self._prepare(plain_ghosts=facts["plain_ghosts"])
         elif facts["plain_ghosts"]:

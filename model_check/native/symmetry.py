@@ -86,16 +86,16 @@ class Alike:
         """A cell that got the next number; `judged` is what process 0 breaks and meets there."""
         if self.parametric and not self._judges:
             return
+        rename = self._inputs.machine.renamed if self.parametric else self.renamed
         images = [local]
         for p, shift in enumerate(self._shifts[1:], 1):
-            image = self._image("renamed", self._inputs.renamed, local, shift)
-            images.append(image)
+            image = rename(local, shift)
             if not self.parametric:
+                images.append(image)
                 key = (p, image, self._workload.renamed(position, shift))
                 if self._known_locals.setdefault(key, number) != number:
                     raise NotSymmetric("its `renamed` makes one local state of two")
-            here = self._judged(p, image)
-            if here != judged:
+            if self._judges and (here := self._judged(p, image)) != judged:
                 (name, *_) = sorted({*here[0], *here[1]} ^ {*judged[0], *judged[1]})
                 raise NotSymmetric(f"`{name}` says of process {p + 1} what it does not say of process 1")
         self._locals.append(images)
