@@ -24,26 +24,32 @@ from crownless.spec.computation import Message
 from .ops import Integers
 from .protocol import Happened, Packet, ProtocolMachine, Step
 
+
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 #: Built-in names that tell nothing of an opaque value but what its own operations tell, which refuse.
-HARMLESS = frozenset(
-    """all any bool dict enumerate frozenset int len list map max min range reversed set sorted sum super tuple zip""".split()
+HARMLESS = _words(
+    "all any bool dict enumerate frozenset int len list map max min range reversed set sorted sum super tuple zip"
 )
 
 #: Instructions that look at what an object is, keep something, or hide that a value refused.
-REFUSED = frozenset(
+REFUSED = _words(
     """IS_OP STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL STORE_SUBSCR STORE_SLICE DELETE_SUBSCR IMPORT_NAME
     IMPORT_FROM IMPORT_STAR LOAD_BUILD_CLASS PUSH_EXC_INFO BEFORE_WITH BEFORE_ASYNC_WITH SETUP_WITH LOAD_SPECIAL
-    LOAD_NAME STORE_NAME LOAD_LOCALS MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS""".split()
+    LOAD_NAME STORE_NAME LOAD_LOCALS MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS"""
 )
 
 #: What a class has from Python, and what a named tuple has.
-OF_CLASSES = frozenset(
+OF_CLASSES = _words(
     """__module__ __doc__ __annotations__ __annotate__ __annotate_func__ __annotations_cache__ __qualname__ __dict__
-    __weakref__ __orig_bases__ __parameters__ __firstlineno__ __static_attributes__ __abstractmethods__ _abc_impl""".split()
+    __weakref__ __orig_bases__ __parameters__ __firstlineno__ __static_attributes__
+    __abstractmethods__ _abc_impl"""
 )
-OF_TUPLES = OF_CLASSES | frozenset(
+OF_TUPLES = OF_CLASSES | _words(
     """__new__ __slots__ __repr__ __getnewargs__ __match_args__ __replace__ _fields _field_defaults _field_types _make
-    _replace _asdict""".split()
+    _replace _asdict"""
 )
 
 #: Attributes of a machine's class that describe it, and are no part of what it does.
@@ -111,9 +117,8 @@ def _read_function(function: FunctionType, seen: set[Any]) -> None:
                 raise NotParametric(f"{code.co_name} uses {name}")
             if name == "LOAD_GLOBAL":
                 _read_global(function, str(argument), seen)
-            elif "_ATTR" in name or name == "LOAD_METHOD":
-                if str(argument).startswith("__") or argument in UNREAD:
-                    raise NotParametric(f"{code.co_name} reads {argument}")
+            elif ("_ATTR" in name or name == "LOAD_METHOD") and (str(argument).startswith("__") or argument in UNREAD):
+                raise NotParametric(f"{code.co_name} reads {argument}")
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
@@ -176,13 +181,13 @@ class _Opaque:
         cls.__hash__ = _refuse  # type: ignore[assignment]
 
 
-for _name in (
-    "bool len iter next contains getitem call index int float complex str repr format bytes hash eq ne lt le gt ge getattr "
-    "neg pos abs invert round trunc floor ceil reversed length_hint enter exit dir sizeof reduce reduce_ex "
-    "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
-).split():
+ARITHMETIC = _words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor")
+for _name in ARITHMETIC | _words(
+    """bool len iter next contains getitem call index int float complex str repr format bytes hash eq ne lt le gt ge
+    getattr neg pos abs invert round trunc floor ceil reversed length_hint enter exit dir sizeof reduce reduce_ex"""
+):
     setattr(_Opaque, f"__{_name}__", _refuse)
-for _name in "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split():
+for _name in ARITHMETIC:
     setattr(_Opaque, f"__r{_name}__", _refuse)
 
 

@@ -166,7 +166,7 @@ class Purity:
                 self._impure(method, i, f"it changes the {_argument(method, k)} that it is given")
         self._left_behind(method, i)
         second = whole(call(*arguments))
-        difference = _difference(first, second)
+        difference = _difference(method, first, second)
         if difference is not None:
             given_same = " and ".join(ARGUMENTS.get(method, ("arguments",)))
             self._impure(method, i, f"it first {difference} for the same {given_same}")
@@ -241,6 +241,10 @@ def contents(value: Any, inside: tuple[int, ...] = ()) -> Any:
     return tuple(parts)
 
 
+#: The inputs that yield steps.
+OF_STEPS = ("send", "arrive", "receive", "internal")
+
+
 def _slots(base: type) -> Iterable[str]:
     slots = vars(base).get("__slots__", ())
     return [slots] if isinstance(slots, str) else slots
@@ -263,9 +267,9 @@ def _argument(method: str, k: int) -> str:
     return "state" if method not in ARGUMENTS else ARGUMENTS[method][k - 1]
 
 
-def _difference(first: Any, second: Any) -> str | None:
+def _difference(method: str, first: Any, second: Any) -> str | None:
     """What tells the answers of two calls apart; None if nothing does."""
-    if not isinstance(first, list):
+    if method not in OF_STEPS:
         if first == second:
             return None
         if isinstance(first, bool):
@@ -274,8 +278,9 @@ def _difference(first: Any, second: Any) -> str | None:
     if len(first) != len(second):
         return f"gave {len(first)} step{'s' * (len(first) != 1)} and then {len(second)}"
     for one, other in zip(first, second, strict=True):
-        (name, one), (name_then, other) = (("", one) if isinstance(one, Step) else one), (
-            ("", other) if isinstance(other, Step) else other
+        (name, one), (name_then, other) = (
+            (("", one) if isinstance(one, Step) else one),
+            (("", other) if isinstance(other, Step) else other),
         )
         if name != name_then:
             return f"named a step {name!r} and then {name_then!r}"

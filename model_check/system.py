@@ -29,7 +29,6 @@ from crownless.spec.computation import Message
 
 from .observers import Ledger, Observation, Observer
 from .purity import Purity
-from .purity import Purity
 
 #: Local state numbers, then the flight, then the position number.
 State = tuple[Any, ...]

@@ -43,7 +43,7 @@ class ThirdMessageOfTheSecond(Rst):
     """The third message of the second process to the first is let through at once."""
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return packet.message is not None and packet.message.name == "2→1#3" or super().accepts(i, state, packet)
+        return (packet.message is not None and packet.message.name == "2→1#3") or super().accepts(i, state, packet)
 
 
 class ByNameAtTheSecond(Rst):
@@ -51,7 +51,7 @@ class ByNameAtTheSecond(Rst):
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
         assert packet.message is not None
-        return i == 1 and packet.message.name.endswith("#2") or super().accepts(i, state, packet)
+        return (i == 1 and packet.message.name.endswith("#2")) or super().accepts(i, state, packet)
 
 
 class ForgetsToCount(Rst):
@@ -89,8 +89,7 @@ class StartsLate(Ses):
     """The second process starts as if it had done something."""
 
     def initial(self, i: int) -> ses.State:
-        time, pairs = super().initial(i)
-        return ses.State(self.ops.vector(lambda k: int(k == i == 1)), pairs)
+        return super().initial(i)._replace(time=self.ops.vector(lambda k: int(k == i == 1)))
 
 
 class RenamesTimeAlone(Ses):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -68,8 +68,8 @@ def test_no_machine_that_tells_processes_apart_is_parametric(row: Row) -> None:
 
 def test_the_protocols_that_are_parametric() -> None:
     assert {name for name, kind in PROTOCOLS.items() if is_parametric(kind(3))} == {
-        "unordered", "fifo-sequence", "cbcast", "rst", "rst-before", "rst-sent-alone", "rst-column", "ses", "ses-delete",
-        "ses-multicast",
+        "unordered", "fifo-sequence", "cbcast", "rst", "rst-before", "rst-sent-alone", "rst-column", "ses",
+        "ses-delete", "ses-multicast",
     }  # fmt: skip
 
 
@@ -82,8 +82,8 @@ def test_the_scope_says_how_processes_differ() -> None:
     result = checked(LastAcceptsAll, 3, 3)
     assert result.verdict == "violated"
     assert result.scope.endswith(
-        "declared symmetric, but process 3 accepts a packet that process 1 refuses, so each process has its own tables, "
-        "and symmetry reduces nothing"
+        "declared symmetric, but process 3 accepts a packet that process 1 refuses, so each process has its own tables"
+        ", and symmetry reduces nothing"
     )
     because = "process 3 accepts a packet that process 1 refuses"
     assert result.json()["symmetry"] == {"declared": True, "found": False, "because": because}
@@ -100,7 +100,7 @@ def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
     whole = asked.search()
     expected = told(whole.explore())
     about = question_of(asked.check, asked.asked, ())
-    with checkpoint_in(tmp_path / "saved", about) as saving:
+    with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
         asked.search().explore(Limits(states=3_000), checkpoint=saving)
     with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
         search = asked.search()
@@ -112,7 +112,7 @@ def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
 def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path: Path) -> None:
     asked = question(ThirdMessageOfTheSecond, 3, 4)
     about = question_of(asked.check, asked.asked, ())
-    with checkpoint_in(tmp_path / "saved", about) as saving:
+    with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
         early = asked.search()
         early.explore(Limits(states=100), checkpoint=saving)
         assert early.told_apart is None
@@ -131,11 +131,10 @@ def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: Impur
     if (row.by_renaming and engine == "plain") or (not row.machine.symmetric and engine == "symmetry"):
         pytest.skip("this engine does not ask that of it")
     asked = question(row.machine, 3, 3)
+    workers, reductions = 2 if engine == "native-2" else 1, ("symmetry",) if engine == "symmetry" else ()
+    explore = asked.plain if engine == "plain" else partial(asked.native, workers, reductions)
     with pytest.raises(BadInput, match=row.said) as raised:
-        if engine == "plain":
-            asked.plain()
-        else:
-            asked.native(2 if engine == "native-2" else 1, ("symmetry",) if engine == "symmetry" else ())
+        explore()
     assert "\n" not in str(raised.value)
     assert raised.value.mend
 

@@ -9,7 +9,8 @@ Processes that share tables are held as process 0 would see them. What a table n
 
 For the last, each input of an entry is given to all processes. Symmetry reduction relies on all renamings in place of
 the shifts alone, so each orbit of entries is compared under all of them. A protocol that is parametric in the names of
-its processes (`crownless.impl.parametric`) treats them alike by construction, and only what it says of local states is compared.
+its processes (`crownless.impl.parametric`) treats them alike by construction: only what it says of local states is
+compared.
 
 Where something differs, `NotSymmetric` says what, and the search starts again without sharing anything.
 """
@@ -93,7 +94,7 @@ class Alike:
             if not self.parametric:
                 images.append(image)
                 key = (p, image, self._workload.renamed(position, shift))
-                if self._known_locals.setdefault(key, number) != number:
+                if self._numbered(self._known_locals, key, number) != number:
                     raise NotSymmetric("its `renamed` makes one local state of two")
             if self._judges and (here := self._judged(p, image)) != judged:
                 (name, *_) = sorted({*here[0], *here[1]} ^ {*judged[0], *judged[1]})
@@ -114,9 +115,17 @@ class Alike:
             return
         images = [packet, *(self.renamed_packet(packet, shift) for shift in self._shifts[1:])]
         for image in images:
-            if self.real_packets.setdefault(image, number) != number:
+            if self._numbered(self.real_packets, image, number) != number:
                 raise NotSymmetric("its `renamed_stamp` makes one packet of two")
         self._packets.append(images)
+
+    @staticmethod
+    def _numbered(known: dict[Any, int], image: Any, number: int) -> int:
+        """The number that an image had already, or has now."""
+        try:
+            return known.setdefault(image, number)
+        except TypeError as error:
+            raise NotSymmetric(f"what is renamed cannot be looked up: {error}") from error
 
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""
@@ -144,7 +153,6 @@ class Alike:
     def _image(self, method: str, rename: Callable[[Any, Renaming], Any], value: Any, renaming: Renaming) -> Any:
         try:
             image = rename(value, renaming)
-            hash(image)
         except BadInput:
             raise
         except Exception as error:
@@ -169,7 +177,7 @@ class Alike:
             process, renaming, frames = comparison
             local = self._locals[self.cell_frames[cell][frames[0]] if frames[0] else cell][process]
             for message, outcomes in sends:
-                steps = self._steps(process, self._inputs.send, local, renaming.message(message))
+                steps = self._made(process, self._inputs.send, local, renaming.message(message))
                 if not self._same(comparison, outcomes, steps):
                     raise NotSymmetric(self._differs(process, "sends a message otherwise"))
             if own:
@@ -177,7 +185,7 @@ class Alike:
                 names, steps = [name for name, _ in named], [step for _, step in named]
                 if not self._same(comparison, own[0], steps, names):
                     raise NotSymmetric(self._differs(process, "takes other steps by itself"))
-                if not self._same(comparison, own[1], self._steps(process, self._inputs.receive, local, None)):
+                if not self._same(comparison, own[1], self._made(process, self._inputs.receive, local, None)):
                     raise NotSymmetric(self._differs(process, "gives its application other messages"))
 
     def arrival(self, cell: int, packet: int, outcomes: Sequence[Outcome] | None) -> None:
@@ -196,7 +204,7 @@ class Alike:
                     raise NotSymmetric(f"process {process + 1} {does} a packet that process 1 {other}")
                 raise NotSymmetric("process 1 accepts a packet by the names in it")
             if outcomes is not None:
-                steps = self._steps(process, self._inputs.arrive, local, value)
+                steps = self._made(process, self._inputs.arrive, local, value)
                 if not self._same(comparison, outcomes, steps):
                     raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
 
@@ -220,6 +228,8 @@ class Alike:
         """Are the steps the images of the outcomes, in whatever order?"""
         if len(outcomes) != len(steps):
             return False
+        if names is None and len(steps) == 1:
+            return self._is_image(comparison, outcomes[0], steps[0])
         left = list(zip(names or [""] * len(steps), steps, strict=True))
         for outcome in outcomes:
             for place, (name, step) in enumerate(left):
@@ -252,9 +262,6 @@ class Alike:
             event.kind == known.kind and event.message == renaming.message(known.message)
             for event, known in zip(step.events, events, strict=True)
         )
-
-    def _steps(self, process: int, made: Callable[..., Sequence[Step]], *arguments: Any) -> Sequence[Step]:
-        return self._made(process, made, *arguments)
 
     def _made(self, process: int, made: Callable[..., Any], *arguments: Any) -> list[Any]:
         try:
