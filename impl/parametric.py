@@ -178,7 +178,7 @@ class _Opaque:
 
     def __init_subclass__(cls) -> None:
         # Python takes the hash from a class that compares.
-        cls.__hash__ = _refuse  # type: ignore[assignment]
+        cls.__hash__ = _refuse  # type: ignore[method-assign]
 
 
 ARITHMETIC = _words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor")
@@ -277,7 +277,8 @@ def _run(kind: type[ProtocolMachine], machine: ProtocolMachine) -> None:
     settings = {name: machine.setting(name) for name in machine.parameters}
     _expect(all(type(value) is int for value in (*settings.values(), *machine.settings.values())))
     opaque = kind(_Opaque(), _Ops(), settings)
-    shape = _shape(opaque.initial(_Process()))
+    i: Any = _Process()
+    shape = _shape(opaque.initial(i))
     #: (kind, does it carry a message) → the shape of the stamp.
     packets: dict[tuple[str, bool], Any] = {}
     done: set[tuple[str, bool]] = set()
@@ -297,7 +298,6 @@ def _run(kind: type[ProtocolMachine], machine: ProtocolMachine) -> None:
     def message() -> Message:
         return Message(_Opaque(), _Process(), (_Process(),))  # type: ignore[arg-type]
 
-    i: Any = _Process()
     sent = message()
     check(opaque.send(i, _fresh(shape), sent), sent)
     check(opaque.receive(i, _fresh(shape), None), None)

@@ -76,7 +76,8 @@ class Alike:
         #: [number][renaming that fixes process 0]: what they become.
         self.cell_frames: list[Sequence[int]] = []
         self.packet_frames: list[Sequence[int]] = []
-        self._known_locals: dict[Any, int] = {}
+        #: (process, its local state, the position as process 0 sees it) → the number.
+        self._known_locals: dict[tuple[int, Any, Position], int] = {}
         #: The number of each packet, as it really is.
         self.real_packets: dict[Packet, int] = {}
         self._compared: set[tuple[int, int]] = set()
@@ -93,7 +94,7 @@ class Alike:
             image = rename(local, shift)
             if not self.parametric:
                 images.append(image)
-                key = (p, image, self._workload.renamed(position, shift))
+                key = (p, image, position)
                 if self._numbered(self._known_locals, key, number) != number:
                     raise NotSymmetric("its `renamed` makes one local state of two")
             if self._judges and (here := self._judged(p, image)) != judged:
@@ -141,6 +142,7 @@ class Alike:
 
     def known_cell(self, process: int, local: Any, position: Position) -> int:
         """The number of the cell whose image at a process this is; -1 if there is none."""
+        position = self._workload.renamed(position, self._shifts[-process])
         return self._known_locals.get((process, local, position), -1)
 
     def renamed(self, local: Any, renaming: Renaming) -> Any:
