@@ -1,9 +1,11 @@
 """What a protocol machine is.
 
 A protocol at one process is a pure state machine: an immutable, hashable local state, and one method for each kind of
-input. It has no clock, no network and no randomness. An input yields *steps*: the next local state, the packets to
-transmit, and what has now happened for the application. A step is an alternative: where the text leaves a choice
-open, return several; to refuse an input for now (a blocked send, an empty buffer), return none.
+input. It has no clock, no network and no randomness, and keeps nothing outside its state: every engine calls some of
+its inputs twice, and refuses a machine that answers otherwise or changes what it is given. An input yields *steps*: the
+next local state, the packets to transmit, and what has now happened for the application. A step is an alternative:
+where the text leaves a choice open, return several; to refuse an input for now (a blocked send, an empty buffer),
+return none.
 
 The harness (`model_check.system`) holds everything else: the channels, the mail room in which a packet that may not be
 accepted yet waits, the application's program, and the ghosts that check the run. A protocol cannot see any of it.
@@ -103,8 +105,9 @@ class ProtocolMachine:
     #: Does the text say how survivors go on after a crash, by rolling back? Then events may be undone.
     rolls_back: ClassVar[bool] = False
     #: Does it treat all processes alike, never ranking them, and do its invariants and witnesses? Then `renamed` and
-    #: `renamed_stamp` must say what a renaming of the processes makes of its values; what holds at one process is taken
-    #: to hold at all. (Parameters of single processes tell them apart all the same.)
+    #: `renamed_stamp` must say what a renaming of the processes makes of its values. The native engine checks it: where
+    #: processes turn out to differ, each gets tables of its own, and the verdict says so. (Parameters of single
+    #: processes tell them apart all the same.)
     symmetric: ClassVar[bool] = False
     #: Processes and messages of a check that takes a few seconds, used where no bound is given.
     bound: ClassVar[tuple[int, int]] = (3, 4)

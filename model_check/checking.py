@@ -143,6 +143,11 @@ class CheckResult:
             "parameters": dict(self.machine.settings),
             "engine": self.engine.name,
             "reductions": list(self.engine.reductions),
+            "symmetry": {
+                "declared": self.machine.symmetric,
+                "found": False if self.engine.told_apart is not None else True if self.engine.shared else None,
+                "because": self.engine.told_apart,
+            },
             "workers": self.engine.workers,
             "states": found.states,
             "transitions": found.transitions,
@@ -192,7 +197,10 @@ def run_check(
     with _saving(check, asked, chosen, checkpoint, resume, tell, elsewhere) as saving:
         clock = _clock_for(chosen)
         started = clock()
-        found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving, elsewhere)
+        found, seconds_before, told_apart = _explore(
+            chosen, asked, system, properties, limits, progress, saving, elsewhere
+        )
+        chosen = chosen.after(told_apart)
         endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
         run_to = _shortest_runs(chosen, asked, system, properties, found, limits, progress)
         results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
@@ -268,20 +276,22 @@ def _explore(
     progress: Progress | None,
     saving: Checkpoint | None,
     elsewhere: Elsewhere | None,
-) -> tuple[Exploration, float]:
-    """What is found, and how many seconds it took before the search was gone on with."""
+) -> tuple[Exploration, float, str | None]:
+    """What is found, how many seconds it took before the search was gone on with, and how processes that are declared
+    alike were seen to differ.
+    """
     if engine.name == "plain":
-        return explore(system, properties, limits, progress), 0.0
+        return explore(system, properties, limits, progress), 0.0, None
     if engine.name == "spark":
         assert elsewhere is not None
         began = time.monotonic()
         with elsewhere.search(asked, engine, system.observers, properties, saving) as there:
             until_it_stood = time.monotonic() - began
-            return there.explore(limits, progress), there.seconds_before - until_it_stood
+            return there.explore(limits, progress), there.seconds_before - until_it_stood, there.told_apart
     from .native.search import NativeSearch
 
     search = _native(NativeSearch, engine, asked, system, properties, engine.reductions)
-    return search.explore(limits, progress, saving), search.seconds_before
+    return search.explore(limits, progress, saving), search.seconds_before, search.told_apart
 
 
 def _native(

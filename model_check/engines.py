@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial
 from pathlib import Path
 from typing import Any, Protocol
@@ -61,8 +61,20 @@ class Engine:
     shared: bool = False
     #: Why it is not the native one, where it was not asked for by name.
     because: str = ""
+    #: How processes that are declared alike were seen to differ: then they shared nothing, and none stood for another.
+    told_apart: str | None = None
+
+    def after(self, told_apart: str | None) -> Engine:
+        """The engine as it was in the end, by what the search saw of processes that are declared alike."""
+        if told_apart is None:
+            return self
+        reductions = tuple(name for name in self.reductions if name != "symmetry")
+        return replace(self, reductions=reductions, shared=False, told_apart=told_apart)
 
     def __str__(self) -> str:
+        if self.told_apart is not None:
+            undone = "each process has its own tables, and symmetry reduces nothing"
+            return f"{replace(self, told_apart=None)}; declared symmetric, but {self.told_apart}, so {undone}"
         if self.name == "plain":
             return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
         said = f"native engine, {self.workers} worker{'s' * (self.workers != 1)}"

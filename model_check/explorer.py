@@ -89,9 +89,8 @@ class LocalProperties:
         """(invariants that this local state breaks, witnesses that it is)."""
         known = self.known[process].get(local)
         if known is None:
-            machine, state = self.system.machine, self.system.local_state(local)
-            broken = tuple(name for name, holds in machine.invariants.items() if not holds(machine, process, state))
-            reached = tuple(name for name, holds in machine.witnesses.items() if holds(machine, process, state))
+            inputs, state = self.system.inputs, self.system.local_state(local)
+            broken, reached = inputs.invariants_broken(process, state), inputs.witnesses_met(process, state)
             known = self.known[process][local] = (broken, reached) if broken or reached else NOTHING
         return known
 

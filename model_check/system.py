@@ -28,6 +28,7 @@ from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
 from .observers import Ledger, Observation, Observer
+from .purity import Purity
 
 #: Local state numbers, then the flight, then the position number.
 State = tuple[Any, ...]
@@ -106,6 +107,8 @@ class System:
         may_crash: int | None = None,
     ) -> None:
         self.machine = machine
+        #: The machine's inputs, called through the canary.
+        self.inputs = Purity(machine)
         self.workload = workload
         self.observers = tuple(observers)
         self.n = machine.n
@@ -135,7 +138,7 @@ class System:
 
     def initial(self) -> State:
         """Every machine in its initial state, nothing in flight, nothing yet done."""
-        states = (self._locals.number(self.machine.initial(i)) for i in range(self.n))
+        states = (self._number_of_local(i, self.inputs.initial(i)) for i in range(self.n))
         return (*states, self.channel.empty(), self._positions.number(self.workload.start()))
 
     def moves(self, state: State) -> list[Move]:
@@ -188,7 +191,7 @@ class System:
         if type(self.machine).agree is ProtocolMachine.agree or self.may_crash is None:
             return
         survivors = {i: self._locals.values[state[i]] for i in range(self.n) if i != self.may_crash}
-        agreed = self.machine.agree(survivors, self.may_crash)
+        agreed = self.inputs.agree(survivors, self.may_crash)
         if agreed is None:
             return
         packets = tuple(self._number_of_packet(Packet(i, i, AGREED, None, agreed)) for i in survivors)
@@ -317,8 +320,17 @@ class System:
 
     # -- tables of local transitions -----------------------------------------------------------------------------------
 
+    def _number_of_local(self, process: int, state: Any) -> int:
+        try:
+            return self._locals.number(state)
+        except TypeError as error:
+            raise self.inputs.unhashable("local state", process, error) from error
+
     def _number_of_packet(self, packet: Packet) -> int:
-        number = self._packets.number(packet)
+        try:
+            number = self._packets.number(packet)
+        except TypeError as error:
+            raise self.inputs.unhashable("packet", packet.source, error) from error
         if number == len(self._destinations):
             self._destinations.append(packet.destination)
         return number
@@ -354,7 +366,7 @@ class System:
         steps = self._sends.get(key)
         if steps is None:
             message: Message = self._messages.values[number]
-            outcomes = () if local == self._crashed else self.machine.send(process, self._locals.values[local], message)
+            outcomes = () if local == self._crashed else self.inputs.send(process, self._locals.values[local], message)
             action = Action(process, "send", message, None)
             handed = [Observation("hand", process, message)]
             steps = self._sends[key] = self._tabulate(process, ((action, step) for step in outcomes), handed)
@@ -369,8 +381,8 @@ class System:
             state = self._locals.values[local]
             if local == self._crashed:
                 self._arrivals[key] = ()
-            elif self.machine.accepts(process, state, value):
-                outcomes = self.machine.arrive(process, state, value)
+            elif self.inputs.accepts(process, state, value):
+                outcomes = self.inputs.arrive(process, state, value)
                 self._arrivals[key] = self._tabulate(
                     process, ((_arrival(process, value, step), step) for step in outcomes)
                 )
@@ -393,10 +405,10 @@ class System:
         if steps is None:
             state = self._locals.values[local]
             outcomes = [
-                (Action(process, name, None, None), step) for name, step in self.machine.internal(process, state)
+                (Action(process, name, None, None), step) for name, step in self.inputs.internal(process, state)
             ]
             if asks:
-                for step in self.machine.receive(process, state, sender):
+                for step in self.inputs.receive(process, state, sender):
                     message = next((event.message for event in step.events if event.kind == "deliver"), None)
                     outcomes.append((Action(process, "deliver", message, None), step))
             steps = self._own[key] = self._tabulate(process, outcomes)
@@ -411,7 +423,7 @@ class System:
             steps.append(
                 LocalStep(
                     action,
-                    self._locals.number(step.state),
+                    self._number_of_local(process, step.state),
                     tuple(self._number_of_packet(packet) for packet in step.packets),
                     observations,
                     tuple(event.message for event in step.events if event.kind == "deliver"),

@@ -23,7 +23,7 @@ class Column:
     def __len__(self) -> int:
         return self._used + len(self._pending)
 
-    def __setitem__(self, place: Any, value: int) -> None:
+    def __setitem__(self, place: Any, value: Any) -> None:
         self.array[place] = value
 
     def __getitem__(self, place: Any) -> int:

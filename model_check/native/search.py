@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from crownless.impl.parametric import is_parametric
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.workloads import Workload
+from crownless.impl.workloads import Free, Workload
 from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits, Progress
 from crownless.model_check.observers import Observer
 from crownless.model_check.properties import (
@@ -44,6 +45,7 @@ from .compiled import HAVE_NUMBA, seconds_compiling
 from .full_kernels import TOGETHER
 from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
+from .symmetry import NotSymmetric
 from .tables import Tables
 
 CHANNEL_NUMBERS = {
@@ -71,6 +73,10 @@ SAVE_EVERY = 20.0
 def searching_time() -> float:
     """Seconds, of which those do not count in which Numba compiles."""
     return time.monotonic() - seconds_compiling()
+
+
+def _unicast(workload: Workload) -> bool:
+    return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
 
 
 class Shelf:
@@ -234,10 +240,25 @@ class NativeSearch:
         self.n = machine.n
         self.in_order = "order" in reductions
         self.result = Exploration()
+        #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
+        self.told_apart: str | None = None
         self._prepare(plain_ghosts=False)
 
     def _prepare(self, *, plain_ghosts: bool) -> None:
         """Empty tables. The observers in their plain form take all that a protocol can say to have happened."""
+        try:
+            self._prepare_tables(plain_ghosts=plain_ghosts)
+        except NotSymmetric as difference:
+            self._share_nothing(str(difference))
+            self._prepare_tables(plain_ghosts=plain_ghosts)
+
+    def _share_nothing(self, why: str) -> None:
+        """Each process gets tables of its own, and none is taken for another."""
+        observers, channel, _, reductions = self._given
+        self.told_apart = why
+        self._given = (observers, channel, False, tuple(name for name in reductions if name != "symmetry"))
+
+    def _prepare_tables(self, *, plain_ghosts: bool) -> None:
         observers, channel, shared, reductions = self._given
         workload = self.workload
         self.plain_ghosts = plain_ghosts
@@ -254,6 +275,7 @@ class NativeSearch:
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
+            parametric=shared and _unicast(workload) and is_parametric(self.machine),
         )
         self.system = kernels.System(
             self.n,
@@ -305,11 +327,15 @@ class NativeSearch:
         sys.setswitchinterval(SWITCH_EVERY)
         try:
             with self._interruptible(), ThreadPoolExecutor(self.workers) as self.pool:
-                try:
-                    self._search_all()
-                except Unforeseen:
-                    self._prepare(plain_ghosts=True)
-                    self._search_all()
+                while True:
+                    try:
+                        self._search_all()
+                        break
+                    except Unforeseen:
+                        self._prepare(plain_ghosts=True)
+                    except NotSymmetric as difference:
+                        self._share_nothing(str(difference))
+                        self._prepare(plain_ghosts=self.plain_ghosts)
                 if self.result.stopped:
                     self._save()
         finally:
@@ -467,6 +493,7 @@ class NativeSearch:
             "keep": self.keep,
             "batches": [len(batch) for batch in self.tables.log],
             "plain_ghosts": self.plain_ghosts,
+            "told_apart": self.told_apart,
             "digest": self.tables.digest(),
             "layout": {key: getattr(self.layout, key) for key in ("slots", "ghosts", "cells", "packets")},
         }
@@ -477,8 +504,7 @@ class NativeSearch:
     def _restore(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Goes on from a checkpoint."""
         assert self.checkpoint is not None
-        if facts["plain_ghosts"]:
-            self._prepare(plain_ghosts=True)
+        self._prepare_again(facts)
         if not self._work_out_again(facts, arrays["log"]):
             raise BadInput(
                 f"--resume {self.checkpoint.directory}: the protocol's code is not what it was then",
@@ -499,6 +525,14 @@ class NativeSearch:
         self.begins = [shelf.used for shelf in self.next] if self.keep else [0] * self.workers
         for part in sorted(name for name in arrays if name.startswith("level-new-")):
             self._shelve(arrays[part.replace("-new", "")], arrays[part])
+
+    def _prepare_again(self, facts: dict[str, Any]) -> None:
+        """Tables as empty as those were that are saved."""
+        if facts.get("told_apart") is not None and self.told_apart is None:
+            self._share_nothing(facts["told_apart"])
+            self._prepare(plain_ghosts=facts["plain_ghosts"])
+        elif facts["plain_ghosts"]:
+            self._prepare(plain_ghosts=True)
 
     def _work_out_again(self, facts: dict[str, Any], log: Any) -> bool:
         """Fills the tables as they were filled then; returns whether that gave the same."""

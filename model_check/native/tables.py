@@ -20,15 +20,20 @@ import numpy as np
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
+from crownless.model_check.purity import Purity
 from crownless.spec.computation import Message
 
 from . import kernels
 from .columns import Column, Map
 from .ghosts import Ghosts, PlainGhosts, Unforeseen
 from .ranks import Ranks
+from .symmetry import Alike, Comparison, NotSymmetric, Outcome
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
+
+#: What stands for an outcome that is not tabulated.
+NOT_WANTED = Outcome("", -1, (), ())
 
 
 class Tables:
@@ -46,8 +51,9 @@ class Tables:
         shared: bool,
         symmetric: bool,
         in_order: bool,
+        parametric: bool = False,
     ) -> None:
-        self.machine = machine
+        self.inputs = Purity(machine)
         self.workload = workload
         self.ghosts = ghosts
         self.n = n = machine.n
@@ -79,6 +85,14 @@ class Tables:
             [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] if symmetric else 0 for p in range(n)]
             for image in images
         ]
+        #: What processes that share the tables have in common, and whether they do.
+        self.alike: Alike | None = None
+        if shared:
+            assert isinstance(workload, Free)
+            by_shift = [Comparison(p, shift, (0,) * n) for p, shift in enumerate(self._shifts)]
+            by_any = [Comparison(image[0], Renaming(image), row) for image, row in zip(images, self.frame, strict=True)]
+            comparisons = by_any if symmetric else by_shift
+            self.alike = Alike(self.inputs, workload, self._shifts, comparisons[1:], parametric=parametric)
         self.cells: list[tuple[int, Any, Position]] = []
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
         self.packets: list[Packet] = []
@@ -101,9 +115,12 @@ class Tables:
         #: At most so many outcomes of one cell's own, of one arrival, and packets in one step.
         self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
-        self.initial = [self.cell(self.frame_of(i), machine.initial(i), start) for i in range(n)]
-        if shared and len(set(self.initial)) > 1:
-            self.initial = [self.initial[0]] * n
+        locals_ = [self.inputs.initial(i) for i in range(n)]
+        if self.alike is not None:
+            self.alike.initial(locals_)
+            self.initial = [self.cell(0, locals_[0], start)] * n
+        else:
+            self.initial = [self.cell(i, local, start) for i, local in enumerate(locals_)]
         for cell in self.initial:
             self.ranks.start(cell)
             self._all_ranks.start(cell)
@@ -117,7 +134,10 @@ class Tables:
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
         key = (process, local, position)
-        number = self._cell_numbers.get(key)
+        try:
+            number = self._cell_numbers.get(key)
+        except TypeError as error:
+            raise self.inputs.unhashable("local state", process, error) from error
         if number is None:
             number = self._new_cell(key)
             if len(self.frames) > 1:
@@ -128,66 +148,82 @@ class Tables:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
-        machine = self.machine
-        seen = 0
-        for name, holds in machine.invariants.items():
-            seen |= 0 if holds(machine, process, local) else self._invariants[name]
-        for name, holds in machine.witnesses.items():
-            seen |= self._witnesses[name] if holds(machine, process, local) else 0
+        broken, met = judged = self.inputs.invariants_broken(process, local), self.inputs.witnesses_met(process, local)
+        seen = sum([self._invariants[name] for name in broken]) | sum([self._witnesses[name] for name in met])
         asks = self.workload.asks(position, process)
         made = sum(position) if self.workload.takes_anything else 0
         flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
         self._cells.append([made, flags, seen, number, 0, -1])
         self.cell_renamed.extend([number] * len(self.frames))
+        if self.alike is not None:
+            self.alike.new_cell(number, local, position, judged)
         return number
 
     def _close_cells(self, number: int) -> None:
         """Numbers all that the cell can be renamed to."""
         _, local, position = self.cells[number]
         assert isinstance(self.workload, Free)
+        assert self.alike is not None
         images = [number]
         for renaming in self.frames[1:]:
-            key = (0, self.machine.renamed(local, renaming), self.workload.renamed(position, renaming))
+            key = (0, self.alike.renamed(local, renaming), self.workload.renamed(position, renaming))
             image = self._cell_numbers.get(key)
             images.append(self._new_cell(key) if image is None else image)
-        self._close(number, images, self.cell_renamed)
+        self._close(number, images, self.cell_renamed, self.alike.cell_frames)
         for image in images:
+            if self._seen[image] != self._seen[number]:
+                raise NotSymmetric("what it says of a local state of process 1 depends on the names of the others")
             self._cells[image, kernels.ORBIT] = min(images)
 
-    def _close(self, number: int, images: list[int], renamed: Column) -> None:
+    def _close(self, number: int, images: list[int], renamed: Column, known: list[Sequence[int]]) -> None:
+        """Enters what all images can be renamed to; they must be new, and renaming one after the other one renaming."""
         frames = len(self.frames)
+        rows: dict[int, list[int]] = {}
         for by, image in enumerate(images):
-            for then in range(frames):
-                renamed[image * frames + then] = images[self._composed[by][then]]
+            row = [images[then] for then in self._composed[by]]
+            if image < number or rows.setdefault(image, row) != row:
+                raise NotSymmetric("its `renamed` and `renamed_stamp` are no renamings: two do not make one")
+        for image, row in sorted(rows.items()):
+            assert image == len(known), "images are numbered one after the other"
+            known.append(row)
+            renamed[image * frames : (image + 1) * frames] = row
 
     def known_cell(self, process: int, local: Any, position: Position) -> int:
         """The number of the cell in which a process is, as `system.System` has it; -1 if it has not occurred."""
         position = self.workload.alone(position, process)
-        if self.shared and process:
+        if self.alike is not None and process:
+            if not self.alike.parametric:
+                return self.alike.known_cell(process, local, position)
             assert isinstance(self.workload, Free)
             shift = self._shifts[-process]
-            local, position = self.machine.renamed(local, shift), self.workload.renamed(position, shift)
+            local, position = self.inputs.renamed(local, shift), self.workload.renamed(position, shift)
         return self._cell_numbers.get((self.frame_of(process), local, position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
-        if self.shared and packet.destination:
-            packet = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
+        if self.alike is not None and packet.destination:
+            if not self.alike.parametric:
+                return self.alike.real_packets.get(packet, -1)
+            packet = self.inputs.renamed_packet(packet, self._shifts[-packet.destination])
         return self._packet_numbers.get(packet, -1)
 
     def packet(self, packet: Packet) -> int:
         """The number of a packet, as it is seen in the tables."""
-        number = self._packet_numbers.get(packet)
+        try:
+            number = self._packet_numbers.get(packet)
+        except TypeError as error:
+            raise self.inputs.unhashable("packet", packet.source, error) from error
         if number is None:
             number = self._new_packet(packet)
             if len(self.frames) > 1:
+                assert self.alike is not None
                 images = [number]
                 for renaming in self.frames[1:]:
-                    other = self.machine.renamed_packet(packet, renaming)
+                    other = self.alike.renamed_packet(packet, renaming)
                     image = self._packet_numbers.get(other)
                     images.append(self._new_packet(other) if image is None else image)
-                self._close(number, images, self.packet_renamed)
+                self._close(number, images, self.packet_renamed, self.alike.packet_frames)
         return number
 
     def _new_packet(self, packet: Packet) -> int:
@@ -200,6 +236,8 @@ class Tables:
                 ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
         self.source.append((packet.source - packet.destination) % self.n)
         self.packet_renamed.extend([number] * len(self.frames))
+        if self.alike is not None:
+            self.alike.new_packet(number, packet)
         return number
 
     def _action(self, name: str) -> int:
@@ -264,30 +302,38 @@ class Tables:
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
+        sends, own = [], []
         for wish in self.workload.wishes(position, process):
-            for step in self.machine.send(process, local, wish.message):
-                self._outcome(cell, process, "send", step, wish.after, hands=wish.message)
+            steps = self.inputs.send(process, local, wish.message)
+            sent = [self._outcome(cell, process, "send", step, wish.after, hands=wish.message) for step in steps]
+            sends.append((wish.message, sent))
         if self._takes_own_steps:
-            for name, step in self.machine.internal(process, local):
-                self._outcome(cell, process, name, step, position)
+            named = self.inputs.internal(process, local)
+            own.append([self._outcome(cell, process, name, step, position, named=name) for name, step in named])
             if self.workload.asks(position, process):
-                for step in self.machine.receive(process, local, self.workload.wanted_sender(position, process)):
-                    self._outcome(cell, process, "deliver", step, position)
+                given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
+                own.append([self._outcome(cell, process, "deliver", step, position) for step in given])
         self._own.append((cell, start, len(self._outcomes) - start))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
+        if self.alike is not None:
+            self.alike.own(cell, sends, *own)
 
     def _arrival(self, cell: int, number: int) -> int:
         process, local, position = self.cells[cell]
         packet = self.packets[number]
         start = len(self._outcomes)
-        accepted = self.machine.accepts(process, local, packet)
+        accepted = self.inputs.accepts(process, local, packet)
+        taken = None
         if accepted:
-            for step in self.machine.arrive(process, local, packet):
+            taken = []
+            for step in self.inputs.arrive(process, local, packet):
                 delivers = any(event == ("deliver", packet.message) for event in step.events)
                 name = "deliver" if delivers else f"receive {packet.kind}"
-                self._outcome(cell, process, name, step, position, consumed=(packet.kind,))
+                taken.append(self._outcome(cell, process, name, step, position, consumed=(packet.kind,)))
         else:
             self.refuses = True
+        if self.alike is not None:
+            self.alike.arrival(cell, number, taken)
         if self._channel == kernels.FIFO and start == len(self._outcomes):
             self._waits = True
         count = len(self._outcomes) - start
@@ -304,8 +350,9 @@ class Tables:
         *,
         consumed: tuple[str, ...] = (),
         hands: Message | None = None,
-    ) -> None:
-        """Tabulates an outcome, unless it delivers what the application does not want now."""
+        named: str = "",
+    ) -> Outcome:
+        """Tabulates an outcome, unless it delivers what the application does not want now; `named`: by the machine."""
         flags = 0 if hands is None else kernels.HANDS
         for event in step.events:
             if event.kind == "deliver":
@@ -313,14 +360,9 @@ class Tables:
                 if self._choosy:
                     position = self.workload.delivered(position, process, event.message)
                     if position is None:
-                        return
+                        return NOT_WANTED
         after = self.cell(process, step.state, position)
-        emitted = []
-        for packet in step.packets:
-            offset = (packet.destination - process) % self.n
-            if self.shared and packet.destination:
-                packet = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
-            emitted.append(self.packet(packet) << kernels.PROCESS_BITS | offset)
+        emitted = [(self._emitted(packet), packet.destination) for packet in step.packets]
         if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
             raise Unforeseen
         observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
@@ -336,8 +378,13 @@ class Tables:
             self._all_ranks.same(images)
         code = self._code(process, observations)
         self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), 0, 0])
-        self.emitted.extend(emitted)
+        self.emitted.extend([number << kernels.PROCESS_BITS | (to - process) % self.n for number, to in emitted])
         self.most_emitted = max(self.most_emitted, len(emitted))
+        return Outcome(named, after, emitted, step.events)
+
+    def _emitted(self, packet: Packet) -> int:
+        """The number of a packet that a process of the tables transmits."""
+        return self.packet(packet) if self.alike is None else self.alike.number_of(packet, self.packet)
 
     def arrays(self) -> kernels.Tables:
         """The tables as the kernels read them; what is filled in later does not change these."""

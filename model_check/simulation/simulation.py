@@ -47,6 +47,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import protocol_named
 from crownless.model_check.asking import Check, settings_of
 from crownless.model_check.observers import Observation, observers_of
+from crownless.model_check.purity import Purity
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -222,6 +223,7 @@ class Simulation:
     def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
         n, seed = machine.n, experiment.seed
         self.machine = machine
+        self.inputs = Purity(machine)
         self.experiment = experiment
         self.n = n
         traffic = traffic_named(experiment.workload)
@@ -242,7 +244,7 @@ class Simulation:
         self.events = 0
         self._numbers = count()
         self.agenda: list[tuple[float, int, Callable[[Any], None], Any]] = []
-        self.states = [machine.initial(i) for i in range(n)]
+        self.states = [self.inputs.initial(i) for i in range(n)]
         self.changes = [0] * n
         self.rooms: list[list[Waiting]] = [[] for _ in range(n)]
         self.handed: list[deque[Message]] = [deque() for _ in range(n)]
@@ -330,8 +332,8 @@ class Simulation:
                 continue
             if waiting.asked != self.changes[i]:
                 waiting.asked, waiting.unready = self.changes[i], False
-                if self.machine.accepts(i, self.states[i], packet):
-                    steps = self.machine.arrive(i, self.states[i], packet)
+                if self.inputs.accepts(i, self.states[i], packet):
+                    steps = self.inputs.arrive(i, self.states[i], packet)
                     waiting.unready = not self.ready[i] and any(map(_delivers, steps))
                     if not waiting.unready:
                         del room[place]
@@ -357,19 +359,19 @@ class Simulation:
             self.unacknowledged.setdefault((i, packet.source), deque()).append((copy.number, self.now))
 
     def _own_step(self, i: int) -> bool:
-        steps = self.machine.internal(i, self.states[i])
+        steps = self.inputs.internal(i, self.states[i])
         if steps:
             self._apply(i, self._chosen([step for _, step in steps]))
         return bool(steps)
 
     def _ask(self, i: int) -> bool:
-        steps = self.machine.receive(i, self.states[i], None) if self.ready[i] else ()
+        steps = self.inputs.receive(i, self.states[i], None) if self.ready[i] else ()
         if steps:
             self._apply(i, self._chosen(steps))
         return bool(steps)
 
     def _submit(self, i: int) -> bool:
-        steps = self.machine.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
+        steps = self.inputs.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
         if steps:
             self.handed[i].popleft()
             self._apply(i, self._chosen(steps))

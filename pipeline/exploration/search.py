@@ -339,6 +339,7 @@ class SparkSearch(NativeSearch):
                 "keep": self.keep,
                 "batches": [len(batch) for batch in self.tables.log],
                 "plain_ghosts": self.plain_ghosts,
+                "told_apart": self.told_apart,
                 "digest": self.tables.digest(),
                 "parts": self.parts,
                 "earlier": self.earlier,
@@ -353,8 +354,7 @@ class SparkSearch(NativeSearch):
     def _go_on(self, facts: dict[str, Any]) -> None:
         """Goes on from what is saved."""
         assert self._manifest is not None
-        if facts["plain_ghosts"]:
-            self._prepare(plain_ghosts=True)
+        self._prepare_again(facts)
         arrays = [np.load(self._directory / name, allow_pickle=False) for name in facts["logs"]]
         log = np.concatenate([np.zeros(0, np.uint64), *arrays])
         if not self._work_out_again(facts, log):

@@ -1,0 +1,293 @@
+"""A canary for machines that are not pure: all engines call a protocol through it.
+
+Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
+a pure function. So the first calls, and every 64th of those that follow, are made twice: both must give the same,
+leave the state and the packet as they were, and leave nothing behind at the machine or at its class. What is impure
+once in a while may slip through; what is impure from the start does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from itertools import count
+from typing import Any, NamedTuple, NoReturn
+
+from crownless.impl.ops import Integers
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.renaming import Renaming
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+#: So many calls are all made twice, and of those that follow one in so many (a power of two).
+FIRST_CALLS = 1_000
+EVERY = 64
+
+HINT = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
+
+#: Values that cannot change.
+PLAIN = frozenset({int, bool, str, bytes, float, complex, type(None), type(...)})
+
+#: Names of the arguments after the process, as messages name them.
+ARGUMENTS = {
+    "send": ("state", "message"),
+    "accepts": ("state", "packet"),
+    "arrive": ("state", "packet"),
+    "receive": ("state", "sender"),
+    "internal": ("state",),
+}
+
+
+class _Kept(NamedTuple):
+    """An attribute of a machine or its class, as it was at first; `inside`: what a mutable value consisted of."""
+
+    owner: Any
+    name: str
+    value: Any
+    inside: Any
+
+
+class Purity:
+    """The inputs of a machine, and its invariants, witnesses and renamings; raises `BadInput` if one is not pure."""
+
+    def __init__(self, machine: ProtocolMachine) -> None:
+        self.machine = machine
+        kind = type(machine)
+        self._name = kind.__name__
+        self._calls = count(1)
+        self._cached = {
+            name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)
+        }
+        bases = kind.__mro__[: kind.__mro__.index(ProtocolMachine)]
+        owners = [machine, *(base for base in bases if issubclass(base, ProtocolMachine))]
+        self._counts = [(owner, self._names(owner)) for owner in owners]
+        self._kept = [
+            _Kept(owner, name, value, _inside(value))
+            for owner, names in self._counts
+            for name in sorted(names)
+            if not _is_code(value := vars(owner)[name])
+        ]
+
+    # -- the inputs ----------------------------------------------------------------------------------------------------
+
+    def initial(self, i: int) -> Any:
+        return self._twice("initial", i, self.machine.initial, (i,), _as_it_is)
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        if self._skips():
+            return self.machine.send(i, state, message)
+        return self._twice("send", i, self.machine.send, (i, state, message), list)  # type: ignore[no-any-return]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        if self._skips():
+            return self.machine.accepts(i, state, packet)
+        return self._twice("accepts", i, self.machine.accepts, (i, state, packet), bool)
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        if self._skips():
+            return self.machine.arrive(i, state, packet)
+        return self._twice("arrive", i, self.machine.arrive, (i, state, packet), list)  # type: ignore[no-any-return]
+
+    def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
+        if self._skips():
+            return self.machine.receive(i, state, sender)
+        return self._twice("receive", i, self.machine.receive, (i, state, sender), list)  # type: ignore[no-any-return]
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        if self._skips():
+            return self.machine.internal(i, state)
+        return self._twice("internal", i, self.machine.internal, (i, state), list)  # type: ignore[no-any-return]
+
+    def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
+        return self._twice("agree", None, self.machine.agree, (states, crashed), _as_it_is)
+
+    # -- what is said of local states ----------------------------------------------------------------------------------
+
+    def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
+        """The names of the invariants that this local state breaks."""
+        predicates = self.machine.invariants
+        if not predicates:
+            return ()
+        if self._skips():
+            return tuple([name for name, holds in predicates.items() if not holds(self.machine, i, state)])
+        return tuple([name for name in predicates if not self._holds("invariant", name, predicates[name], i, state)])
+
+    def witnesses_met(self, i: int, state: Any) -> tuple[str, ...]:
+        """The names of the witnesses that this local state is."""
+        predicates = self.machine.witnesses
+        if not predicates:
+            return ()
+        if self._skips():
+            return tuple([name for name, holds in predicates.items() if holds(self.machine, i, state)])
+        return tuple([name for name in predicates if self._holds("witness", name, predicates[name], i, state)])
+
+    def _holds(self, kind: str, name: str, predicate: Callable[[Any, int, Any], bool], i: int, state: Any) -> bool:
+        arguments = (self.machine, i, state)
+        return self._twice(f"{kind} {name}", i, predicate, arguments, bool)  # type: ignore[no-any-return]
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        if self._skips():
+            return self.machine.renamed(state, renaming)
+        return self._twice("renamed", None, self.machine.renamed, (state, renaming), _as_it_is)
+
+    def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
+        if packet.stamp is None or self._skips():
+            return self.machine.renamed_packet(packet, renaming)
+        arguments = (packet, renaming)
+        return self._twice("renamed_stamp", None, self.machine.renamed_packet, arguments, _as_it_is)  # type: ignore[no-any-return]
+
+    def unhashable(self, what: str, i: int, error: TypeError) -> BadInput:
+        """What to raise where a state or packet cannot be looked up."""
+        return BadInput(
+            f"{self._name}: a {what} of P{i + 1} cannot be compared and counted: {error}",
+            mend="build local states and packets of tuples, frozensets and named tuples of them",
+        )
+
+    # -- the canary ----------------------------------------------------------------------------------------------------
+
+    def _skips(self) -> bool:
+        number = next(self._calls)
+        return number > FIRST_CALLS and number % EVERY != 0
+
+    def _twice(
+        self,
+        method: str,
+        i: int | None,
+        call: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        whole: Callable[[Any], Any],
+    ) -> Any:
+        """What a call gives, made twice; `whole` makes a value of what may be an iterator."""
+        given = [(k, contents(value)) for k, value in enumerate(arguments) if self._may_change(value)]
+        first = whole(call(*arguments))
+        for k, before in given:
+            if contents(arguments[k]) != before:
+                self._impure(method, i, f"it changes the {_argument(method, k)} that it is given")
+        self._left_behind(method, i)
+        second = whole(call(*arguments))
+        difference = _difference(method, first, second)
+        if difference is not None:
+            given_same = " and ".join(ARGUMENTS.get(method, ("arguments",)))
+            self._impure(method, i, f"it first {difference} for the same {given_same}")
+        return first
+
+    def _may_change(self, value: Any) -> bool:
+        return not (value is self.machine or isinstance(value, Renaming) or immutable(value))
+
+    def _left_behind(self, method: str, i: int | None) -> None:
+        """Raises if an attribute of the machine or its class is not what it was."""
+        for owner, names in self._counts:
+            if len(vars(owner)) != len(names):
+                for name in sorted(self._names(owner) ^ names):
+                    self._impure(method, i, f"it sets {self._attribute(owner, name)}")
+        for owner, name, value, inside in self._kept:
+            now = vars(owner).get(name)
+            if now is not value or (inside is not None and _inside(value) != inside):
+                self._impure(method, i, f"it changes {self._attribute(owner, name)}")
+
+    def _names(self, owner: Any) -> frozenset[str]:
+        return frozenset(vars(owner)) - self._cached if owner is self.machine else frozenset(vars(owner))
+
+    def _attribute(self, owner: Any, name: str) -> str:
+        return f"self.{name}" if owner is self.machine else f"{owner.__name__}.{name}"
+
+    def _impure(self, method: str, i: int | None, what: str) -> NoReturn:
+        at = "" if i is None else f"at P{i + 1} "
+        called = f"{self._name}.{method}" if method.isidentifier() else f"{method} of {self._name}"
+        raise BadInput(f"{called} is not a pure function: {at}{what}", mend=HINT)
+
+
+def immutable(value: Any) -> bool:
+    """True if it is made of tuples, frozen sets and plain values alone."""
+    kind = type(value)
+    if kind in PLAIN:
+        return True
+    if isinstance(value, tuple | frozenset):
+        return not hasattr(value, "__dict__") and all(map(immutable, value))
+    return isinstance(value, Integers | Enum)
+
+
+def _inside(value: Any) -> Any:
+    """What an attribute consists of, to be compared with what it is later; None: it cannot change."""
+    if immutable(value):
+        return None
+    if type(value) is dict and all(immutable(part) or callable(part) for part in value.values()):
+        return dict(value)  # is made and compared at once
+    return contents(value)
+
+
+def contents(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """A copy that can be compared with a later one: equal if nothing has changed within it."""
+    if immutable(value):
+        return value
+    if id(value) in inside:
+        return ("itself", inside.index(id(value)))
+    inside = (*inside, id(value))
+    parts: list[Any] = [type(value)]
+    if isinstance(value, Mapping):
+        parts += [(contents(key, inside), contents(part, inside)) for key, part in value.items()]
+    elif isinstance(value, set | frozenset | list | tuple | bytearray):
+        parts += [contents(part, inside) for part in value]
+    elif hasattr(value, "tobytes"):
+        parts.append(value.tobytes())
+    elif isinstance(value, type) or callable(value):
+        return (type(value), id(value))
+    for slot in (name for base in type(value).__mro__ for name in _slots(base)):
+        if hasattr(value, slot):
+            parts.append((slot, contents(getattr(value, slot), inside)))
+    if hasattr(value, "__dict__"):
+        parts += [(name, contents(part, inside)) for name, part in vars(value).items()]
+    return tuple(parts)
+
+
+#: The inputs that yield steps.
+OF_STEPS = ("send", "arrive", "receive", "internal")
+
+
+def _slots(base: type) -> Iterable[str]:
+    slots = vars(base).get("__slots__", ())
+    return [slots] if isinstance(slots, str) else slots
+
+
+def _is_code(value: Any) -> bool:
+    """A function, property or class: not data of a machine."""
+    return callable(value) or hasattr(value, "__get__")
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _argument(method: str, k: int) -> str:
+    if method == "agree":
+        return "states"
+    if method in ("renamed", "renamed_stamp"):
+        return "state" if method == "renamed" else "stamp"
+    return "state" if method not in ARGUMENTS else ARGUMENTS[method][k - 1]
+
+
+def _difference(method: str, first: Any, second: Any) -> str | None:
+    """What tells the answers of two calls apart; None if nothing does."""
+    if method not in OF_STEPS:
+        if first == second:
+            return None
+        if isinstance(first, bool):
+            return f"said {first} and then {second}"
+        return "gave one value and then another"
+    if len(first) != len(second):
+        return f"gave {len(first)} step{'s' * (len(first) != 1)} and then {len(second)}"
+    for one, other in zip(first, second, strict=True):
+        (name, one), (name_then, other) = (
+            (("", one) if isinstance(one, Step) else one),
+            (("", other) if isinstance(other, Step) else other),
+        )
+        if name != name_then:
+            return f"named a step {name!r} and then {name_then!r}"
+        if one.state != other.state:
+            return "gave one state and then another"
+        if tuple(one.packets) != tuple(other.packets):
+            return "gave some packets and then others"
+        if tuple(one.events) != tuple(other.events):
+            return "gave some application events and then others"
+    return None

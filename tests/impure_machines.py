@@ -1,0 +1,206 @@
+"""Machines that are no pure functions: they count, remember, change what they are given, or answer twice otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count, cycle
+from typing import Any, NamedTuple
+
+from crownless.impl import buffer, isis
+from crownless.impl.buffer import Buffer
+from crownless.impl.fifo_ack import FifoAck
+from crownless.impl.isis import Isis
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.renaming import Renaming
+from crownless.impl.rst import Rst
+from crownless.impl.ses import Ses
+from crownless.spec.computation import Message
+
+
+class CountsOnSelf(Rst):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        self.calls = getattr(self, "calls", 0) + 1
+        return super().accepts(i, state, packet)
+
+
+class CountsOnItsClass(Rst):
+    calls = 0
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        type(self).calls += 1
+        return super().send(i, state, message)
+
+
+class RemembersInAList(Rst):
+    heard: list[int] = []
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        self.heard.append(packet.source)
+        return super().arrive(i, state, packet)
+
+
+class CachesOnSelf(Ses):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.cache: dict[Any, Any] = {}
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.cache.setdefault((i, state, packet), super().accepts(i, state, packet))
+
+
+ANSWERS = cycle([True, False])
+NUMBERS = count()
+
+
+class AcceptsInTurns(Rst):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return next(ANSWERS)
+
+
+class AcceptsInTurnsAtTheLast(Ses):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return next(ANSWERS) if i == self.n - 1 else super().accepts(i, state, packet)
+
+
+class SendsInTurns(Buffer):
+    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
+        return super().send(i, state, message) if next(ANSWERS) else []
+
+
+class AnotherStateEachTime(FifoAck):
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=(next(NUMBERS), *step.state)) for step in super().arrive(i, state, packet)]
+
+
+class AnotherStampEachTime(Rst):
+    def stamp(self, state: Any) -> Any:
+        return (next(NUMBERS), state.sent)
+
+
+class NamesStepsAnew(Buffer):
+    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
+        return [(f"post {next(NUMBERS)}", step) for _, step in super().internal(i, state)]
+
+
+class TwiceOrOnce(Buffer):
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return [*super().receive(i, state, sender)] * (1 + next(ANSWERS))
+
+
+class StartsAnew(FifoAck):
+    def initial(self, i: int) -> Any:
+        return type(super().initial(i))(next(NUMBERS))
+
+
+class EventsInTurns(Isis):
+    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().arrive(i, state, packet)
+        return [step if next(ANSWERS) else step._replace(events=())]
+
+
+class InvariantInTurns(Isis):
+    invariants = {"in-turns": lambda machine, i, state: next(ANSWERS)}
+
+
+class WitnessInTurns(Isis):
+    witnesses = {"in-turns": lambda machine, i, state: next(ANSWERS)}
+
+
+class RenamesInTurns(Isis):
+    def renamed(self, state: isis.State, renaming: Renaming) -> isis.State:
+        return super().renamed(state, renaming) if next(ANSWERS) else state
+
+
+class Notes:
+    """A state that can be looked up, since it is what it is, and be written to."""
+
+    def __init__(self, lines: tuple[Any, ...] = ()) -> None:
+        self.lines = list(lines)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Notes) and self.lines == other.lines
+
+    def __hash__(self) -> int:
+        return 1
+
+
+class WritesToItsState(FifoAck):
+    symmetric = False
+    witnesses = {}
+
+    def initial(self, i: int) -> Any:
+        return Notes()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        state.lines.append(message)
+        return [Step(state, [Packet(i, message.receiver, "message", message)])]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [Step(state)]
+
+
+class WritesToThePacket(FifoAck):
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(packets=[p._replace(stamp=Notes()) for p in step.packets])
+                for step in super().send(i, state, message)]  # fmt: skip
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        if packet.stamp is not None:
+            packet.stamp.lines.append(i)
+        return True
+
+
+class KeepsAList(FifoAck):
+    """Its local states cannot be looked up."""
+
+    symmetric = False
+    witnesses = {}
+
+    def initial(self, i: int) -> Any:
+        return [None]
+
+
+class StampsAList(FifoAck):
+    """Its packets cannot be looked up."""
+
+    symmetric = False
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(packets=[p._replace(stamp=[i]) for p in step.packets])
+                for step in super().send(i, state, message)]  # fmt: skip
+
+
+class Row(NamedTuple):
+    """A machine, and what it is told by."""
+
+    machine: type[ProtocolMachine]
+    said: str
+    #: Is it seen by the native engine alone, which renames states?
+    by_renaming: bool = False
+
+
+#: Every machine of this file.
+IMPURE = (
+    Row(CountsOnSelf, r"CountsOnSelf\.accepts is not a pure function: at P\d it sets self\.calls"),
+    Row(CountsOnItsClass, r"CountsOnItsClass\.send is not a pure function: at P\d it changes CountsOnItsClass\.calls"),
+    Row(RemembersInAList, r"RemembersInAList\.arrive .*: at P\d it changes RemembersInAList\.heard"),
+    Row(CachesOnSelf, r"CachesOnSelf\.accepts is not a pure function: at P\d it changes self\.cache"),
+    Row(AcceptsInTurns, r"AcceptsInTurns\.accepts .*: at P\d it first said \w+ and then \w+ for the same state"),
+    Row(AcceptsInTurnsAtTheLast, r"AcceptsInTurnsAtTheLast\.accepts .*: at P3 it first said"),
+    Row(SendsInTurns, r"SendsInTurns\.send .* it first gave \d steps? and then \d for the same state and message"),
+    Row(AnotherStateEachTime, r"AnotherStateEachTime\.arrive .* it first gave one state and then another"),
+    Row(AnotherStampEachTime, r"AnotherStampEachTime\.send .* it first gave some packets and then others"),
+    Row(NamesStepsAnew, r"NamesStepsAnew\.internal .* it first named a step 'post \d+' and then"),
+    Row(TwiceOrOnce, r"TwiceOrOnce\.receive .* it first gave \d steps? and then \d for the same state and sender"),
+    Row(StartsAnew, r"StartsAnew\.initial is not a pure function: at P1 it first gave one value and then another"),
+    Row(EventsInTurns, r"EventsInTurns\.arrive .* it first gave some application events and then others"),
+    Row(InvariantInTurns, r"invariant in-turns of InvariantInTurns is not a pure function: at P1 it first said"),
+    Row(WitnessInTurns, r"witness in-turns of WitnessInTurns is not a pure function: at P1 it first said"),
+    Row(RenamesInTurns, r"RenamesInTurns\.renamed is not a pure function: it first gave one value", by_renaming=True),
+    Row(WritesToItsState, r"WritesToItsState\.send .*: at P\d it changes the state that it is given"),
+    Row(WritesToThePacket, r"WritesToThePacket\.accepts .*: at P\d it changes the packet that it is given"),
+    Row(KeepsAList, r"KeepsAList: a local state of P1 cannot be compared and counted: unhashable type: 'list'"),
+    Row(StampsAList, r"StampsAList: a packet of P\d cannot be compared and counted: unhashable type: 'list'"),
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""What a machine declares of itself is checked before it is used: that its processes are alike, and that it is pure."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, Row, ThirdMessageOfTheSecond
+from impure_machines import IMPURE
+from impure_machines import Row as ImpureRow
+from native_engine_setup import question, same_verdicts, told
+
+from crownless.impl import registry
+from crownless.impl.parametric import is_parametric, why_not_parametric
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.asking import Check
+from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.explorer import Exploration, Limits
+from crownless.model_check.native.checkpoints import checkpoint_in
+from crownless.model_check.native.questions import question_of
+from crownless.spec.errors import BadInput
+
+ROWS = pytest.mark.parametrize("row", ASYMMETRIC, ids=lambda row: row.machine.__name__)
+
+
+@cache
+def by_the_plain_engine(row: Row) -> Exploration:
+    return question(row.machine, row.processes, row.messages).plain()
+
+
+@ROWS
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_native_engine_says_of_processes_that_differ_what_the_plain_one_says(row: Row, workers: int) -> None:
+    asked = question(row.machine, row.processes, row.messages)
+    search = asked.search(workers)
+    assert told(search.explore()) == told(by_the_plain_engine(row))
+    assert search.told_apart is not None
+
+
+@ROWS
+@pytest.mark.parametrize("reductions", [("symmetry",), ("symmetry", "order")], ids="-".join)
+def test_symmetry_reduction_of_processes_that_differ_is_dropped(row: Row, reductions: tuple[str, ...]) -> None:
+    asked = question(row.machine, row.processes, row.messages)
+    if not asked.admits(*reductions):
+        pytest.skip("order reduction is not admitted")
+    search = asked.search(1, reductions)
+    assert same_verdicts(by_the_plain_engine(row), search.explore(), lengths="order" not in reductions)
+    assert search.told_apart is not None
+
+
+@pytest.mark.parametrize("protocol", [name for name, kind in PROTOCOLS.items() if kind.symmetric])
+def test_nothing_is_said_to_differ_in_a_protocol_that_is_symmetric(protocol: str) -> None:
+    asked = question(protocol, 3, 2)
+    for reductions in ((), ("symmetry",)):
+        search = asked.search(1, reductions)
+        search.explore()
+        assert search.told_apart is None
+
+
+@ROWS
+def test_no_machine_that_tells_processes_apart_is_parametric(row: Row) -> None:
+    assert not is_parametric(row.machine(3))
+
+
+def test_the_protocols_that_are_parametric() -> None:
+    assert {name for name, kind in PROTOCOLS.items() if is_parametric(kind(3))} == {
+        "unordered", "fifo-sequence", "cbcast", "rst", "rst-before", "rst-sent-alone", "rst-column", "ses",
+        "ses-delete", "ses-multicast",
+    }  # fmt: skip
+
+
+def checked(machine: type[ProtocolMachine], n: int, messages: int, **options: Any) -> CheckResult:
+    with patch.object(registry, "PROTOCOLS", {**PROTOCOLS, machine.__name__: machine}):
+        return run_check(Check(machine.__name__, n, messages), engine="native", workers=1, **options)
+
+
+def test_the_scope_says_how_processes_differ() -> None:
+    result = checked(LastAcceptsAll, 3, 3)
+    assert result.verdict == "violated"
+    assert result.scope.endswith(
+        "declared symmetric, but process 3 accepts a packet that process 1 refuses, so each process has its own tables"
+        ", and symmetry reduces nothing"
+    )
+    because = "process 3 accepts a packet that process 1 refuses"
+    assert result.json()["symmetry"] == {"declared": True, "found": False, "because": because}
+    reduced = checked(LastAcceptsAll, 3, 3, reductions=["symmetry"])
+    assert reduced.verdict == "violated"
+    assert reduced.json()["reductions"] == []
+    assert "so each process has its own tables" in reduced.scope
+    shortest = [[len(r.run.actions) for r in one.properties if r.run is not None] for one in (result, reduced)]
+    assert shortest[0] == shortest[1] == [3, 3, 4]
+
+
+def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
+    asked = question(LastAcceptsAll, 3, 4)
+    whole = asked.search()
+    expected = told(whole.explore())
+    about = question_of(asked.check, asked.asked, ())
+    with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
+        asked.search().explore(Limits(states=3_000), checkpoint=saving)
+    with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
+        search = asked.search()
+        found = search.explore(checkpoint=saving)
+    assert told(found) == expected
+    assert search.told_apart == whole.told_apart
+
+
+def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path: Path) -> None:
+    asked = question(ThirdMessageOfTheSecond, 3, 4)
+    about = question_of(asked.check, asked.asked, ())
+    with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
+        early = asked.search()
+        early.explore(Limits(states=100), checkpoint=saving)
+        assert early.told_apart is None
+    with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
+        search = asked.search()
+        assert told(search.explore(checkpoint=saving)) == told(asked.plain())
+        assert search.told_apart is not None
+
+
+# -- impure machines ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", IMPURE, ids=lambda row: row.machine.__name__)
+@pytest.mark.parametrize("engine", ["plain", "native", "native-2", "symmetry"])
+def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: ImpureRow, engine: str) -> None:
+    if (row.by_renaming and engine == "plain") or (not row.machine.symmetric and engine == "symmetry"):
+        pytest.skip("this engine does not ask that of it")
+    asked = question(row.machine, 3, 3)
+    workers, reductions = 2 if engine == "native-2" else 1, ("symmetry",) if engine == "symmetry" else ()
+    explore = asked.plain if engine == "plain" else partial(asked.native, workers, reductions)
+    with pytest.raises(BadInput, match=row.said) as raised:
+        explore()
+    assert "\n" not in str(raised.value)
+    assert raised.value.mend
+
+
+def test_why_a_machine_is_not_parametric_is_said() -> None:
+    assert why_not_parametric(LastAcceptsAll(3)) is not None
