@@ -52,8 +52,21 @@ class IsisGc(Isis):
         )
     }
 
-    witnesses = {
-        "a-message-is-deleted": lambda machine, i, state: state.rounds > 0 and not state.awaits,
+    witnesses = {}
+    rules = {
+        "a-noted-message-is-left-out": lambda machine, t: (
+            t.sends and any(len(packet.stamp) < len(t.after.buffer) for packet in t.step.packets)
+        ),
+        "a-request-names-a-message-unknown-here": lambda machine, t: (
+            t.receives("request") and any(message not in t.before.buffer for message in t.packet.stamp)
+        ),
+        "a-message-is-deleted": lambda machine, t: t.receives("ack") and len(t.after.buffer) < len(t.before.buffer),
+        "a-message-not-requested-is-kept": lambda machine, t: (
+            t.receives("ack") and not t.after.awaits and bool(t.after.buffer)
+        ),
+        "a-message-is-sent-after-a-collection": lambda machine, t: (
+            t.sends and t.before.rounds > 0 and not t.before.awaits
+        ),
     }
 
     def initial(self, i: int) -> State:  # type: ignore[override]
@@ -121,6 +134,13 @@ class IsisGcWaits(IsisGc):
 
     So that a message already deleted here is known to have been received, a site remembers the ids of those.
     """
+
+    rules = {
+        **IsisGc.rules,
+        "a-request-names-a-message-deleted-here": lambda machine, t: (
+            t.receives("request") and any(message in t.before.deleted for message in t.packet.stamp)
+        ),
+    }
 
     def accepts(self, i: int, state: State, packet: Packet) -> bool:
         return packet.kind != "request" or all(

@@ -32,7 +32,6 @@ from crownless.model_check.properties import (
     COMPLETES,
     DELIVERS_ALL,
     DELIVERS_SOMETHING,
-    HOLDS_BACK,
     NEVER_BLOCKS,
     Property,
 )
@@ -321,8 +320,7 @@ class NativeSearch:
         result = self.result
         result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
         result.acyclic = self.tables.acyclic
-        if self.tables.refuses:
-            result.reached.add(HOLDS_BACK.name)
+        result.reached |= self.tables.exercised.reached
         return result
 
     @contextmanager

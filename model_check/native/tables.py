@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.spec.computation import Message
 
+from ..rules import Exercised
 from . import kernels
 from .columns import Column, Map
 from .ghosts import Ghosts, PlainGhosts, Unforeseen
@@ -60,8 +61,8 @@ class Tables:
         self._all_ranks = Ranks() if in_order else self.ranks
         #: May a packet go to the mail room?
         self._waits = False
-        #: Has any packet been refused?
-        self.refuses = False
+        #: The rules exercised so far.
+        self.exercised = Exercised(machine)
         self._invariants, self._witnesses = invariants, witnesses
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
@@ -265,13 +266,19 @@ class Tables:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
         for wish in self.workload.wishes(position, process):
-            for step in self.machine.send(process, local, wish.message):
+            steps = self.machine.send(process, local, wish.message)
+            if not steps:
+                self.exercised.add(Transition(process, local, "send", wish.message))
+            for step in steps:
                 self._outcome(cell, process, "send", step, wish.after, hands=wish.message)
         if self._takes_own_steps:
             for name, step in self.machine.internal(process, local):
                 self._outcome(cell, process, name, step, position)
             if self.workload.asks(position, process):
-                for step in self.machine.receive(process, local, self.workload.wanted_sender(position, process)):
+                steps = self.machine.receive(process, local, self.workload.wanted_sender(position, process))
+                if not steps:
+                    self.exercised.add(Transition(process, local, "deliver"))
+                for step in steps:
                     self._outcome(cell, process, "deliver", step, position)
         self._own.append((cell, start, len(self._outcomes) - start))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
@@ -280,19 +287,18 @@ class Tables:
         process, local, position = self.cells[cell]
         packet = self.packets[number]
         start = len(self._outcomes)
-        accepted = self.machine.accepts(process, local, packet)
+        accepted = bool(self.machine.accepts(process, local, packet))
+        self.exercised.guard(process, local, packet, accepted=accepted)
         if accepted:
             for step in self.machine.arrive(process, local, packet):
                 delivers = any(event == ("deliver", packet.message) for event in step.events)
                 name = "deliver" if delivers else f"receive {packet.kind}"
-                self._outcome(cell, process, name, step, position, consumed=(packet.kind,))
-        else:
-            self.refuses = True
+                self._outcome(cell, process, name, step, position, packet=packet)
         if self._channel == kernels.FIFO and start == len(self._outcomes):
             self._waits = True
         count = len(self._outcomes) - start
         self.most_of_arrival = max(self.most_of_arrival, count)
-        return start << 21 | count << 1 | bool(accepted)
+        return start << 21 | count << 1 | accepted
 
     def _outcome(
         self,
@@ -302,7 +308,7 @@ class Tables:
         step: Step,
         position: Position,
         *,
-        consumed: tuple[str, ...] = (),
+        packet: Packet | None = None,
         hands: Message | None = None,
     ) -> None:
         """Tabulates an outcome, unless it delivers what the application does not want now."""
@@ -314,19 +320,22 @@ class Tables:
                     position = self.workload.delivered(position, process, event.message)
                     if position is None:
                         return
+        message = hands if packet is None else packet.message
+        self.exercised.add(Transition(process, self.cells[cell][1], name, message, packet, step))
         after = self.cell(process, step.state, position)
         emitted = []
-        for packet in step.packets:
-            offset = (packet.destination - process) % self.n
-            if self.shared and packet.destination:
-                packet = self.machine.renamed_packet(packet, self._shifts[-packet.destination])
-            emitted.append(self.packet(packet) << kernels.PROCESS_BITS | offset)
+        for sent in step.packets:
+            offset = (sent.destination - process) % self.n
+            if self.shared and sent.destination:
+                sent = self.machine.renamed_packet(sent, self._shifts[-sent.destination])
+            emitted.append(self.packet(sent) << kernels.PROCESS_BITS | offset)
         if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
             raise Unforeseen
         observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
         observations += step.events
         adds = not self._in_order or bool(step.packets) or hands is not None
-        kinds = tuple([packet.kind for packet in step.packets])
+        kinds = tuple([sent.kind for sent in step.packets])
+        consumed = () if packet is None else (packet.kind,)
         self.ranks.step(cell, after, consumed, kinds, adds=adds)
         if self._in_order:
             self._all_ranks.step(cell, after, consumed, kinds)

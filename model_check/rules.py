@@ -1,0 +1,52 @@
+"""Which rules of a protocol were exercised: each local transition that occurs is looked at once, when it is tabulated.
+
+So it costs nothing where states are searched, and splits none of them. Both engines, and Spark, tabulate the same local
+transitions: those of inputs that are there in some state within the bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Transition
+
+from .properties import HOLDS_BACK, RELEASES
+
+
+class Exercised:
+    """The rules that were exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
+
+    def __init__(self, machine: ProtocolMachine) -> None:
+        self.machine = machine
+        self.reached: set[str] = set()
+        #: What the guard decided of each packet in any local state, until one packet was held back and let in.
+        self._guards = type(machine).accepts is not ProtocolMachine.accepts
+        self._held_back: set[Packet] = set()
+        self._let_in: set[Packet] = set()
+
+    def guard(self, process: int, state: Any, packet: Packet, *, accepted: bool) -> None:
+        """The guard was asked about a packet that is there."""
+        if not self._guards:
+            return
+        if not accepted:
+            self.reached.add(HOLDS_BACK.name)
+            self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
+        if RELEASES.name not in self.reached:
+            of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
+            of_this.add(packet)
+            if packet in of_other:
+                self.reached.add(RELEASES.name)
+                self._held_back.clear()
+                self._let_in.clear()
+
+    def by(self, transition: Transition) -> list[str]:
+        """The rules that this transition exercises and none did before."""
+        return [
+            name
+            for name, holds in self.machine.rules.items()
+            if name not in self.reached and holds(self.machine, transition)
+        ]
+
+    def add(self, transition: Transition) -> None:
+        """This transition was taken, or its input refused."""
+        self.reached.update(self.by(transition))
