@@ -14,7 +14,7 @@ from .properties import HOLDS_BACK, RELEASES
 
 
 class Exercised:
-    """The rules that were exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
+    """The rules exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
 
     def __init__(self, machine: ProtocolMachine) -> None:
         self.machine = machine
