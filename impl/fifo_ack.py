@@ -29,6 +29,7 @@ class FifoAck(ProtocolMachine):
     admits_self_sends = True
     symmetric = True
 
+    witnesses = {"a-sender-is-blocked": lambda machine, i, state: state.awaits is not None}
     rules = {
         "a-send-is-blocked": lambda machine, t: t.action == "send" and t.refused,
         "an-acknowledgement-frees-the-sender": lambda machine, t: t.receives("ack") and t.after.awaits is None,

@@ -1,7 +1,8 @@
-"""Which rules of a protocol were exercised: each local transition that occurs is looked at once, when it is tabulated.
+"""Which rules of a protocol were exercised: each local transition is looked at once, when it is tabulated, and counts
+when it is taken; an input that is refused counts at once.
 
-So it costs nothing where states are searched, and splits none of them. Both engines, and Spark, tabulate the same local
-transitions: those of inputs that are there in some state within the bound.
+So it costs next to nothing where states are searched, and splits none of them. What tables of single processes cannot
+see: whether the bound, all used up by others, leaves a process the send that it would refuse.
 """
 
 from __future__ import annotations
@@ -48,5 +49,5 @@ class Exercised:
         ]
 
     def add(self, transition: Transition) -> None:
-        """This transition was taken, or its input refused."""
+        """The input of this transition was refused."""
         self.reached.update(self.by(transition))

@@ -69,7 +69,7 @@ class LocalStep(NamedTuple):
     delivered: tuple[Message, ...] = ()
     #: What the observers are told: (number of the observer, its `observe`, encoded observation), in order.
     codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
-    #: The rules that it exercises, where that waits for an application to take what it delivers.
+    #: The rules that it exercises and no step did before.
     exercises: tuple[str, ...] = ()
 
     @property
@@ -161,9 +161,10 @@ class System:
                 self._add(moves, state, process, step, flight, position)
         for packet, taken, waiting, behind in self.channel.arrivals(flight):
             process = self._destinations[packet]
+            steps = self._arrive(state[process], packet)
             taken_in = False
-            if not (behind and self._accepts_any(state[process], behind)):
-                for step in self._arrive(state[process], packet) or ():
+            if steps is not None and not (behind and self._accepts_any(state[process], behind)):
+                for step in steps:
                     taken_in |= self._add(moves, state, process, step, taken, position)
             if waiting is not None and not taken_in:
                 moves.append((self._wait(packet), (*state[:n], waiting, position)))
@@ -219,6 +220,7 @@ class System:
             if then is None:
                 return False
             position = then
+        if step.exercises:
             self.exercised.reached.update(step.exercises)
         if step.packets:
             flight = self.channel.put(flight, step.packets)
@@ -421,9 +423,6 @@ class System:
             transition = Transition(
                 process, self._locals.values[local], action.name, action.message, action.packet, step
             )
-            exercises = self.exercised.by(transition)
-            if not (delivered and self._choosy):
-                self.exercised.reached.update(exercises)
             observations = (*before, *(Observation(event.kind, process, event.message) for event in step.events))
             steps.append(
                 LocalStep(
@@ -433,7 +432,7 @@ class System:
                     observations,
                     delivered,
                     self._encode(observations),
-                    tuple(exercises),
+                    tuple(self.exercised.by(transition)),
                 )
             )
         return tuple(steps)

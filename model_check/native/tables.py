@@ -42,6 +42,7 @@ class Tables:
         ghosts: Ghosts,
         invariants: dict[str, int],
         witnesses: dict[str, int],
+        rules: dict[str, int],
         *,
         channel: int,
         shared: bool,
@@ -63,7 +64,7 @@ class Tables:
         self._waits = False
         #: The rules exercised so far.
         self.exercised = Exercised(machine)
-        self._invariants, self._witnesses = invariants, witnesses
+        self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
@@ -321,7 +322,9 @@ class Tables:
                     if position is None:
                         return
         message = hands if packet is None else packet.message
-        self.exercised.add(Transition(process, self.cells[cell][1], name, message, packet, step))
+        exercised = 0
+        for rule in self.exercised.by(Transition(process, self.cells[cell][1], name, message, packet, step)):
+            exercised |= self._rules[rule]
         after = self.cell(process, step.state, position)
         emitted = []
         for sent in step.packets:
@@ -344,7 +347,8 @@ class Tables:
             self.ranks.same(images)
             self._all_ranks.same(images)
         code = self._code(process, observations)
-        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), 0, 0])
+        rules = (exercised & (1 << kernels.LOW_BITS) - 1, exercised >> kernels.LOW_BITS)
+        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), *rules])
         self.emitted.extend(emitted)
         self.most_emitted = max(self.most_emitted, len(emitted))
 
@@ -382,7 +386,10 @@ class Tables:
         # Each kind of ghosts has numbers of its own.
         self.arrays()
         digest = hashlib.sha256(type(self.ghosts).__name__.encode())
-        for column in (self._cells, self._outcomes, self.emitted, self.code_at, self.source):
+        # Of the rules, which outcomes exercise them is looked at only until some was taken that does.
+        outcomes = self._outcomes.array[: len(self._outcomes), : kernels.RULES_LOW]
+        digest.update(np.ascontiguousarray(outcomes).tobytes())
+        for column in (self._cells, self.emitted, self.code_at, self.source):
             digest.update(column.array[: len(column)].tobytes())
         return digest.hexdigest()
 
