@@ -103,6 +103,8 @@ NOT_REACHED = {
     ("rst-sent-alone", "2×3, self-sends, unordered"): {"waits-for-a-message-of-another"},
     ("isis-gc", "3×2, fifo, rounds=1"): WITH_A_LATER_ONE,
     ("isis-gc-waits", "3×2, fifo, rounds=1"): WITH_A_LATER_ONE,
+    ("isis-gc", "3×2, unordered, rounds=1"): {"a-message-comes-with-that-of-another"},
+    ("isis-gc-waits", "3×2, unordered, rounds=1"): {"a-message-comes-with-that-of-another"},
     ("isis-gc", "ses-program-1, fifo, rounds=0,1,0"): {"a-noted-message-is-left-out"},
     ("isis-gc-waits", "ses-program-1, fifo, rounds=0,1,0"): {
         "a-noted-message-is-left-out",
