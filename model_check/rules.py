@@ -25,8 +25,12 @@ class Exercised:
         self._held_back: set[Packet] = set()
         self._let_in: set[Packet] = set()
 
-    def guard(self, process: int, state: Any, packet: Packet, *, accepted: bool) -> None:
-        """The guard was asked about a packet that is there."""
+    def guard(
+        self, process: int, state: Any, packet: Packet, *, accepted: bool, known_as: Packet | None = None
+    ) -> None:
+        """The guard was asked about a packet that is there. Where states that differ by names are one, `known_as` is
+        the same for all packets that differ by names.
+        """
         if not self._guards:
             return
         if not accepted:
@@ -34,8 +38,8 @@ class Exercised:
             self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
         if RELEASES.name not in self.reached:
             of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
-            of_this.add(packet)
-            if packet in of_other:
+            of_this.add(known_as or packet)
+            if (known_as or packet) in of_other:
                 self.reached.add(RELEASES.name)
                 self._held_back.clear()
                 self._let_in.clear()

@@ -289,7 +289,9 @@ class Tables:
         packet = self.packets[number]
         start = len(self._outcomes)
         accepted = bool(self.machine.accepts(process, local, packet))
-        self.exercised.guard(process, local, packet, accepted=accepted)
+        frames = len(self.frames)
+        least = self.packets[min(self.packet_renamed[number * frames + k] for k in range(frames))]
+        self.exercised.guard(process, local, packet, accepted=accepted, known_as=least)
         if accepted:
             for step in self.machine.arrive(process, local, packet):
                 delivers = any(event == ("deliver", packet.message) for event in step.events)
