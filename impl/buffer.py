@@ -48,6 +48,17 @@ class Buffer(ProtocolMachine):
         "an-input-buffer-holds-two": lambda machine, i, state: len(state.input) >= 2,
     }
 
+    rules = {
+        "an-acknowledgement-lets-the-next-message-be-posted": lambda machine, t: (
+            t.receives("ack") and bool(t.before.output) and t.after.awaits is None
+        ),
+        "a-message-is-taken-in-while-an-acknowledgement-is-awaited": lambda machine, t: (
+            t.receives("message") and t.before.awaits is not None
+        ),
+        "a-message-is-taken-in-behind-another": lambda machine, t: t.receives("message") and bool(t.before.input),
+        "an-application-waits-for-a-message": lambda machine, t: t.action == "deliver" and t.refused,
+    }
+
     def initial(self, i: int) -> State:
         return State((), None, ())
 

@@ -39,6 +39,12 @@ class BufferBounded(Buffer):
         "an-input-buffer-is-full": lambda machine, i, state: len(state.input) == machine.setting("input"),
     }
 
+    rules = {
+        **{name: rule for name, rule in Buffer.rules.items() if name != "a-message-is-taken-in-behind-another"},
+        "a-full-output-buffer-blocks-a-send": lambda machine, t: t.action == "send" and t.refused,
+        "a-full-input-buffer-takes-nothing-in": lambda machine, t: t.held_back,
+    }
+
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         return super().send(i, state, message) if len(state.output) < self.setting("output") else []
 

@@ -37,6 +37,14 @@ class BufferPipelined(Buffer):
         ),
     }
 
+    rules = {
+        **Buffer.rules,
+        "a-message-is-posted-before-the-last-is-acknowledged": lambda machine, t: (
+            t.action == "post" and t.before.awaits is not None
+        ),
+        "one-of-several-acknowledgements-comes": lambda machine, t: t.receives("ack") and t.before.outstanding > 1,
+    }
+
     def initial(self, i: int) -> State:  # type: ignore[override]
         return State((), None, 0, ())
 

@@ -18,6 +18,7 @@ from crownless.spec.computation import Message
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
 from .renaming import Renaming
+from .rules import merges, waits
 
 
 class Cbcast(ProtocolMachine):
@@ -26,6 +27,11 @@ class Cbcast(ProtocolMachine):
     sends = "broadcast"
     admits_multicast = True
     symmetric = True
+
+    rules = {
+        **waits(lambda machine, t: (t.before, earlier_broadcasts(t.packet))),
+        **merges(lambda machine, t: (t.before, t.packet.stamp)),
+    }
 
     def initial(self, i: int) -> Value:
         """The local state is VT(p_i): n broadcasts, by sender."""
@@ -59,3 +65,8 @@ class Cbcast(ProtocolMachine):
 
     def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
         return renaming.vector(stamp)
+
+
+def earlier_broadcasts(packet: Packet) -> tuple[int, ...]:
+    """What the packet's vector counts, less its own broadcast."""
+    return tuple([count - (k == packet.source) for k, count in enumerate(packet.stamp)])

@@ -28,6 +28,7 @@ from crownless.spec.computation import Message
 from .ops import Value
 from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
 from .renaming import Renaming
+from .rules import column, entries, merges, waits
 
 #: A matrix by its non-zero entries: (row, column, value), in order.
 Entries = tuple[tuple[int, int, int], ...]
@@ -54,6 +55,18 @@ class ExtraMessages(ProtocolMachine):
         "fewer-entries-than-k": lambda machine, i, state: (
             machine.setting("k", i) < machine.n or len(machine.entries(state.matrix)) < machine.setting("k", i)
         ),
+    }
+
+    rules = {
+        **waits(lambda machine, t: (t.before.deliv, column(machine.matrix_of(t.packet.stamp), t.process))),
+        **merges(lambda machine, t: (entries(t.before.matrix), entries(machine.matrix_of(t.packet.stamp)))),
+        "a-column-is-replaced-on-sending": lambda machine, t: (
+            t.sends and any(row[t.message.receiver] for k, row in enumerate(t.before.matrix) if k != t.process)
+        ),
+        "an-extra-message-is-sent": lambda machine, t: t.transmits("extra") > 0,
+        "an-extra-message-waits": lambda machine, t: t.held_back and t.packet.kind == "extra",
+        "an-extra-message-is-received": lambda machine, t: t.receives("extra"),
+        "several-extra-messages-are-sent-in-one-step": lambda machine, t: t.transmits("extra") > 1,
     }
 
     @property

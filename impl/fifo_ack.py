@@ -30,6 +30,11 @@ class FifoAck(ProtocolMachine):
     symmetric = True
 
     witnesses = {"a-sender-is-blocked": lambda machine, i, state: state.awaits is not None}
+    rules = {
+        "a-send-is-blocked": lambda machine, t: t.action == "send" and t.refused,
+        "an-acknowledgement-frees-the-sender": lambda machine, t: t.receives("ack") and t.after.awaits is None,
+        "a-blocked-process-delivers": lambda machine, t: t.receives("message") and t.before.awaits is not None,
+    }
 
     def initial(self, i: int) -> State:
         return State(None)

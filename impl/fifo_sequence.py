@@ -30,6 +30,10 @@ class FifoSequence(ProtocolMachine):
     admits_self_sends = True
     symmetric = True
 
+    rules = {
+        "a-message-is-not-the-first-on-its-channel": lambda machine, t: t.received and t.packet.stamp > 1,
+    }
+
     def initial(self, i: int) -> State:
         return State(self.ops.vector(lambda k: 0), self.ops.vector(lambda k: 0))
 

@@ -37,6 +37,22 @@ class Isis(ProtocolMachine):
         message.sender != i and i not in message.receivers for message in state.buffer
     )}  # fmt: skip
 
+    rules = {
+        "a-packet-carries-messages-of-others": lambda machine, t: (
+            t.sends and any(message.sender != t.process for packet in t.step.packets for message in packet.stamp)
+        ),
+        "a-message-already-known-is-ignored": lambda machine, t: (
+            t.receives("packet") and any(message in t.before.buffer for message in t.packet.stamp)
+        ),
+        "a-packet-delivers-several": lambda machine, t: len(t.delivers()) > 1,
+        "a-message-comes-with-a-later-one": lambda machine, t: (
+            t.receives("packet") and any(message != t.message for message in t.delivers())
+        ),
+        "a-message-comes-with-that-of-another": lambda machine, t: (
+            t.receives("packet") and any(message.sender != t.packet.source for message in t.delivers())
+        ),
+    }
+
     def initial(self, i: int) -> State:
         return State(())
 

@@ -52,8 +52,30 @@ class IsisGc(Isis):
         )
     }
 
-    witnesses = {
-        "a-message-is-deleted": lambda machine, i, state: state.rounds > 0 and not state.awaits,
+    rules = {
+        **Isis.rules,
+        "a-noted-message-is-left-out": lambda machine, t: (
+            t.sends and any(len(packet.stamp) < len(t.after.buffer) for packet in t.step.packets)
+        ),
+        "a-message-not-yet-received-is-acknowledged": lambda machine, t: (
+            t.receives("request")
+            and not t.before.rounds  # so that this site has deleted nothing
+            and any(t.process in message.receivers and message not in t.before.buffer for message in t.packet.stamp)
+        ),
+        "a-message-is-deleted": lambda machine, t: t.receives("ack") and len(t.after.buffer) < len(t.before.buffer),
+        "a-message-between-others-is-deleted": lambda machine, t: (
+            t.receives("ack")
+            and any(
+                t.process != message.sender and t.process not in message.receivers
+                for message in set(t.before.buffer) - set(t.after.buffer)
+            )
+        ),
+        "a-message-not-requested-is-kept": lambda machine, t: (
+            t.receives("ack") and not t.after.awaits and bool(t.after.buffer)
+        ),
+        "a-message-is-sent-after-a-collection": lambda machine, t: (
+            t.sends and t.before.rounds > 0 and not t.before.awaits
+        ),
     }
 
     def initial(self, i: int) -> State:  # type: ignore[override]
@@ -121,6 +143,14 @@ class IsisGcWaits(IsisGc):
 
     So that a message already deleted here is known to have been received, a site remembers the ids of those.
     """
+
+    rules = {
+        **{name: rule for name, rule in IsisGc.rules.items() if name != "a-message-not-yet-received-is-acknowledged"},
+        "a-request-waits-for-a-message": lambda machine, t: t.held_back,
+        "a-request-names-a-message-deleted-here": lambda machine, t: (
+            t.receives("request") and any(message in t.before.deleted for message in t.packet.stamp)
+        ),
+    }
 
     def accepts(self, i: int, state: State, packet: Packet) -> bool:
         return packet.kind != "request" or all(

@@ -21,6 +21,7 @@ from crownless.spec.computation import Message
 from .ops import Value
 from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
 from .renaming import Renaming
+from .rules import merges, waits
 
 
 class Kearns(ProtocolMachine):
@@ -34,6 +35,26 @@ class Kearns(ProtocolMachine):
             lambda n: n,
         )
     }  # fmt: skip
+
+    rules = {
+        "the-server-waits-for-another-client": waits(lambda machine, t: (t.before, t.packet.stamp))[
+            "waits-for-a-message-of-another"
+        ],
+        **merges(lambda machine, t: (t.before, t.packet.stamp)),
+        "a-client-counts-its-message-to-the-server": lambda machine, t: (
+            t.sends and t.message.receiver == machine.server
+        ),
+        "a-client-learns-from-another": lambda machine, t: (
+            t.received
+            and machine.server not in (t.process, t.packet.source)
+            and any(there > here for here, there in zip(t.before, t.packet.stamp, strict=True))
+        ),
+        "the-server-is-told-of-messages-of-another-client": lambda machine, t: (
+            t.received
+            and t.process == machine.server
+            and any(count for k, count in enumerate(t.packet.stamp) if k != t.packet.source)
+        ),
+    }
 
     @property
     def server(self) -> int:

@@ -48,6 +48,25 @@ class MurtyGarg(ProtocolMachine):
         "an-acknowledgement-is-withheld": lambda machine, i, state: bool(state.acks),
     }
 
+    rules = {
+        "a-message-to-a-smaller-process-is-sent-at-once": lambda machine, t: t.sends and t.transmits("message") > 0,
+        "a-bigger-process-is-asked": lambda machine, t: t.sends and t.transmits("request") > 0,
+        "a-request-is-answered-at-once": lambda machine, t: t.receives("request") and t.transmits("message") > 0,
+        "a-request-waits": lambda machine, t: t.receives("request") and not t.transmits("message"),
+        "a-message-comes-back-to-its-sender": lambda machine, t: (
+            t.receives("message") and t.message.sender == t.process
+        ),
+        "a-message-is-acknowledged-at-once": lambda machine, t: t.receives("message") and t.transmits("ack") > 0,
+        "a-waiting-message-is-sent-on-an-acknowledgement": lambda machine, t: (
+            t.receives("ack") and t.transmits("message") > 0
+        ),
+        "a-withheld-acknowledgement-is-sent": lambda machine, t: t.receives("ack") and t.transmits("ack") > 0,
+        "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step": lambda machine, t: (
+            t.receives("ack") and t.transmits("ack") > 0 and t.transmits("message") > 0
+        ),
+        "several-withheld-acknowledgements-are-sent": lambda machine, t: t.receives("ack") and t.transmits("ack") > 1,
+    }
+
     def initial(self, i: int) -> State:
         """The initial state of every process is active (§4.3)."""
         return State(True, (), ())

@@ -22,6 +22,7 @@ from crownless.spec.computation import Message
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
 from .renaming import Renaming
+from .rules import waits
 
 #: (sender, clock) → the destinations at which the message may still be undelivered.
 Log = Mapping[tuple[int, int], frozenset[int]]
@@ -47,6 +48,37 @@ class Optimal(ProtocolMachine):
     promises = "causal"
     admits_multicast = True
     symmetric = True
+
+    rules = {
+        **waits(lambda machine, t: (t.before.delivered, awaited(machine.n, t.process, t.packet.stamp.log))),
+        "a-destination-is-dropped-as-a-later-message-goes-there": lambda machine, t: (
+            t.sends and any(left & frozenset(t.message.receivers) for _, left in t.before.log)
+        ),
+        "an-entry-without-destinations-is-purged": lambda machine, t: (
+            t.sends and not dict(t.before.log).keys() <= dict(t.after.log).keys()
+        ),
+        "a-destination-is-dropped-as-the-message-is-delivered-there": lambda machine, t: (
+            t.received and any(t.process in left for _, left in t.packet.stamp.log)
+        ),
+        "of-two-entries-the-common-destinations-are-kept": lambda machine, t: (
+            t.received
+            and any(left != dict(t.packet.stamp.log).get(entry, left) - {t.process} for entry, left in t.before.log)
+        ),
+        "an-entry-that-the-sender-dropped-is-dropped": lambda machine, t: (
+            t.received
+            and any(
+                entry not in dict(t.packet.stamp.log) and forgotten(entry, dict(t.packet.stamp.log))
+                for entry, _ in t.before.log
+            )
+        ),
+        "an-entry-that-was-dropped-here-is-not-taken": lambda machine, t: (
+            t.received
+            and any(
+                entry not in dict(t.before.log) and forgotten(entry, dict(t.before.log))
+                for entry, _ in t.packet.stamp.log
+            )
+        ),
+    }
 
     def initial(self, i: int) -> State:
         return State(0, self.ops.vector(lambda k: 0), frozenset())
@@ -116,3 +148,8 @@ def forgotten(entry: tuple[int, int], log: Log) -> bool:
 def purged(log: Log) -> dict[tuple[int, int], frozenset[int]]:
     """Without the entries that have no destinations left and are not the latest of their sender."""
     return {entry: left for entry, left in log.items() if left or not forgotten(entry, log)}
+
+
+def awaited(n: int, i: int, log: Items) -> list[int]:
+    """Of each process, the clock of the last message for i that a log tells of; 0: none."""
+    return [max((clock for (sender, clock), left in log if sender == k and i in left), default=0) for k in range(n)]

@@ -66,6 +66,61 @@ class Step(NamedTuple):
     events: Sequence[Happened] = ()
 
 
+class Transition(NamedTuple):
+    """A local transition: one input at one process, and one outcome of it.
+
+    `step` is None where the input was refused: a send that blocks, a packet that is held back, an application that asks
+    for a message and gets none.
+    """
+
+    process: int
+    before: Any  #: the local state
+    action: str  #: as in a run: `send`, `deliver`, `receive KIND`, or the name of an internal step
+    message: Any = None  #: the Message that the application hands over, or that the packet carries, if any
+    packet: Any = None  #: the Packet that arrived, if one did
+    step: Any = None  #: the Step
+
+    @property
+    def refused(self) -> bool:
+        return self.step is None
+
+    @property
+    def held_back(self) -> bool:
+        """True if the guard refused a packet."""
+        return self.packet is not None and self.step is None
+
+    @property
+    def received(self) -> bool:
+        """True if a packet was received."""
+        return self.packet is not None and self.step is not None
+
+    @property
+    def sends(self) -> bool:
+        """True if a message that the application handed over was taken."""
+        return self.action == "send" and self.step is not None
+
+    @property
+    def after(self) -> Any:
+        """The local state afterwards."""
+        return self.before if self.step is None else self.step.state
+
+    def receives(self, kind: str) -> bool:
+        """True if a packet of that kind was received."""
+        return self.received and self.packet.kind == kind
+
+    def transmits(self, kind: str) -> int:
+        """How many packets of that kind are transmitted."""
+        return 0 if self.step is None else sum(packet.kind == kind for packet in self.step.packets)
+
+    def delivers(self) -> list[Message]:
+        """The messages delivered, in order."""
+        return [] if self.step is None else [event.message for event in self.step.events if event.kind == "deliver"]
+
+
+#: A predicate on local transitions: predicate(machine, transition).
+Rule = Callable[[Any, Transition], bool]
+
+
 class Parameter(NamedTuple):
     """A number that the protocol leaves to its user (`--set KEY=VALUE`)."""
 
@@ -121,9 +176,12 @@ class ProtocolMachine:
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
-    #: Local situations that some run should reach. One that none reaches within the bound is told as `unknown`: what
-    #: depends on it was not exercised. (Only a search that delivered nothing at all does not pass.)
+    #: Local situations that some run should reach. One that none reaches within the bound was never exercised, which
+    #: the verdict says. (Only a search that delivered nothing at all does not pass.)
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
+    #: Likewise of local transitions: where a rule of the protocol makes a difference. name → predicate(machine,
+    #: transition). That the guard holds a packet back, and lets it in later, is looked for without being named here.
+    rules: ClassVar[Mapping[str, Rule]] = {}
 
     def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, Setting] | None = None) -> None:
         """A machine for a system of n processes. A transition reads n only through `ops`: a proof has no n to give."""

@@ -31,6 +31,11 @@ class Rendezvous(ProtocolMachine):
     sends_before_delivery = False
     symmetric = True
 
+    rules = {
+        "a-send-is-blocked": lambda machine, t: t.action == "send" and t.refused,
+        "an-acknowledgement-ends-the-wait": lambda machine, t: t.receives("ack") and t.after.sending is None,
+    }
+
     def initial(self, i: int) -> State:
         return State(None)
 

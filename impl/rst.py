@@ -24,6 +24,7 @@ from crownless.spec.computation import Message
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
 from .renaming import Renaming
+from .rules import column, entries, merges, waits
 
 
 class State(NamedTuple):
@@ -41,6 +42,11 @@ class Rst(ProtocolMachine):
         "deliv-equals-sent-column": lambda machine, i, state: invariants.deliv_equals_sent_column(
             state.sent, state.deliv, i
         ),
+    }
+
+    rules = {
+        **waits(lambda machine, t: (t.before.deliv, column(t.packet.stamp, t.process))),
+        **merges(lambda machine, t: (entries(t.before.sent), entries(t.packet.stamp))),
     }
 
     def initial(self, i: int) -> State:

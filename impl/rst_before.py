@@ -20,6 +20,7 @@ from crownless.spec.computation import Message
 from .ops import Value
 from .protocol import Happened, Packet, ProtocolMachine, Step
 from .renaming import Renaming
+from .rules import column, entries, merges, waits
 
 
 class RstBefore(ProtocolMachine):
@@ -27,6 +28,11 @@ class RstBefore(ProtocolMachine):
     promises = "causal"
     admits_self_sends = True  # the text does not exclude them; the explorer shows what they do
     symmetric = True
+
+    rules = {
+        **waits(lambda machine, t: (column(t.before, t.process), column(before_sending(t.packet), t.process))),
+        **merges(lambda machine, t: (entries(t.before), entries(before_sending(t.packet)))),
+    }
 
     def initial(self, i: int) -> Value:
         """The local state is M_i: n × n messages, row sender, column receiver."""
@@ -65,3 +71,11 @@ class RstBefore(ProtocolMachine):
 
     def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
         return renaming.matrix(stamp)
+
+
+def before_sending(packet: Packet) -> tuple[tuple[int, ...], ...]:
+    """The matrix of the sender before it incremented."""
+    i, j = packet.source, packet.destination
+    return tuple(
+        [tuple([entry - (k == i and l == j) for l, entry in enumerate(row)]) for k, row in enumerate(packet.stamp)]
+    )

@@ -18,6 +18,7 @@ from .ops import Value
 from .protocol import Happened, Packet, Step
 from .renaming import Renaming
 from .rst import Rst, State
+from .rules import column, waits
 
 
 class RstSentAlone(Rst):
@@ -26,6 +27,10 @@ class RstSentAlone(Rst):
     source = "[Kup], Is DELIV redundant?"
     invariants = {}
     constants = ("deliv",)  # there is none
+    rules = {
+        **Rst.rules,
+        **waits(lambda machine, t: (column(t.before.sent, t.process), column(t.packet.stamp, t.process))),
+    }
 
     def initial(self, i: int) -> State:
         return State(self.ops.matrix(lambda k, l: 0), ())
@@ -45,6 +50,12 @@ class RstColumn(Rst):
     """The matrix protocol of which only the receiver's column travels; unsafe ([Kup])."""
 
     source = "[Kup], Bob's fateful message to Carol"
+    #: Nobody learns of a message between two others, so that nobody ever waits for a message of another.
+    rules = {
+        name: rule
+        for name, rule in waits(lambda machine, t: (t.before.deliv, t.packet.stamp)).items()
+        if name != "waits-for-a-message-of-another"
+    }
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """Attach column j of SENT_i and nothing else; then increment SENT_i[i, j]."""

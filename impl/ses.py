@@ -21,7 +21,7 @@ from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import Happened, Packet, ProtocolMachine, Step, Transition
 from .renaming import Renaming
 
 
@@ -43,6 +43,31 @@ class Ses(ProtocolMachine):
     invariants = {
         "pairs-are-of-the-past": lambda machine, i, state: invariants.pairs_are_of_the_past(state.time, state.buffer),
         "no-pair-for-itself": lambda machine, i, state: not any(state.buffer[i]),
+    }
+
+    rules = {
+        "an-older-pair-is-replaced": lambda machine, t: (
+            t.sends and any(any(t.before.buffer[j]) for j in t.message.receivers)
+        ),
+        "a-pair-for-this-site-is-of-the-past": lambda machine, t: (
+            bool(t.delivers()) and any(machine.delivered(t).stamp.buffer[t.process])
+        ),
+        "a-pair-is-introduced": lambda machine, t: any(not any(own) for own, _ in pairs_met(machine, t)),
+        "a-carried-pair-is-greater": lambda machine, t: any(
+            any(own) and less(own, carried) for own, carried in pairs_met(machine, t)
+        ),
+        "a-local-pair-is-greater": lambda machine, t: any(less(carried, own) for own, carried in pairs_met(machine, t)),
+        "of-two-pairs-the-supremum-is-neither": lambda machine, t: any(
+            own != carried and not less(own, carried) and not less(carried, own)
+            for own, carried in pairs_met(machine, t)
+            if any(own)
+        ),
+        "an-entry-of-the-time-is-raised": lambda machine, t: (
+            bool(t.delivers()) and any(map(int.__lt__, t.before.time, machine.delivered(t).stamp.time))
+        ),
+        "a-greater-entry-of-the-time-is-kept": lambda machine, t: (
+            bool(t.delivers()) and any(map(int.__gt__, t.before.time, machine.delivered(t).stamp.time))
+        ),
     }
 
     def initial(self, i: int) -> State:
@@ -89,8 +114,26 @@ class Ses(ProtocolMachine):
         """Of two pairs for one site the supremum; a pair for this site need not be introduced (§4.2.2)."""
         return self.ops.matrix(lambda l, k: self.ops.maximum(buffer[l][k], carried[l][k]) * self.ops.one_if(l != i))
 
+    def delivered(self, t: Transition) -> Packet:
+        """The packet whose message a transition delivers."""
+        packet: Packet = t.packet
+        return packet
+
     def renamed(self, state: State, renaming: Renaming) -> State:
         return State(renaming.vector(state.time), renaming.matrix(state.buffer))
 
     def renamed_stamp(self, kind: str, stamp: Stamp, renaming: Renaming) -> Stamp:
         return Stamp(renaming.vector(stamp.time), renaming.matrix(stamp.buffer))
+
+
+def pairs_met(machine: Ses, t: Transition) -> list[tuple[Sequence[int], Sequence[int]]]:
+    """On a delivery, for each other site for which the message carries a pair: the pair here, or zeroes, and that."""
+    if not t.delivers():
+        return []
+    carried = machine.delivered(t).stamp.buffer
+    return [(t.before.buffer[l], carried[l]) for l in range(machine.n) if l != t.process and any(carried[l])]
+
+
+def less(a: Sequence[int], b: Sequence[int]) -> bool:
+    """a < b, as vectors are compared."""
+    return a != b and all(x <= y for x, y in zip(a, b, strict=True))

@@ -15,6 +15,13 @@ from .ses import Ses, Stamp, State
 
 class SesDelete(Ses):
     source = "[SES] §4.2.4"
+    rules = {
+        **Ses.rules,
+        "an-obsolete-pair-is-deleted": lambda machine, t: (
+            t.received and any(t.before.buffer[t.packet.source]) and not any(t.after.buffer[t.packet.source])
+        ),
+        "a-pair-not-obsolete-is-kept": lambda machine, t: t.received and any(t.after.buffer[t.packet.source]),
+    }
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Stamp) -> State:
         merged = super().after_delivering(i, state, j, stamp)

@@ -22,6 +22,13 @@ class SesMulticast(Ses):
     admits_multicast = True
     bound = (3, 3)
 
+    rules = {
+        **Ses.rules,
+        "a-copy-carries-the-pair-of-another-destination": lambda machine, t: (
+            t.sends and any(packet.stamp.time in packet.stamp.buffer for packet in t.step.packets)
+        ),
+    }
+
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         time = self.after_event(i, state.time)
         packets = [

@@ -30,7 +30,7 @@ from crownless.spec.computation import Message
 
 from . import ses
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import Happened, Packet, ProtocolMachine, Step, Transition
 from .renaming import Renaming
 from .ses import Ses
 
@@ -70,8 +70,22 @@ class SesRollback(Ses):
     rolls_back = True
     bound = (3, 3)
 
-    witnesses = {
-        "a-message-waits": lambda machine, i, state: bool(state.waiting),
+    rules = {
+        **Ses.rules,
+        "a-waiting-message-may-not-be-delivered": lambda machine, t: (
+            t.action == "deliver" and t.refused and bool(t.before.waiting)
+        ),
+        "a-site-rewinds": lambda machine, t: t.receives("agreed") and len(t.after.log) < len(t.before.log),
+        "a-site-need-not-rewind": lambda machine, t: t.receives("agreed") and t.after.log == t.before.log,
+        "a-send-is-undone": lambda machine, t: undoes(t, "unsend"),
+        "a-delivery-is-undone": lambda machine, t: undoes(t, "undeliver"),
+        "a-delivered-orphan-is-undone": lambda machine, t: undoes(t, "orphan"),
+        "a-waiting-orphan-is-dropped": lambda machine, t: (
+            t.receives("agreed") and not t.before.waiting <= t.after.waiting
+        ),
+        "an-arriving-orphan-is-dropped": lambda machine, t: (
+            t.receives("message") and t.before.failure is not None and t.after == t.before
+        ),
     }
 
     def initial(self, i: int) -> State:  # type: ignore[override]
@@ -136,6 +150,11 @@ class SesRollback(Ses):
         left = frozenset(packet for packet in waiting if not depends(packet, failure))
         return Step(State(site, left, tuple(log), failure), (), undone)
 
+    def delivered(self, t: Transition) -> Packet:
+        event: Event = t.after.log[-1]
+        assert event.packet is not None
+        return event.packet
+
     # -- renaming ------------------------------------------------------------------------------------------------------
 
     def renamed(self, state: State, renaming: Renaming) -> State:  # type: ignore[override]
@@ -167,3 +186,8 @@ class SesRollback(Ses):
 def depends(packet: Packet, failure: Failure) -> bool:
     """Does the message depend on event N of the site that broke down, or on a later one?"""
     return bool(packet.stamp.time[failure.site] >= failure.event)
+
+
+def undoes(t: Transition, kind: str) -> bool:
+    """True if the transition takes back an event in this way."""
+    return t.step is not None and any(event.kind == kind for event in t.step.events)

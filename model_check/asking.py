@@ -209,8 +209,8 @@ def load_program(name: str) -> tuple[Script, str]:
     """A program by file name or by the name of a bundled one."""
     path = Path(name)
     if not path.exists() and "/" not in name and "." not in name:
-        if name not in (*library.names(), *library.counterexamples()):
-            mend = unknown_name("program", name, library.names()).mend
+        if name not in (*library.names(), *library.counterexamples(), *library.exercises()):
+            mend = unknown_name("program", name, (*library.names(), *library.exercises())).mend
             raise BadInput(f"no file and no bundled program is called '{name}'", mend=mend)
         path = library.path(name)
     return notation.load(path), name

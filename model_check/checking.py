@@ -23,7 +23,16 @@ from .cycles import EndlessRuns, GaveUp
 from .engines import Elsewhere, Engine, engine_for
 from .explorer import INTERRUPTED, Exploration, Limits, Progress, explore
 from .observers import observers_of
-from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, Property, properties_of
+from .properties import (
+    CAN_COMPLETE,
+    COMPLETES,
+    DELIVERS_ALL,
+    DELIVERS_SOMETHING,
+    HOLDS_BACK,
+    RELEASES,
+    Property,
+    properties_of,
+)
 from .runs import Run, run_of
 from .shortest import shortest_run
 from .system import Ghost, LocalStep, State, System
@@ -95,14 +104,34 @@ class CheckResult:
     @property
     def never(self) -> tuple[str, ...]:
         """What the protocol has a rule for, and what was nowhere enabled."""
+        return tuple(name for name, enabled in self._kinds_of_rules.items() if not enabled)
+
+    @property
+    def exercised(self) -> dict[str, bool]:
+        """Each rule of the protocol, by name, and whether some run exercised it: kinds of actions, then its own."""
+        own = (HOLDS_BACK.name, RELEASES.name, *self.machine.witnesses, *self.machine.rules)
+        verdicts = {result.property.name: result.verdict for result in self.properties}
+        return {**self._kinds_of_rules, **{name: verdicts[name] == "holds" for name in own if name in verdicts}}
+
+    @property
+    def never_exercised(self) -> tuple[str, ...]:
+        """The rules that no run exercised: of what they are for, the verdict says nothing."""
+        return tuple(name for name, exercised in self.exercised.items() if not exercised)
+
+    @property
+    def _kinds_of_rules(self) -> dict[str, bool]:
+        """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
         arrivals = [name for name in actions if name == "deliver" or name.startswith("receive ")]
         internal = [name for name in actions if name not in NOT_INTERNAL and not name.startswith("receive ")]
-        never = ["send"] * ("send" not in actions) + ["arrival"] * (not arrivals)
-        never += ["receive by the application"] * (own.receive is not base.receive and "deliver" not in actions)
-        never += ["internal step"] * (own.internal is not base.internal and not internal)
-        may_agree = own.agree is not base.agree and self.check.crash is not None
-        return (*never, *["agree"] * (may_agree and "agree" not in actions))
+        kinds = {"send": "send" in actions, "arrival": bool(arrivals)}
+        if own.receive is not base.receive:
+            kinds["receive by the application"] = "deliver" in actions
+        if own.internal is not base.internal:
+            kinds["internal step"] = bool(internal)
+        if own.agree is not base.agree and self.check.crash is not None:
+            kinds["agree"] = "agree" in actions
+        return kinds
 
     @property
     def completes(self) -> str | None:
@@ -156,6 +185,7 @@ class CheckResult:
             "nodes": found.nodes,
             "actions": self.actions,
             "never": list(self.never),
+            "never_exercised": list(self.never_exercised),
             "seconds": round(self.seconds, 3),
             "verdict": self.verdict,
             "completes": self.completes,

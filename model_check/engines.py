@@ -166,8 +166,9 @@ def _not_native(asked: Asked) -> str | None:
     """Why the native engine cannot explore this; None if it can."""
     if asked.crash is not None:
         return "the native engine knows no crashes"
-    if len(asked.machine.invariants) + len(asked.machine.witnesses) > MOST_OF_ITS_OWN:
-        return f"the native engine takes at most {MOST_OF_ITS_OWN} invariants and witnesses of a protocol"
+    machine = asked.machine
+    if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MOST_OF_ITS_OWN:
+        return f"the native engine takes at most {MOST_OF_ITS_OWN} invariants, witnesses and rules of a protocol"
     return None
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, Property
+from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, NEVER_BLOCKS, Property
 from .system import Ghost, Move, State, System
 
 #: Why a search ended that Ctrl-C ended.
@@ -126,8 +126,7 @@ def explore(
             gc.enable()
     names = {known.name for known in properties}
     result.broken = {name: depth for name, depth in result.broken.items() if name in names}
-    if system.has_refused():
-        result.reached.add(HOLDS_BACK.name)
+    result.reached |= system.exercised.reached
     return result
 
 

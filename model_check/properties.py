@@ -40,6 +40,7 @@ COMPLETES = Property(
 CAN_COMPLETE = Property("can-complete", "sometimes", "every process comes to the end of its program")
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")
+RELEASES = Property("releases", "sometimes", "a packet held back in one local state may be taken in in another")
 
 #: What can be asked of the deliveries at one process alone.
 AT_ONE_RECEIVER = ("fifo", "causal")
@@ -63,8 +64,9 @@ def properties_of(
     properties += [COMPLETES, CAN_COMPLETE] if program else [NEVER_BLOCKS]
     properties += [DELIVERS_SOMETHING]
     if type(machine).accepts is not ProtocolMachine.accepts:
-        properties += [HOLDS_BACK]
-    properties += [Property(name, "sometimes", name.replace("-", " ")) for name in machine.witnesses]
+        properties += [HOLDS_BACK, RELEASES]
+    own = dict.fromkeys((*machine.witnesses, *machine.rules))
+    properties += [Property(name, "sometimes", name.replace("-", " ")) for name in own]
     return properties
 
 

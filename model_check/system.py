@@ -23,12 +23,13 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Channel, Flight
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
 from .observers import Ledger, Observation, Observer
 from .purity import Purity
+from .rules import Exercised
 
 #: Local state numbers, then the flight, then the position number.
 State = tuple[Any, ...]
@@ -69,6 +70,8 @@ class LocalStep(NamedTuple):
     delivered: tuple[Message, ...] = ()
     #: What the observers are told: (number of the observer, its `observe`, encoded observation), in order.
     codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
+    #: The rules that it exercises and no step did before.
+    exercises: tuple[str, ...] = ()
 
     @property
     def hands_over(self) -> bool:
@@ -122,6 +125,8 @@ class System:
         self.may_crash = may_crash
         self._crashed = self._locals.number(CRASHED)
         self._agreed: set[int] = set()
+        #: The rules exercised so far.
+        self.exercised = Exercised(machine)
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._with_own_steps = range(self.n if takes_own_steps else 0)
@@ -218,6 +223,8 @@ class System:
             if then is None:
                 return False
             position = then
+        if step.exercises:
+            self.exercised.reached.update(step.exercises)
         if step.packets:
             flight = self.channel.put(flight, step.packets)
         moves.append((step, (*state[:process], step.local, *state[process + 1 : self.n], flight, position)))
@@ -267,10 +274,6 @@ class System:
             if self._arrive(state[packet.destination], number) is None:
                 packets.append(packet)
         return packets
-
-    def has_refused(self) -> bool:
-        """Has the protocol, in any state asked about so far, not accepted a packet that was there?"""
-        return any(steps is None for steps in self._arrivals.values())
 
     # -- ghosts --------------------------------------------------------------------------------------------------------
 
@@ -366,10 +369,13 @@ class System:
         steps = self._sends.get(key)
         if steps is None:
             message: Message = self._messages.values[number]
-            outcomes = () if local == self._crashed else self.inputs.send(process, self._locals.values[local], message)
+            state = self._locals.values[local]
+            outcomes = () if local == self._crashed else self.inputs.send(process, state, message)
             action = Action(process, "send", message, None)
             handed = [Observation("hand", process, message)]
-            steps = self._sends[key] = self._tabulate(process, ((action, step) for step in outcomes), handed)
+            steps = self._sends[key] = self._tabulate(process, local, ((action, step) for step in outcomes), handed)
+            if not steps and local != self._crashed:
+                self.exercised.add(Transition(process, state, "send", message))
         return steps
 
     def _arrive(self, local: int, packet: int) -> tuple[LocalStep, ...] | None:
@@ -381,10 +387,13 @@ class System:
             state = self._locals.values[local]
             if local == self._crashed:
                 self._arrivals[key] = ()
-            elif self.inputs.accepts(process, state, value):
+                return ()
+            accepted = bool(self.inputs.accepts(process, state, value))
+            self.exercised.guard(process, state, value, accepted=accepted)
+            if accepted:
                 outcomes = self.inputs.arrive(process, state, value)
                 self._arrivals[key] = self._tabulate(
-                    process, ((_arrival(process, value, step), step) for step in outcomes)
+                    process, local, ((_arrival(process, value, step), step) for step in outcomes)
                 )
             else:
                 self._arrivals[key] = None
@@ -408,17 +417,24 @@ class System:
                 (Action(process, name, None, None), step) for name, step in self.inputs.internal(process, state)
             ]
             if asks:
-                for step in self.inputs.receive(process, state, sender):
+                received = self.inputs.receive(process, state, sender)
+                if not received:
+                    self.exercised.add(Transition(process, state, "deliver"))
+                for step in received:
                     message = next((event.message for event in step.events if event.kind == "deliver"), None)
                     outcomes.append((Action(process, "deliver", message, None), step))
-            steps = self._own[key] = self._tabulate(process, outcomes)
+            steps = self._own[key] = self._tabulate(process, local, outcomes)
         return steps
 
     def _tabulate(
-        self, process: int, outcomes: Iterable[tuple[Action, Step]], before: Sequence[Observation] = ()
+        self, process: int, local: int, outcomes: Iterable[tuple[Action, Step]], before: Sequence[Observation] = ()
     ) -> tuple[LocalStep, ...]:
         steps = []
         for action, step in outcomes:
+            delivered = tuple(event.message for event in step.events if event.kind == "deliver")
+            transition = Transition(
+                process, self._locals.values[local], action.name, action.message, action.packet, step
+            )
             observations = (*before, *(Observation(event.kind, process, event.message) for event in step.events))
             steps.append(
                 LocalStep(
@@ -426,8 +442,9 @@ class System:
                     self._number_of_local(process, step.state),
                     tuple(self._number_of_packet(packet) for packet in step.packets),
                     observations,
-                    tuple(event.message for event in step.events if event.kind == "deliver"),
+                    delivered,
                     self._encode(observations),
+                    tuple(self.exercised.by(transition)),
                 )
             )
         return tuple(steps)

@@ -1,10 +1,13 @@
-"""What is bundled: the texts' own examples, and counterexamples to their claims.
+"""What is bundled: the texts' own examples, counterexamples to their claims, and exercises.
 
 The examples are programs and computations in the notation, and one event log. Each file opens with comments that say
 what it is, where it comes from, and what in it had to be recovered, since the drawings of the texts are lost.
 
 The counterexamples are found by `crownless claims`, which says when one is no longer what it finds: computations and
 programs in the notation, and runs as `crownless check --json` prints them.
+
+The exercises are programs, none of them a text's, in which a rule of a protocol makes a difference that the free
+workload shows only at a bound that takes too long.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")
 # The package is installed as files, so that its resources have paths.
 _FIGURES = Path(str(files(__package__))) / "figures"
 COUNTEREXAMPLES = Path(str(files(__package__))) / "counterexamples"
+_EXERCISES = Path(str(files(__package__))) / "exercises"
 
 
 def names(suffix: str = ".txt") -> tuple[str, ...]:
@@ -33,12 +37,19 @@ def counterexamples(suffix: str = ".txt") -> tuple[str, ...]:
     return _names(COUNTEREXAMPLES, suffix)
 
 
+def exercises() -> tuple[str, ...]:
+    """The exercises, by name and in order."""
+    return _names(_EXERCISES, ".txt")
+
+
 def _names(folder: Path, suffix: str) -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in folder.glob(f"*{suffix}")))
 
 
 def path(name: str, suffix: str = ".txt") -> Path:
-    """The file of that name, an example or a counterexample."""
+    """The file of that name, an example, a counterexample or an exercise."""
+    if suffix == ".txt" and name in exercises():
+        return _EXERCISES / f"{name}{suffix}"
     if name in counterexamples(suffix):
         return COUNTEREXAMPLES / f"{name}{suffix}"
     if name not in names(suffix):

@@ -231,6 +231,8 @@ class Posted(NamedTuple):
 class PostsOnToTheSameReceiver(Buffer):
     """Waits only before it posts to another receiver than the last ([MF] footnote 4)."""
 
+    rules = {}  # of other stamps or states
+
     witnesses = {}
 
     def initial(self, i: int) -> Any:
@@ -348,7 +350,9 @@ HARMLESS = (
         3,
         3,
         5821,
-        never_reaches=frozenset({"a-message-waits-for-an-acknowledgement"}),
+        never_reaches=frozenset(
+            {"a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"}
+        ),
     ),
     Harmless(
         PostsAtOnce,
@@ -356,6 +360,7 @@ HARMLESS = (
         3,
         3,
         4847,
+        never_reaches=frozenset({"an-acknowledgement-lets-the-next-message-be-posted"}),
     ),
     Harmless(
         PostsOnToTheSameReceiver,

@@ -320,6 +320,7 @@ HARMLESS = (
         3,
         3,
         923,
+        never_reaches=frozenset({"a-merge-raises-an-entry"}),
     ),
     Harmless(
         AsksTheSenderForAtMostOneMore,

@@ -700,6 +700,7 @@ HARMLESS = (
         4,
         3932,
         AT_2,
+        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
     ),
     Harmless(
         ClearsAnyColumn,
@@ -709,6 +710,7 @@ HARMLESS = (
         4,
         4025,
         AT_2,
+        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
     ),
     Harmless(
         ExtraMessagesCarryEverything,
@@ -717,6 +719,7 @@ HARMLESS = (
         4,
         4025,
         AT_2,
+        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
     ),
     Harmless(
         ClearsBeforeSending,
@@ -726,6 +729,7 @@ HARMLESS = (
         4,
         3908,
         AT_2,
+        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
     ),
     Harmless(
         RemembersItsOwnColumn,
@@ -734,5 +738,13 @@ HARMLESS = (
         4,
         4199,
         Setup(parameters={"k": 9}),
+        never_reaches=frozenset(
+            {
+                "an-extra-message-is-received",
+                "an-extra-message-is-sent",
+                "an-extra-message-waits",
+                "several-extra-messages-are-sent-in-one-step",
+            }
+        ),
     ),
 )

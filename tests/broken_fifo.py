@@ -134,6 +134,8 @@ class TakesTheNumberForTheCount(FifoSequence):
 class NamesItsPredecessor(FifoSequence):
     """One sequence a sender after all: a message also carries the number of the one before it on its channel."""
 
+    rules = {}  # of other stamps or states
+
     def send(self, i: int, state: fifo_sequence.State, message: Message) -> Sequence[Step]:
         j, number = message.receiver, max(state.sent) + 1
         after = state._replace(sent=self.ops.vector(lambda k: number if k == j else state.sent[k]))
@@ -256,6 +258,8 @@ class AcknowledgesInTheOrderOfItsInput(AcknowledgesOnArrival):
 
 class WaitsOnEachChannel(FifoAck):
     """Blocked are only sends to a process whose acknowledgement is still awaited."""
+
+    rules = {}  # of other stamps or states
 
     witnesses = {"a-sender-is-blocked": lambda machine, i, state: bool(state)}
 

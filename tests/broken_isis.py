@@ -469,6 +469,19 @@ HARMLESS = (
         220,
         Setup(channel="fifo"),
         frozenset({"a-message-is-deleted"}),
+        never_reaches=frozenset(
+            {
+                "a-message-between-others-is-deleted",
+                "a-message-comes-with-a-later-one",
+                "a-message-comes-with-that-of-another",
+                "a-message-is-deleted",
+                "a-message-is-sent-after-a-collection",
+                "a-message-not-requested-is-kept",
+                "a-message-not-yet-received-is-acknowledged",
+                "a-packet-delivers-several",
+                "a-site-knows-a-message-of-others",
+            }
+        ),
     ),
     Harmless(
         WaitsForAllMessages,
@@ -479,6 +492,21 @@ HARMLESS = (
         361,
         Setup(channel="fifo"),
         frozenset({"a-message-is-deleted"}),
+        never_reaches=frozenset(
+            {
+                "a-message-already-known-is-ignored",
+                "a-message-between-others-is-deleted",
+                "a-message-comes-with-a-later-one",
+                "a-message-comes-with-that-of-another",
+                "a-message-is-deleted",
+                "a-message-is-sent-after-a-collection",
+                "a-message-not-requested-is-kept",
+                "a-packet-delivers-several",
+                "a-request-names-a-message-deleted-here",
+                "a-site-knows-a-message-of-others",
+                "releases",
+            }
+        ),
     ),
     Harmless(
         ForgetsWhatItDeleted,
@@ -488,5 +516,15 @@ HARMLESS = (
         3,
         2768,
         Setup(channel="fifo"),
+        never_reaches=frozenset(
+            {
+                "a-message-between-others-is-deleted",
+                "a-message-comes-with-a-later-one",
+                "a-message-comes-with-that-of-another",
+                "a-packet-delivers-several",
+                "a-request-names-a-message-deleted-here",
+                "a-site-knows-a-message-of-others",
+            }
+        ),
     ),
 )

@@ -191,6 +191,8 @@ class Delaying(NamedTuple):
 class LearnsOnReceipt(RstBefore):
     """To the letter of [MF] §2: "whenever a process j receives a message", whether it delivers or delays it."""
 
+    rules = {}  # of other stamps or states
+
     def initial(self, i: int) -> Delaying:
         return Delaying(super().initial(i))
 
@@ -432,6 +434,8 @@ class DeliversTheColumnTwice(RstColumn):
 
 class SendsOneNumber(RstColumn):
     """Of the column only what the sender itself has sent."""
+
+    rules = {}  # of other stamps or states
 
     def column(self, state: rst.State, j: Value) -> Value:
         raise NotImplementedError

@@ -327,6 +327,7 @@ HARMLESS = (
         3,
         3,
         2491,
+        never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
     ),
     Harmless(
         SendsTheNewestMessage,
@@ -334,6 +335,7 @@ HARMLESS = (
         3,
         3,
         2521,
+        never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
     ),
     Harmless(
         RefusesToSendWhilePassive,
@@ -341,6 +343,7 @@ HARMLESS = (
         3,
         3,
         2033,
+        never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
     ),
     Harmless(
         CommitsOnlyWhileActive,
@@ -348,6 +351,13 @@ HARMLESS = (
         3,
         3,
         2351,
+        never_reaches=frozenset(
+            {
+                "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
+                "a-withheld-acknowledgement-is-sent",
+                "several-withheld-acknowledgements-are-sent",
+            }
+        ),
     ),
     Harmless(
         Blocks,
@@ -355,5 +365,14 @@ HARMLESS = (
         3,
         3,
         1376,
+        never_reaches=frozenset(
+            {
+                "a-request-waits",
+                "a-waiting-message-is-sent-on-an-acknowledgement",
+                "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
+                "a-withheld-acknowledgement-is-sent",
+                "several-withheld-acknowledgements-are-sent",
+            }
+        ),
     ),
 )

@@ -86,6 +86,8 @@ class WithMailRoom(NamedTuple):
 class LearnsTheTimeOnArrival(Ses):
     """§4.1 literally: "when S_i receives a message". But what has arrived is not yet delivered."""
 
+    rules = {}  # of other stamps or states
+
     def initial(self, i: int) -> WithMailRoom:  # type: ignore[override]
         return WithMailRoom(super().initial(i), frozenset())
 

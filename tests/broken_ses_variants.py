@@ -388,6 +388,7 @@ HARMLESS = (
         3,
         4,
         9761,
+        never_reaches=frozenset({"an-obsolete-pair-is-deleted"}),
     ),
     Harmless(
         EachCopyIsAnEvent,

@@ -86,7 +86,9 @@ MADE, CELL_FLAGS, CELL_SEEN, ORBIT, OWN_START, OWN_COUNT = range(6)
 CELL_COLUMNS = 6
 
 #: … and of the outcomes of local transitions.
-TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT = range(6)
+TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, RULES_LOW, RULES_HIGH = range(8)
+#: So many of the bits of the rules that an outcome exercises are in the first of their two columns.
+LOW_BITS = 31
 OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
 
 
@@ -484,7 +486,7 @@ def step_of(ghost: int, told: int, steps: Any, misses: Any, noted: Any, recent: 
 @inlined
 def seen_of(outcome: Any, cells: Any) -> int:
     """The properties that a local step breaks or reaches by itself."""
-    seen = cells[outcome[TO_CELL], CELL_SEEN]
+    seen = cells[outcome[TO_CELL], CELL_SEEN] | outcome[RULES_LOW] | np.int64(outcome[RULES_HIGH]) << LOW_BITS
     return seen | DELIVERS if outcome[FLAGS] & DELIVERED else seen
 
 

@@ -33,7 +33,6 @@ from crownless.model_check.properties import (
     COMPLETES,
     DELIVERS_ALL,
     DELIVERS_SOMETHING,
-    HOLDS_BACK,
     NEVER_BLOCKS,
     Property,
 )
@@ -223,7 +222,7 @@ class NativeSearch:
         workers: int = 1,
     ) -> None:
         watched = [name for observer in observers for name in observer.watches]
-        own = [*machine.invariants, *machine.witnesses]
+        own = [*machine.invariants, *machine.witnesses, *machine.rules]
         self._first_witness = WATCHED + len(machine.invariants)
         #: The properties by their bits: those of the observers first, then those of local states, invariants first.
         self.names = [*watched, *[""] * (WATCHED - len(watched)), *own]
@@ -231,6 +230,7 @@ class NativeSearch:
             {name: 1 << k for k, name in enumerate(watched)},
             {name: 1 << k + WATCHED for k, name in enumerate(machine.invariants)},
             {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
+            {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
         self._given = (observers, channel, shared, tuple(reductions))
         self.machine = machine
@@ -347,8 +347,7 @@ class NativeSearch:
         result = self.result
         result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
         result.acyclic = self.tables.acyclic
-        if self.tables.refuses:
-            result.reached.add(HOLDS_BACK.name)
+        result.reached |= self.tables.exercised.reached
         return result
 
     @contextmanager
@@ -746,6 +745,7 @@ class NativeSearch:
                     self.result.broken.setdefault(name, depth)
                 else:
                     self.result.reached.add(name)
+                    self.tables.exercised.reached.add(name)
 
     def _judge(self, seen: int, depth: int) -> None:
         """Live properties that a run breaks or meets which ends at this depth."""

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.purity import Purity
 from crownless.spec.computation import Message
 
+from ..rules import Exercised
 from . import kernels
 from .columns import Column, Map
 from .ghosts import Ghosts, PlainGhosts, Unforeseen
@@ -46,6 +47,7 @@ class Tables:
         ghosts: Ghosts,
         invariants: dict[str, int],
         witnesses: dict[str, int],
+        rules: dict[str, int],
         *,
         channel: int,
         shared: bool,
@@ -66,9 +68,9 @@ class Tables:
         self._all_ranks = Ranks() if in_order else self.ranks
         #: May a packet go to the mail room?
         self._waits = False
-        #: Has any packet been refused?
-        self.refuses = False
-        self._invariants, self._witnesses = invariants, witnesses
+        #: The rules exercised so far.
+        self.exercised = Exercised(machine)
+        self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
@@ -305,6 +307,8 @@ class Tables:
         sends, own = [], []
         for wish in self.workload.wishes(position, process):
             steps = self.inputs.send(process, local, wish.message)
+            if not steps:
+                self.exercised.add(Transition(process, local, "send", wish.message))
             sent = [self._outcome(cell, process, "send", step, wish.after, hands=wish.message) for step in steps]
             sends.append((wish.message, sent))
         if self._takes_own_steps:
@@ -312,6 +316,8 @@ class Tables:
             own.append([self._outcome(cell, process, name, step, position, named=name) for name, step in named])
             if self.workload.asks(position, process):
                 given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
+                if not given:
+                    self.exercised.add(Transition(process, local, "deliver"))
                 own.append([self._outcome(cell, process, "deliver", step, position) for step in given])
         self._own.append((cell, start, len(self._outcomes) - start))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
@@ -322,14 +328,17 @@ class Tables:
         process, local, position = self.cells[cell]
         packet = self.packets[number]
         start = len(self._outcomes)
-        accepted = self.inputs.accepts(process, local, packet)
+        accepted = bool(self.inputs.accepts(process, local, packet))
+        frames = len(self.frames)
+        least = self.packets[min(self.packet_renamed[number * frames + k] for k in range(frames))]
+        self.exercised.guard(process, local, packet, accepted=accepted, known_as=least)
         taken = None
         if accepted:
             taken = []
             for step in self.inputs.arrive(process, local, packet):
                 delivers = any(event == ("deliver", packet.message) for event in step.events)
                 name = "deliver" if delivers else f"receive {packet.kind}"
-                taken.append(self._outcome(cell, process, name, step, position, consumed=(packet.kind,)))
+                taken.append(self._outcome(cell, process, name, step, position, packet=packet))
         else:
             self.refuses = True
         if self.alike is not None:
@@ -338,7 +347,7 @@ class Tables:
             self._waits = True
         count = len(self._outcomes) - start
         self.most_of_arrival = max(self.most_of_arrival, count)
-        return start << 21 | count << 1 | bool(accepted)
+        return start << 21 | count << 1 | accepted
 
     def _outcome(
         self,
@@ -348,7 +357,7 @@ class Tables:
         step: Step,
         position: Position,
         *,
-        consumed: tuple[str, ...] = (),
+        packet: Packet | None = None,
         hands: Message | None = None,
         named: str = "",
     ) -> Outcome:
@@ -361,14 +370,19 @@ class Tables:
                     position = self.workload.delivered(position, process, event.message)
                     if position is None:
                         return NOT_WANTED
+        message = hands if packet is None else packet.message
+        exercised = 0
+        for rule in self.exercised.by(Transition(process, self.cells[cell][1], name, message, packet, step)):
+            exercised |= self._rules[rule]
         after = self.cell(process, step.state, position)
-        emitted = [(self._emitted(packet), packet.destination) for packet in step.packets]
+        emitted = [(self._emitted(sent), sent.destination) for sent in step.packets]
         if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
             raise Unforeseen
         observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
         observations += step.events
         adds = not self._in_order or bool(step.packets) or hands is not None
-        kinds = tuple([packet.kind for packet in step.packets])
+        kinds = tuple([sent.kind for sent in step.packets])
+        consumed = () if packet is None else (packet.kind,)
         self.ranks.step(cell, after, consumed, kinds, adds=adds)
         if self._in_order:
             self._all_ranks.step(cell, after, consumed, kinds)
@@ -377,7 +391,8 @@ class Tables:
             self.ranks.same(images)
             self._all_ranks.same(images)
         code = self._code(process, observations)
-        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), 0, 0])
+        rules = (exercised & (1 << kernels.LOW_BITS) - 1, exercised >> kernels.LOW_BITS)
+        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), *rules])
         self.emitted.extend([number << kernels.PROCESS_BITS | (to - process) % self.n for number, to in emitted])
         self.most_emitted = max(self.most_emitted, len(emitted))
         return Outcome(named, after, emitted, step.events)
@@ -420,7 +435,10 @@ class Tables:
         # Each kind of ghosts has numbers of its own.
         self.arrays()
         digest = hashlib.sha256(type(self.ghosts).__name__.encode())
-        for column in (self._cells, self._outcomes, self.emitted, self.code_at, self.source):
+        # Of the rules, which outcomes exercise them is looked at only until some was taken that does.
+        outcomes = self._outcomes.array[: len(self._outcomes), : kernels.RULES_LOW]
+        digest.update(np.ascontiguousarray(outcomes).tobytes())
+        for column in (self._cells, self.emitted, self.code_at, self.source):
             digest.update(column.array[: len(column)].tobytes())
         return digest.hexdigest()
 

@@ -513,7 +513,10 @@ class _Expansion:
         local = self._local
         outcomes = self.tables.outcomes[self._outcome[:local]]
         delivers = np.where(outcomes[:, kernels.FLAGS] & kernels.DELIVERED, kernels.DELIVERS, 0)
-        seen[:local] = self._broken | self.tables.cells[outcomes[:, kernels.TO_CELL], kernels.CELL_SEEN] | delivers
+        rules = outcomes[:, kernels.RULES_LOW] | outcomes[:, kernels.RULES_HIGH].astype(np.int64) << kernels.LOW_BITS
+        seen[:local] = (
+            self._broken | self.tables.cells[outcomes[:, kernels.TO_CELL], kernels.CELL_SEEN] | delivers | rules
+        )
         return seen
 
     def action(self) -> Any:

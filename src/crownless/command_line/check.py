@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, re
 from crownless.model_check.explorer import Exploration, Limits, memory_in_use
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.model_check.suite import checks as suite
+from crownless.model_check.suite import own_checks
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
@@ -192,6 +193,8 @@ def check(
         checks = [saved]
     else:
         checks = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
+        if not given and checkpoint is None and resume is None:
+            checks = [one for name in protocols for one in _own_checks(name, engine, reductions)] or checks
     if not protocols and resume is None:
         asks_nothing = all(one == Check(one.protocol) for one in checks)
         checks = suite() if asks_nothing else checks
@@ -246,6 +249,12 @@ def check(
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_asked else set())
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
     return EXITS[worst]
+
+
+def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
+    """What is checked where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
+    first, *beside = own_checks(protocol)
+    return [first] if refusal(first, engine, reductions) is not None else [first, *beside]
 
 
 def _say(line: str) -> None:
@@ -386,16 +395,32 @@ def _print(result: CheckResult, *, drawings: bool) -> None:
     facts = (f"{found.states:,}", f"{found.transitions:,}", str(found.depth), f"{result.seconds:.1f}")
     name = result.check.protocol
     for line in result.properties:
-        verdict = Text(line.verdict, style=STYLES[line.verdict])
+        never = line.property.name in result.never_exercised
+        verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
         note = _note(line)
         if note:
             verdict.append(f" ({note})", style="")
         rows.add_row(name, line.property.name, line.property.kind, verdict, *facts)
         name, facts = "", ("", "", "", "")
+    if result.verdict == "holds" and result.never_exercised:
+        rows.add_row("", "verdict", "", _verdict(result, result.never_exercised))
     console().print(result.scope)
     print_table(rows)
     console().print(_coverage(result))
     _print_completion(result)
+
+
+def _verdict(result: CheckResult, never_exercised: Collection[str]) -> Text:
+    """The verdict, and how much of the protocol it says nothing of."""
+    if result.verdict != "holds" or not never_exercised:
+        return Text(result.verdict, style=STYLES[result.verdict])
+    return Text(f"holds, but {some(len(never_exercised), 'rule')} never exercised", style=STYLES["unknown"])
+
+
+def _never_exercised(result: CheckResult, results: list[CheckResult]) -> list[str]:
+    """The rules that this check did not exercise, nor any other here of the same protocol over the same channel."""
+    beside = [one for one in results if (one.check.protocol, one.channel) == (result.check.protocol, result.channel)]
+    return [name for name in result.never_exercised if not any(one.exercised.get(name) for one in beside)]
 
 
 def _coverage(result: CheckResult) -> str:
@@ -429,14 +454,15 @@ def _print_overview(results: list[CheckResult]) -> None:
     clocks = [name for name in CLOCKS if name in decided]
     columns += clocks
     rows = table("protocol", "checked over", "verdict", *columns, "invariants", right=("states", "depth", "seconds"))
-    for result in results:
+    never = [_never_exercised(result, results) for result in results]
+    for result, never_exercised in zip(results, never, strict=True):
         lines = {line.property.name: line for line in result.properties}
         own = [line for line in result.properties if line.property.name in result.machine.invariants]
         found = result.exploration
         rows.add_row(
             result.check.protocol,
             where(result),
-            Text(result.verdict, style=STYLES[result.verdict]),
+            _verdict(result, never_exercised),
             *(_cell([lines[name]] if name in lines else [], result) for name in columns),
             _cell(own, result),
             f"{found.states:,}",
@@ -451,6 +477,9 @@ def _print_overview(results: list[CheckResult]) -> None:
     if COMPLETES.name in columns:
         out.print("A program that is not always completed is so sometimes or never.")
     print_table(rows)
+    for result, never_exercised in zip(results, never, strict=True):
+        if result.verdict == "holds" and never_exercised:
+            out.print(f"{result.check.protocol}, {where(result)}: never exercised: {', '.join(never_exercised)}")
     stopped = [result for result in results if result.exploration.stopped]
     for result in stopped:
         out.print(f"{result.check.protocol}: search ended early: {result.exploration.stopped}")

@@ -79,7 +79,7 @@ def protocol_facts() -> list[dict[str, Any]]:
 
 
 def _facts() -> dict[str, list[dict[str, Any]]]:
-    figures = [_figure(name) for name in library.names()]
+    figures = [_figure(name) for name in (*library.names(), *library.exercises())]
     return {
         "protocols": protocol_facts(),
         "orders": [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()],

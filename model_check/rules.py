@@ -1,0 +1,57 @@
+"""Which rules of a protocol were exercised: each local transition is looked at once, when it is tabulated, and counts
+when it is taken; an input that is refused counts at once.
+
+So it costs next to nothing where states are searched, and splits none of them. What tables of single processes cannot
+see: whether the bound, all used up by others, leaves a process the send that it would refuse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Transition
+
+from .properties import HOLDS_BACK, RELEASES
+
+
+class Exercised:
+    """The rules exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
+
+    def __init__(self, machine: ProtocolMachine) -> None:
+        self.machine = machine
+        self.reached: set[str] = set()
+        #: What the guard decided of each packet in any local state, until one packet was held back and let in.
+        self._guards = type(machine).accepts is not ProtocolMachine.accepts
+        self._held_back: set[Packet] = set()
+        self._let_in: set[Packet] = set()
+
+    def guard(
+        self, process: int, state: Any, packet: Packet, *, accepted: bool, known_as: Packet | None = None
+    ) -> None:
+        """The guard was asked about a packet that is there. Where states that differ by names are one, `known_as` is
+        the same for all packets that differ by names.
+        """
+        if not self._guards:
+            return
+        if not accepted:
+            self.reached.add(HOLDS_BACK.name)
+            self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
+        if RELEASES.name not in self.reached:
+            of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
+            of_this.add(known_as or packet)
+            if (known_as or packet) in of_other:
+                self.reached.add(RELEASES.name)
+                self._held_back.clear()
+                self._let_in.clear()
+
+    def by(self, transition: Transition) -> list[str]:
+        """The rules that this transition exercises and none did before."""
+        return [
+            name
+            for name, holds in self.machine.rules.items()
+            if name not in self.reached and holds(self.machine, transition)
+        ]
+
+    def add(self, transition: Transition) -> None:
+        """The input of this transition was refused."""
+        self.reached.update(self.by(transition))

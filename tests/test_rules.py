@@ -1,0 +1,197 @@
+"""Rules of protocols: found in local transitions alike by all engines, and missed where nothing exercises them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from click.testing import CliRunner
+from native_engine_setup import question
+from replay import check
+
+from crownless.command_line.check import check as command
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst, State
+from crownless.impl.unordered import Unordered
+from crownless.spec.computation import Message
+from crownless.spec.notation import parse
+
+#: The rules that one message from one process to another, or back, exercises; every other needs more.
+BY_ONE_MESSAGE = {
+    "fifo-ack": {"an-acknowledgement-frees-the-sender", "a-sender-is-blocked"},
+    "rendezvous": {"an-acknowledgement-ends-the-wait"},
+    "isis-gc": {"a-message-is-deleted"},
+    "isis-gc-waits": {"a-message-is-deleted", "a-request-names-a-message-deleted-here"},
+    "cbcast": {"a-merge-raises-an-entry"},
+    "kearns": {"a-client-counts-its-message-to-the-server", "a-merge-raises-an-entry"},
+    **{key: {"an-entry-of-the-time-is-raised"} for key in ("ses", "ses-delete", "ses-multicast", "ses-rollback")},
+    **{key: {"an-application-waits-for-a-message"} for key in ("buffer", "buffer-pipelined")},
+    "buffer-bounded": {
+        "an-application-waits-for-a-message",
+        "an-input-buffer-is-full",
+        "an-output-buffer-is-full",
+    },
+    "murty-garg": {
+        "a-bigger-process-is-asked",
+        "a-message-comes-back-to-its-sender",
+        "a-message-is-acknowledged-at-once",
+        "a-message-to-a-smaller-process-is-sent-at-once",
+        "a-request-is-answered-at-once",
+    },
+}
+#: Rules that are about what a process refuses, which one that takes no message exercises too.
+BY_REFUSING = {
+    "a-send-is-blocked",
+    "a-full-output-buffer-blocks-a-send",
+    "an-application-waits-for-a-message",
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_rule_is_not_said_to_be_exercised_at_a_bound_too_small_for_it(protocol: str) -> None:
+    kind = PROTOCOLS[protocol]
+    result = check(kind, 2, 1, channel=kind.needs_channel)
+    own = {*kind.rules, *kind.witnesses}
+    assert own - set(result.never_exercised) == BY_ONE_MESSAGE.get(protocol, set())
+
+
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if PROTOCOLS[name].rules])
+def test_a_machine_that_takes_no_message_exercises_nothing_but_refusals(protocol: str) -> None:
+    kind = PROTOCOLS[protocol]
+    mute: Any = type("Mute", (kind,), {"send": lambda self, i, state, message: []})
+    result = check(mute, 2, 2, channel=kind.needs_channel)
+    assert {*kind.rules, *kind.witnesses} - set(result.never_exercised) <= BY_REFUSING
+
+
+@pytest.mark.parametrize("channel", ["unordered", "fifo", "lossy", "duplicating"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_both_engines_find_the_same_rules_exercised(protocol: str, channel: str) -> None:
+    asked = question(protocol, 2 if protocol.startswith("isis-gc") else 3, 2, channel)
+    exercised = asked.plain().reached
+    assert asked.native().reached == exercised
+    assert asked.native(workers=2, shared=False).reached == exercised
+    for reduction in ("symmetry", "order"):
+        if asked.admits(reduction):
+            assert asked.native(reductions=[reduction]).reached == exercised
+
+
+class RefusesForGood(Unordered):
+    """What has come to the guard is refused for good: nothing is ever let in later."""
+
+    def accepts(self, i: int, state: tuple[()], packet: Packet) -> bool:
+        return packet.message is not None and packet.message.name.endswith("1")
+
+
+class RefusesNothing(Unordered):
+    def accepts(self, i: int, state: tuple[()], packet: Packet) -> bool:
+        return True
+
+
+def test_a_guard_is_looked_at_without_being_asked() -> None:
+    assert check(RefusesNothing, 2, 2).never_exercised == ("holds-back", "releases")
+    assert check(RefusesForGood, 2, 2).never_exercised == ("releases",)
+    assert check(Rst, 2, 2).exercised["releases"]
+    assert "releases" not in check(Unordered, 2, 2).exercised
+
+
+class InTheOrderOfArrival(ProtocolMachine):
+    """Over FIFO channels: delivers the second message only if the first has been in its way."""
+
+    promises = "asynchronous"
+    needs_channel = "fifo"
+    rules = {
+        "the-second-goes-first": lambda machine, t: t.received and t.before == "closed" and t.message.name == "y",
+        "the-second-waits": lambda machine, t: t.held_back and t.message.name == "y",
+    }
+
+    def initial(self, i: int) -> str:
+        return "closed"
+
+    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+
+    def arrive(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        return [Step("open", (), [Happened("deliver", packet.message)])]
+
+
+PROGRAM = "P1: send x to P2; send y to P2\nP2: receive x; receive y\n"
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_step_that_the_application_does_not_take_exercises_nothing(engine: str) -> None:
+    asked = question(InTheOrderOfArrival, program=parse(PROGRAM), channel="unordered")
+    assert "the-second-goes-first" not in getattr(asked, engine)().reached
+    other = question(
+        InTheOrderOfArrival, program=parse(PROGRAM.replace("x; receive y", "y; receive x")), channel="unordered"
+    )
+    assert "the-second-goes-first" in getattr(other, engine)().reached
+
+
+class OpensForBoth(InTheOrderOfArrival):
+    """Nothing is let in before the process has itself sent; then everything, so that the first goes first."""
+
+    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(state="ready" if state == "closed" else state)]
+
+    def accepts(self, i: int, state: str, packet: Packet) -> bool:
+        return state != "closed"
+
+    rules = {
+        "the-second-goes-first": lambda machine, t: t.received and t.before == "ready" and t.message.name.endswith("2"),
+    }
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_packet_that_must_not_overtake_exercises_nothing(engine: str) -> None:
+    asked = question(OpensForBoth, 2, 3, "fifo")
+    assert "the-second-goes-first" not in getattr(asked, engine)().reached
+    assert "the-second-goes-first" in getattr(question(OpensForBoth, 2, 3, "unordered"), engine)().reached
+
+
+class Waits(Rst):
+    """Merges nothing, so that nobody waits for a message of another."""
+
+    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
+        return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
+
+
+def test_a_rule_that_a_fault_disables_is_missed() -> None:
+    assert check(Rst, 3, 3).never_exercised == ()
+    assert "waits-for-a-message-of-another" in check(Waits, 3, 3).never_exercised
+
+
+def test_the_verdict_says_in_the_table_how_many_rules_were_never_exercised() -> None:
+    def run(*arguments: str) -> tuple[int, str]:
+        answer = CliRunner().invoke(command, [*arguments, "--quiet"], standalone_mode=False)
+        return answer.return_value, answer.output
+
+    missed = list(check(Rst, 2, 2).never_exercised)
+    assert "waits-for-a-message-of-another" in missed
+    code, text = run("rst", "-n", "2", "-m", "2")
+    assert code == 0
+    assert re.search(r"^ +verdict +holds, but 2 rules never exercised$", text, re.MULTILINE)
+    assert "never exercised (no run within the bound reaches it)" in text
+    code, text = run("rst", "ses", "-n", "2", "-m", "2")
+    assert code == 0
+    assert text.count("holds, but 2 rules never exercised") == 1
+    assert f"rst, 2×2, unordered: never exercised: {', '.join(missed)}" in text
+    code, text = run("rst", "-n", "2", "-m", "2", "--json")
+    (found,) = json.loads(text)
+    assert (code, found["verdict"], found["never_exercised"]) == (0, "holds", missed)
+
+
+def test_what_is_checked_beside_a_protocol_counts_for_it_over_the_same_channel() -> None:
+    answer = CliRunner().invoke(command, ["murty-garg", "--quiet"], standalone_mode=False)
+    assert answer.return_value == 0
+    assert answer.output.count("murty-garg  ") == 2
+    assert "never exercised" not in answer.output
+    with patch("crownless.model_check.suite._beside", list):
+        alone = CliRunner().invoke(command, ["murty-garg", "--quiet"], standalone_mode=False)
+    assert "holds, but 1 rule never exercised" in alone.output
