@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import z3
+
 from crownless.impl.extra_messages import ExtraMessages
+from crownless.model_check.stopping import Stopped, stop_reason
 
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
@@ -77,6 +80,8 @@ class Proved:
     #: Of a proof about an abstraction, or another form of the protocol: does its machine do what that does?
     refinements: tuple[Refinement, ...]
     seconds: float
+    #: Why not all of it was put to z3, if it was not.
+    stopped: str | None = None
 
     def outcome(self, shown: str) -> Told:
         """Refuted: z3 has a situation in which a step of the proof fails; that need not be one of a run. A proof about
@@ -137,6 +142,7 @@ class Proved:
                 for put in self.claims
             ],
             "seconds": round(self.seconds, 3),
+            "stopped": self.stopped,
         }
 
 
@@ -150,22 +156,35 @@ def prove(
 ) -> Proved:
     """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before.
 
+    Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
+
     With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
     """
     started = time.monotonic()
-    claims = []
-    for part, some in proof.claims().items():
-        for claim in some:
+    claims: list[Put] = []
+    stopped = None
+    not_vacuous, refinements = False, tuple[Refinement, ...]()
+    every = [(part, claim) for part, some in proof.claims().items() for claim in some]
+    try:
+        for part, claim in every:
             if progress is not None:
                 progress(claim.name)
             began = time.monotonic()
             verdict = theorem(*claim, effort=effort, attempts=attempts)
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
-    possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-    return Proved(
-        protocol, proof, tuple(claims), all(possible), _refinements(proof, progress), time.monotonic() - started
-    )
+        possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
+        not_vacuous, refinements = all(possible), _refinements(proof, progress)
+    except (Stopped, z3.Z3Exception):
+        stopped = stop_reason()
+        if stopped is None:
+            raise
+    unknown = [
+        Put(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+        for part, claim in every[len(claims) :]
+    ]
+    seconds = time.monotonic() - started
+    return Proved(protocol, proof, (*claims, *unknown), not_vacuous, refinements, seconds, stopped)
 
 
 #: The extra-message machine is held against what is proved of it for so many processes, messages, and thresholds.

@@ -28,7 +28,8 @@ import numpy as np
 from crownless.model_check.asking import Asked, Check
 from crownless.model_check.clocks import Clocks
 from crownless.model_check.engines import Engine, engine_for
-from crownless.model_check.explorer import Exploration, Limits, Progress
+from crownless.model_check.explorer import Exploration, Progress
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import loops
 from crownless.model_check.native.compiled import HAVE_NUMBA
 from crownless.model_check.native.questions import question_of
