@@ -16,7 +16,7 @@ from rich.text import Text
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program, sends_of
 from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
-from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, reductions_named, refusal
+from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, not_compiled, reductions_named, refusal
 from crownless.model_check.explorer import Exploration
 from crownless.model_check.limits import Limits, memory_in_use
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
@@ -190,6 +190,9 @@ def check(
     elif len(checks) > 1 and (engine or reductions):
         checks = _admitted(checks, engine, reductions)
     elsewhere = _on_spark(engine, master, workers)
+    slow = None if engine == "plain" else not_compiled()
+    if slow is not None:
+        say(f"{slow[0]}, so that the native engine runs on NumPy, many times slower; {slow[1]}")
     results = []
     with status(quiet or as_json) as line, nullcontext() if quiet or engine == "plain" else compiling(_say_compiling):
         for one in checks:

@@ -95,12 +95,7 @@ def _said_of_input_and_output(error: OSError) -> int:
     if error.filename is not None:
         say(f"{os.fsdecode(error.filename)}: {error.strerror}; is it there, and may it be used?")
         return EXIT_CANNOT_WRITE
-    try:
-        sys.stdout.flush()  # what could not be written is still to be
-    except OSError:
-        say(f"cannot write the answer: {error.strerror}; is there room, and may it be written?")
-    else:
-        say(f"input or output fails: {error.strerror or error}; is there room on the disk?")
+    say(f"cannot write the answer: {error.strerror or error}; is there room for it?")
     return EXIT_CANNOT_WRITE
 
 
