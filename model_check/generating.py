@@ -169,7 +169,7 @@ class Clock:
     What ended early is still looked at, for so many seconds: see `enough`.
     """
 
-    AFTERWARDS = 0.7
+    AFTERWARDS = 0.4
 
     def __init__(self, limits: Limits | None = None, progress: Callable[[str], None] | None = None) -> None:
         self._limits = limits or Limits()

@@ -33,8 +33,9 @@ _NUDGE = signal.SIGUSR1
 
 #: Seconds between two looks at the clock and at memory, and between two nudges.
 LOOK_EVERY, NUDGE_EVERY = 0.1, 0.3
-#: Seconds in which the main thread must hear of a signal, must have ended after a second one, and must hear of a limit.
-HEARS_WITHIN, ENDS_WITHIN, HEARS_OF_LIMIT_WITHIN = 1.5, 1.0, 10.0
+#: Seconds in which the main thread must hear of a signal, have ended after a second one, and have left a part that is
+#: to end.
+HEARS_WITHIN, ENDS_WITHIN, LEAVES_WITHIN = 1.5, 1.0, 8.0
 #: Exit codes of a process that is ended by the thread: by signals, or at a limit.
 _CODE_OF_SIGNALS, _CODE_OF_LIMITS = 130, 3
 
@@ -57,6 +58,13 @@ class Part:
         self.began = time.monotonic()
         self.reason: str | None = None
         self.out_of_memory = False
+        self._interrupting: threading.Thread | None = None
+
+    def interrupt_apart(self) -> None:
+        """Interrupts in a thread of its own: a solver may have it wait for a lock, and nothing else is to."""
+        if self._interrupting is None or not self._interrupting.is_alive():
+            self._interrupting = threading.Thread(target=self.interrupt, daemon=True)
+            self._interrupting.start()
 
 
 class _Watch:
@@ -68,6 +76,8 @@ class _Watch:
         self.pending: KeyboardInterrupt | None = None
         #: Does a search look for itself whether it is to end?
         self.deferring = False
+        #: When does it not?
+        self.unless: Callable[[], bool] = lambda: False
         #: Is it being taken down?
         self.leaving = False
         #: The signals that the main thread has heard of, and when it last heard of anything.
@@ -110,7 +120,7 @@ class _Watch:
             self.heard += 1
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         ending = self.pending or self.of_the_part
-        waits = self.leaving or (self.deferring and not self.at_once) or _in_destructor(frame)
+        waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _in_destructor(frame)
         if ending is None or waits:
             return
         self.pending = None
@@ -127,8 +137,8 @@ class _Watch:
 
     def _watch(self) -> None:
         came: list[float] = []
-        asked_at: float | None = None
-        nudged_at = 0.0
+        nudged_at = stopped_at = 0.0
+        stopped: Part | None = None
         while True:
             ready, _, _ = select.select([self._reads], [], [], LOOK_EVERY)
             if ready:
@@ -139,20 +149,21 @@ class _Watch:
             now, part = time.monotonic(), self.part
             if part is not None and part.reason is None and self.heard == len(came):
                 part.reason = part.limits.reached(now - part.began)
-                asked_at = now if part.reason is not None else None
             stops = part is not None and (part.reason is not None or self.heard < len(came))
-            if part is not None and stops:
-                part.interrupt()
             if (stops or self.pending is not None) and now - nudged_at > NUDGE_EVERY:
                 nudged_at = now
+                if part is not None and stops:
+                    part.interrupt_apart()
                 self._nudge()
+            if part is not None and part.reason is not None:
+                stopped, stopped_at = (stopped, stopped_at) if part is stopped else (part, now)
+                if now - stopped_at > LEAVES_WITHIN:
+                    code = _CODE_OF_SIGNALS if came else _CODE_OF_LIMITS
+                    _end(code, f"{part.reason}, in the middle of what cannot be ended otherwise")
             if len(came) > 1 and now - came[1] > ENDS_WITHIN:
                 _end(_CODE_OF_SIGNALS, INTERRUPTED)
             if came and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
                 _end(_CODE_OF_SIGNALS, f"{INTERRUPTED}, in the middle of what cannot be ended otherwise")
-            unheard = asked_at is not None and self.heard_at < asked_at < now - HEARS_OF_LIMIT_WITHIN
-            if part is not None and part.reason is not None and unheard:
-                _end(_CODE_OF_LIMITS, f"{part.reason}, in the middle of what cannot be ended otherwise")
 
     def _nudge(self) -> None:
         main = threading.main_thread().ident
@@ -231,16 +242,17 @@ def stop_reason() -> str | None:
 
 
 @contextmanager
-def deferred() -> Iterator[Callable[[], str | None]]:
+def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[], str | None]]:
     """Within it a first signal raises nothing, since the search in it looks for itself: by the function that is given,
-    which says why it is to end, or None. A second signal raises `KeyboardInterrupt`.
+    which says why it is to end, or None. A second signal raises `KeyboardInterrupt`, and `unless` says when the first
+    raises `Stopped` all the same.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
     with watching():
         (watch,) = _watches
-        outer, watch.deferring = watch.deferring, True
+        outer, watch.deferring, watch.unless = watch.deferring, True, unless
         seen: list[str] = []
 
         def reason() -> str | None:

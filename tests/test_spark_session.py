@@ -116,4 +116,5 @@ before = signal.getsignal(signal.SIGINT)
 session("local[1]")
 assert signal.getsignal(signal.SIGINT) is before
 """
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")}
+    assert subprocess.run([sys.executable, "-c", script], check=False, env=environment).returncode == 0

@@ -107,6 +107,11 @@ def seconds_compiling() -> float:
     return _compiling["seconds"]
 
 
+def is_compiling() -> bool:
+    """Is something being compiled at this moment?"""
+    return _compiling["depth"] > 0
+
+
 if HAVE_NUMBA:
 
     class _Clock(event.Listener):

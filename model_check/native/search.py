@@ -40,7 +40,7 @@ from crownless.spec.errors import BadInput
 
 from . import kernels, loops
 from .checkpoints import Checkpoint
-from .compiled import HAVE_NUMBA, seconds_compiling
+from .compiled import HAVE_NUMBA, is_compiling, seconds_compiling
 from .full_kernels import TOGETHER
 from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
@@ -305,7 +305,7 @@ class NativeSearch:
         switching = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_EVERY)
         try:
-            with deferred() as self.asked_to_end, ThreadPoolExecutor(self.workers) as self.pool:
+            with deferred(unless=is_compiling) as self.asked_to_end, ThreadPoolExecutor(self.workers) as self.pool:
                 try:
                     self._search_or_start_over()
                 except MemoryError:
