@@ -22,7 +22,8 @@ except ImportError:
     #: Why nothing is compiled, and how that is changed; None: it is.
     NOT_COMPILED: tuple[str, str] | None = ("numba is not installed", "pip install numba")
 else:
-    NOT_COMPILED = ("NUMBA_DISABLE_JIT is set", "unset it") if config.DISABLE_JIT else None
+    disabled = bool(vars(config)["DISABLE_JIT"])
+    NOT_COMPILED = ("NUMBA_DISABLE_JIT is set", "unset it") if disabled else None
 HAVE_NUMBA = NOT_COMPILED is None
 
 #: Bytes of a digest.
