@@ -83,6 +83,7 @@ class _Watch:
         #: The signals that the main thread has heard of, and when it last heard of anything.
         self.heard = 0
         self.heard_at = 0.0
+        self.raised_at = float("-inf")
 
     @property
     def at_once(self) -> bool:
@@ -121,8 +122,11 @@ class _Watch:
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         ending = self.pending or self.of_the_part
         waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _in_destructor(frame)
-        if ending is None or waits:
+        # Two of the same come together where compiled code has been at work: the second would be in the way of the first.
+        again = number == _NUDGE and self.heard_at - self.raised_at < NUDGE_EVERY / 2
+        if ending is None or waits or again:
             return
+        self.raised_at = self.heard_at
         self.pending = None
         if self.part is not None and self.part.reason is None:
             self.part.reason = reason_of(ending)

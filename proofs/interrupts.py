@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +30,10 @@ def reason_for_giving_up(reason: str) -> str:
 @contextmanager
 def stoppable_proof(limits: Limits | None = None) -> Iterator[Part]:
     """A part that can be stopped (`stopping.stoppable`), also in the middle of a query."""
+    if threading.current_thread() is not threading.main_thread():
+        with stoppable(limits) as part:
+            yield part
+        return
     before = z3.get_param("ctrl_c")
     z3.set_param("ctrl_c", False)
     try:

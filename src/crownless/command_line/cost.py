@@ -134,10 +134,10 @@ def cost(
             sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
     rows = list(done_by_now.values())
     if part.reason is not None:
+        _say_kept(how_far, out)
         if not rows or page is not None:
-            _say_kept(how_far, out)
             return ended_with_nothing(part)
-        say(f"{part.reason}; {how_far} done" + ("" if out is None else f" and kept in {out}: the same command goes on"))
+        say(part.reason)
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)
     if page is not None:
