@@ -36,6 +36,8 @@ LOOK_EVERY, NUDGE_EVERY = 0.1, 0.3
 #: Seconds in which the main thread must hear of a signal, have ended after a second one, and have left a part that is
 #: to end.
 HEARS_WITHIN, ENDS_WITHIN, LEAVES_WITHIN = 1.5, 1.0, 8.0
+#: Functions from which no exception gets out: destructors, and what z3 calls.
+LOSES_EXCEPTIONS = ("__del__", "z3_error_handler")
 #: Exit codes of a process that is ended by the thread: by signals, or at a limit.
 _CODE_OF_SIGNALS, _CODE_OF_LIMITS = 130, 3
 
@@ -122,7 +124,7 @@ class _Watch:
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         ending = self.pending or self.of_the_part
         waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _in_destructor(frame)
-        # Two of the same come together where compiled code has been at work: the second would be in the way of the first.
+        # Two come together after compiled code: the second would be in the way of the first.
         again = number == _NUDGE and self.heard_at - self.raised_at < NUDGE_EVERY / 2
         if ending is None or waits or again:
             return
@@ -179,9 +181,9 @@ _watches: list[_Watch] = []
 
 
 def _in_destructor(frame: FrameType | None) -> bool:
-    """Is a destructor at work, whose exceptions are printed and lost?"""
+    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost?"""
     while frame is not None:
-        if frame.f_code.co_name == "__del__":
+        if frame.f_code.co_name in LOSES_EXCEPTIONS:
             return True
         frame = frame.f_back
     return False
