@@ -19,7 +19,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import run_check
 from crownless.model_check.engines import REDUCTIONS, refusal
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 
 
 def reach(protocol: str, n: int, seconds: float, engine: str, reductions: tuple[str, ...]) -> tuple[int, int, float]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -21,7 +22,8 @@ from .asking import Asked, Check, sends_of
 from .clocks import Clocks
 from .cycles import EndlessRuns, GaveUp
 from .engines import Elsewhere, Engine, engine_for
-from .explorer import INTERRUPTED, Exploration, Limits, Progress, explore
+from .explorer import Exploration, Progress, explore
+from .limits import Limits, allocation_failed
 from .observers import observers_of
 from .properties import (
     CAN_COMPLETE,
@@ -35,6 +37,7 @@ from .properties import (
 )
 from .runs import Run, run_of
 from .shortest import shortest_run
+from .stopping import INTERRUPTED, reason_of
 from .system import Ghost, LocalStep, State, System
 
 if TYPE_CHECKING:
@@ -46,6 +49,11 @@ NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
 #: Up to so many states it takes no longer to look at all of them again for the run to show than to leave most out.
 FEW_STATES = 20_000
+
+#: After an interrupt the runs to show are looked for no longer than so many seconds: what was found is wanted now.
+SHOWN_WITHIN = 0.5
+#: After so many nodes the search for a run to show looks at memory.
+NODES_A_LOOK = 1024
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -215,6 +223,7 @@ def run_check(
     is left there of a check that came to its end. `tell` is told in a line if saving fails; the search then goes on.
     `elsewhere` is where the engine `spark` runs.
     """
+    limits = limits or Limits()
     asked = Asked.by(check)
     machine, workload, crash = asked.machine, asked.workload, asked.crash
     observers = [*observers_of(machine, asked.orders), *(Clocks(machine.n, clock) for clock in asked.clocks)]
@@ -232,7 +241,11 @@ def run_check(
         )
         chosen = chosen.after(told_apart)
         endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
-        run_to = _shortest_runs(chosen, asked, system, properties, found, limits, progress)
+        to_show = limits
+        if found.stopped or isinstance(endless, str):
+            in_a_hurry = INTERRUPTED in (found.stopped, endless)
+            to_show = limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else limits.seconds)
+        run_to = _shortest_runs(chosen, asked, system, properties, found, to_show, progress)
         results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
         seconds = seconds_before + clock() - started
         saved = None
@@ -302,7 +315,7 @@ def _explore(
     asked: Asked,
     system: System,
     properties: list[Property],
-    limits: Limits | None,
+    limits: Limits,
     progress: Progress | None,
     saving: Checkpoint | None,
     elsewhere: Elsewhere | None,
@@ -350,7 +363,7 @@ def _shortest_runs(
     system: System,
     properties: list[Property],
     found: Exploration,
-    limits: Limits | None,
+    limits: Limits,
     progress: Progress | None,
 ) -> RunTo:
     """Finds the run to show. Where many states are as near as the violation, those not on the way to it are told first:
@@ -374,10 +387,14 @@ def _shortest_runs(
         return search
 
     began = time.monotonic()
+    looks = count()
 
     def tick() -> None:
-        if limits is not None and limits.seconds is not None and time.monotonic() - began > limits.seconds:
-            raise GaveUp(f"{limits.seconds:g} seconds are over")
+        over = limits.seconds_are_over(time.monotonic() - began)
+        if over is None and not next(looks) % NODES_A_LOOK:
+            over = limits.memory_is_used()
+        if over is not None:
+            raise GaveUp(over)
 
     def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
         if known.name not in far:
@@ -393,7 +410,7 @@ def _endless(
     system: System,
     found: Exploration,
     properties: Sequence[Property],
-    limits: Limits | None,
+    limits: Limits,
     progress: Progress | None,
     seconds: Callable[[], float],
 ) -> EndlessRuns | str | None:
@@ -406,18 +423,18 @@ def _endless(
     def tick(nodes: int) -> None:
         if progress is not None:
             progress(found, -nodes)
-        if limits is not None and limits.seconds is not None and seconds() > limits.seconds:
-            raise GaveUp(f"{limits.seconds:g} seconds are over")
-        full = limits.memory_is_used() if limits is not None else None
-        if full is not None:
-            raise GaveUp(full)
+        over = limits.reached(seconds())
+        if over is not None:
+            raise GaveUp(over)
 
     try:
         return EndlessRuns(system, tick)
     except GaveUp as reason:
         return str(reason)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as ending:
+        return reason_of(ending)
+    except MemoryError:
+        return allocation_failed()
 
 
 def _result(
@@ -437,8 +454,8 @@ def _result(
     if known.name in found.broken:
         try:
             steps, state, ghost = run_to(known)
-        except (GaveUp, KeyboardInterrupt) as reason:
-            why = INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason
+        except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
+            why = _why(ending)
             length = found.broken[known.name]
             note = f"by a run of {length} action{'s' * (length != 1)}; the search for one to show ended early: {why}"
             return PropertyResult(known, "violated", note=note)
@@ -456,6 +473,13 @@ def _result(
         note = "from here on it can go on for ever"
         return PropertyResult(known, "violated", run_of(system, lasso, keep_names=program), note)
     return PropertyResult(known, "holds")
+
+
+def _why(ending: BaseException) -> str:
+    """Why a search for a run to show ended."""
+    if isinstance(ending, KeyboardInterrupt):
+        return reason_of(ending)
+    return allocation_failed() if isinstance(ending, MemoryError) else str(ending)
 
 
 def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost, run: Run) -> str:

@@ -2,42 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide, weaker
 
+from .limits import Limits, allocation_failed
+from .stopping import reason_of
+
 MOST_PROCESSES = 8
 MOST_MESSAGES = 8
+#: It looks at the clock and at memory whenever it has counted so many computations.
+EVERY = 256
 
 
 @dataclass(frozen=True)
 class Count:
-    """Complete computations of labelled processes, messages up to renaming."""
+    """Complete computations of labelled processes, messages up to renaming. `stopped`: why there may be more, or None
+    if all are counted.
+    """
 
     processes: int
     messages: int
     counts: dict[str, int]
+    stopped: str | None = None
 
     def json(self) -> dict[str, Any]:
-        return {"processes": self.processes, "messages": self.messages, "counts": self.counts}
+        return {
+            "processes": self.processes,
+            "messages": self.messages,
+            "counts": self.counts,
+            "complete": self.stopped is None,
+            "stopped": self.stopped,
+        }
 
 
-def count(n: int, m: int, *, self_sends: bool = False, progress: Callable[[int], None] | None = None) -> Count:
-    """Counts by enumeration. An order is decided on each computation that keeps all orders which contain it."""
+def count(
+    n: int,
+    m: int,
+    *,
+    self_sends: bool = False,
+    limits: Limits | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Count:
+    """Counts by enumeration, all of them or until a limit is reached; Ctrl-C also ends it. An order is decided on each
+    computation that keeps all orders which contain it.
+    """
     for option, value, most in (("-n", n, MOST_PROCESSES), ("-m", m, MOST_MESSAGES)):
         if not 1 <= value <= most:
             raise BadInput(f"{option} {value}: cannot be enumerated", mend=f"give 1 to {most}")
     counts = dict.fromkeys(ORDERS, 0)
-    for number, c in enumerate(computations(n, m, self_sends=self_sends)):
-        if progress is not None and not number % 256:
-            progress(number)
+    try:
+        stopped = _count(computations(n, m, self_sends=self_sends), counts, limits or Limits(), progress)
+    except KeyboardInterrupt as ending:
+        stopped = reason_of(ending)
+    except MemoryError:
+        stopped = allocation_failed()
+    return Count(n, m, counts, stopped)
+
+
+def _count(
+    every: Iterable[Computation], counts: dict[str, int], limits: Limits, progress: Callable[[int], None] | None
+) -> str | None:
+    """Adds to the counts; why it ended early, or None."""
+    began = time.monotonic()
+    for number, c in enumerate(every):
+        if not number % EVERY:
+            if progress is not None:
+                progress(number)
+            stopped = limits.reached(time.monotonic() - began)
+            if stopped is not None:
+                return stopped
         kept: set[str] = set()
         for order in ORDERS:
             if weaker(order) <= kept and decide(c, order).kept:
                 kept.add(order)
                 counts[order] += 1
-    return Count(n, m, counts)
+    return None

@@ -117,7 +117,8 @@ def engine_for(
     crew = workers or cpus()
     if (wanted or crew > 1) and not _numba_is_there():
         for name in wanted:
-            raise BadInput(f"{check.protocol}: --reduce {name}: needs numba", mend="pip install numba")
+            why, mend = not_compiled() or ("", "")
+            raise BadInput(f"{check.protocol}: --reduce {name}: needs numba, and {why}", mend=mend)
         crew = 1
     return Engine("native", crew, wanted, shared)
 
@@ -160,6 +161,13 @@ def _numba_is_there() -> bool:
     from .native.compiled import HAVE_NUMBA  # it takes a while to import
 
     return HAVE_NUMBA
+
+
+def not_compiled() -> tuple[str, str] | None:
+    """Why the native engine is not compiled, and how that is changed; None if it is."""
+    from .native.compiled import NOT_COMPILED  # it takes a while to import
+
+    return NOT_COMPILED
 
 
 def _not_native(asked: Asked) -> str | None:

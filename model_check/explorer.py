@@ -13,34 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import psutil
-
+from .limits import Limits, allocation_failed
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, NEVER_BLOCKS, Property
+from .stopping import reason_of
 from .system import Ghost, Move, State, System
-
-#: Why a search ended that Ctrl-C ended.
-INTERRUPTED = "interrupted"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to give up: the verdict is then `unknown`. None: no limit."""
-
-    states: int | None = None
-    seconds: float | None = None
-    #: Bytes of memory that this process may use.
-    memory: int | None = None
-
-    def memory_is_used(self) -> str | None:
-        """Says so, if all the memory is in use that may be."""
-        if self.memory is None or memory_in_use() <= self.memory:
-            return None
-        return f"{self.memory >> 20} MiB of memory are used"
-
-
-def memory_in_use() -> int:
-    """The bytes of memory that this process has taken."""
-    return psutil.Process().memory_info().rss
 
 
 @dataclass
@@ -110,7 +86,8 @@ def live_properties_broken(system: System, state: State, ghost: Ghost, moves: Se
 def explore(
     system: System, properties: list[Property], limits: Limits | None = None, progress: Progress | None = None
 ) -> Exploration:
-    """Searches all of the system, or until a limit is reached. Ctrl-C also ends it, with what was established."""
+    """Searches all of the system, or until a limit is reached. Ctrl-C also ends it, or memory that cannot be had,
+    with what was established."""
     result = Exploration()
     limits = limits or Limits()
     collecting = gc.isenabled()
@@ -118,8 +95,10 @@ def explore(
     started = time.monotonic()
     try:
         _search(system, result, limits, started, progress)
-    except KeyboardInterrupt:
-        result.stopped = INTERRUPTED
+    except KeyboardInterrupt as ending:
+        result.stopped = reason_of(ending)
+    except MemoryError:
+        result.stopped = allocation_failed()
     finally:
         result.seconds = time.monotonic() - started
         if collecting:
@@ -169,10 +148,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
                 result.seconds = time.monotonic() - started
                 if progress is not None:
                     progress(result, depth)
-                if limits.seconds is not None and result.seconds > limits.seconds:
-                    result.stopped = f"{limits.seconds:g} seconds are over"
-                    return
-                result.stopped = limits.memory_is_used()
+                result.stopped = limits.reached(result.seconds)
                 if result.stopped:
                     return
             moves = system.moves(state)

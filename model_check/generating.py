@@ -24,7 +24,9 @@ from crownless.spec.computation import Computation, Event, Message, process_name
 from crownless.spec.enumeration import trusted
 from crownless.spec.errors import BadInput
 
+from .limits import Limits, allocation_failed
 from .observers import Observation, Observer
+from .stopping import reason_of
 from .system import State, System
 
 #: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
@@ -161,21 +163,30 @@ class Search:
     forms: frozenset[Form] = frozenset()
 
 
-#: Told in words how far a search has got; says why it must stop, or None.
-Clock = Callable[[str], str | None]
+class Clock:
+    """Is told in words how far a search has got, and says why it must end, or None.
 
+    What ended early is still looked at, for so many seconds: see `enough`.
+    """
 
-def clock_of(max_seconds: float | None, progress: Callable[[str], None] | None = None) -> Clock:
-    """A clock that starts now."""
-    started = time.monotonic()
+    AFTERWARDS = 0.4
 
-    def clock(said: str) -> str | None:
-        if progress is not None:
-            progress(said)
-        over = max_seconds is not None and time.monotonic() - started > max_seconds
-        return f"{max_seconds:g} seconds are over" if over else None
+    def __init__(self, limits: Limits | None = None, progress: Callable[[str], None] | None = None) -> None:
+        self._limits = limits or Limits()
+        self._progress = progress
+        self._started = time.monotonic()
+        self._ended: float | None = None
 
-    return clock
+    def __call__(self, said: str) -> str | None:
+        if self._progress is not None:
+            self._progress(said)
+        return self._limits.reached(time.monotonic() - self._started)
+
+    def enough(self) -> bool:
+        """After a search that ended early: has what it found been looked at for long enough?"""
+        now = time.monotonic()
+        self._ended = self._ended or now
+        return now - self._ended > self.AFTERWARDS
 
 
 def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: Clock) -> Search:
@@ -186,15 +197,25 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: 
     gc.disable()  # as in the explorer: millions of tuples and no cycles
     try:
         _search(System(machine, workload, channel_named(channel), [memory]), found, clock)
-    except KeyboardInterrupt:
-        found.stopped = "interrupted"
+    except KeyboardInterrupt as ending:
+        found.stopped = reason_of(ending)
+    except MemoryError:
+        found.stopped = allocation_failed()
     finally:
         if collecting:
             gc.enable()
     # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
     ghosts: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
-    forms = (form_of(lines) for lines in map(memory.lines.__getitem__, ghosts) if lines is not None)
-    found.forms = frozenset(form for form in forms if form is not None)
+    forms = set()
+    for ghost in ghosts:
+        # The first are the smallest. After a search that ended early there is no time, or memory, for all.
+        if found.stopped and not ghost % EVERY and clock.enough():
+            break
+        lines = memory.lines[ghost]
+        form = None if lines is None else form_of(lines)
+        if form is not None:
+            forms.add(form)
+    found.forms = frozenset(forms)
     return found
 
 

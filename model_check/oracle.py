@@ -6,8 +6,7 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
+from crownless.spec.reading import read_text
 
 from .event_logs import Hole, read_log
 
@@ -94,21 +94,40 @@ class Classification:
 
 def classify(subject: Subject, orders: Sequence[str] = tuple(ORDERS), reading: Reading = "lost") -> Classification:
     """Decides each of these orders. Holes can hide what breaks an order, and never undo it."""
+    return classified(subject, list(decisions(subject, orders, reading)), reading)
+
+
+#: An order's verdict, and why it is unknown, or None.
+Decision = tuple[Verdict, str | None]
+
+
+def decisions(subject: Subject, orders: Iterable[str], reading: Reading) -> Iterator[Decision]:
+    """The orders, one after the other."""
     c = subject.computation
-    verdicts: list[Verdict] = []
-    unknown: dict[str, str] = {}
     for order in orders:
+        verdict: Verdict | None
+        why = None
         if order == "n-n" and len(c.messages) > N_N_UP_TO:
             verdict = _n_n_by_its_neighbours(c, reading)
             if verdict is None:
-                unknown[order] = f"not decided for more than {N_N_UP_TO:,} messages"
+                why = f"not decided for more than {N_N_UP_TO:,} messages"
                 verdict = Verdict(order, kept=True)
         else:
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
-            unknown[order] = "nothing in the log breaks it, but the log has holes"
-        verdicts.append(verdict)
-    return Classification(subject, reading, tuple(verdicts), unknown)
+            why = "nothing in the log breaks it, but the log has holes"
+        yield verdict, why
+
+
+def classified(
+    subject: Subject, decided: Sequence[Decision], reading: Reading, orders: Iterable[str] = (), because: str = ""
+) -> Classification:
+    """What was decided; of those of the orders that were not, it is unknown, and because of what."""
+    known = {verdict.order for verdict, _ in decided}
+    rest = ((Verdict(order, kept=True), f"not decided: {because}") for order in orders if order not in known)
+    every = [*decided, *rest]
+    unknown = {verdict.order: why for verdict, why in every if why is not None}
+    return Classification(subject, reading, tuple(verdict for verdict, _ in every), unknown)
 
 
 def _n_n_by_its_neighbours(c: Computation, reading: Reading) -> Verdict | None:
@@ -127,7 +146,7 @@ def subjects(name: str) -> Iterator[Subject]:
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
         raise BadInput("Parquet logs cannot be read yet", mend="give the log as JSON Lines", file=name)
-    content = _content(path, name)
+    content = read_text(path, name)
     if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
         for logged in read_log(content.splitlines(), name):
             notes = ("indices were taken to count from 1: no event of this run has index 0",) if logged.from_one else ()
@@ -162,14 +181,3 @@ def _path(name: str) -> Path | None:
         known = ", ".join(library.names())
         raise BadInput(f"no file and no bundled computation is called '{name}'", mend=f"bundled: {known}")
     return path
-
-
-def _content(path: Path | None, name: str) -> str:
-    try:
-        content = sys.stdin.buffer.read() if path is None else path.read_bytes()
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file or a log", file=name) from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=name, line=line) from error

@@ -17,8 +17,10 @@ from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
 
 from .asking import Check, sends_of, settings_of, workload_of
-from .generating import EVERY, Clock, Search, clock_of, computation_of, form_of, generate, possible
+from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
+from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
+from .stopping import reason_of
 
 
 @dataclass
@@ -186,11 +188,11 @@ def because(c: Computation, order: str) -> str:
 
 
 def realize(
-    check: Check, *, max_seconds: float | None = None, progress: Callable[[str], None] | None = None
+    check: Check, *, limits: Limits | None = None, progress: Callable[[str], None] | None = None
 ) -> Realization:
     """Searches and compares, for the free workload without crashes; raises `BadInput` for what cannot be asked."""
     assert (check.program, check.crash) == (None, None), "programs and crashes are not for this question"
-    clock = clock_of(max_seconds, progress)
+    clock = Clock(limits, progress)
     started = time.monotonic()
     kind = protocol_named(check.protocol)
     workload = workload_of(check, kind)
@@ -200,8 +202,10 @@ def realize(
     answer = Realization(check, machine, workload, found, {name: Comparison(name) for name in ORDERS})
     try:
         _compare(answer, clock)
-    except KeyboardInterrupt:
-        found.stopped = "interrupted"
+    except KeyboardInterrupt as ending:
+        found.stopped = found.stopped or reason_of(ending)
+    except MemoryError:
+        found.stopped = found.stopped or allocation_failed()
     answer.seconds = time.monotonic() - started
     return answer
 
@@ -209,6 +213,8 @@ def realize(
 def _compare(answer: Realization, clock: Clock) -> None:
     """Judges every computation, the smallest first."""
     for number, (c, generated) in enumerate(_candidates(answer)):
+        if answer.stopped and clock.enough():
+            return
         if not number % EVERY and not answer.stopped:
             answer.found.stopped = clock(f"{number:,} computations compared")
             if answer.stopped:
@@ -235,8 +241,11 @@ def _candidates(answer: Realization) -> Iterator[tuple[Computation, bool]]:
 
     After a search that ended early: what it generated, and no others.
     """
+    by_size: dict[int, set[Form]] = {}
+    for known in answer.found.forms:
+        by_size.setdefault(sum(event[0] == "send" for line in known for event in line), set()).add(known)
     for messages in range(1, answer.messages + 1):
-        forms = {form for form in answer.found.forms if sum(e[0] == "send" for line in form for e in line) == messages}
+        forms = by_size.get(messages, set())
         if not answer.stopped:
             for c in answer.enumerated(messages):
                 form = form_of(tuple(tuple((kind, c.messages[m or 0]) for kind, m in line) for line in c.lines))

@@ -13,10 +13,12 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +44,14 @@ _THOROUGH = (
     f"{_COLLECTOR} -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
+
+#: On this machine alone: nobody else can reach the driver's ports, and who can must know a secret.
+LOOPBACK = "127.0.0.1"
+ON_THIS_MACHINE = {
+    "spark.driver.bindAddress": LOOPBACK,
+    "spark.driver.host": LOOPBACK,
+    "spark.authenticate": "true",
+}
 
 #: The gateway that was started here, if any: it serves one session after the other.
 _own_gateway: list[subprocess.Popen[bytes]] = []
@@ -78,24 +88,31 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
         "spark.log.level": "ERROR",
     }
     if not _submitted():
-        defaults["spark.master"] = master or "local[*]"
+        where = defaults["spark.master"] = master or "local[*]"
+        if where.startswith("local"):
+            defaults.update(ON_THIS_MACHINE)
         memory = given.get("spark.driver.memory", "4g")
         if "SPARK_HOME" in os.environ:
             defaults["spark.driver.memory"] = memory
         elif not _own_gateway:
             options = given.get("spark.driver.extraJavaOptions", _THOROUGH if rows_in_java else _QUICK)
-            _start_gateway(memory, options)
+            _start_gateway(memory, options, alone=where.startswith("local"))
     elif master is not None:
         defaults["spark.master"] = master
     builder = SparkSession.builder.appName("crownless")
     for name, value in {**defaults, **given}.items():
         builder = builder.config(name, value)
+    handler = signal.getsignal(signal.SIGINT)
     try:
         return builder.getOrCreate()
     except Exception as problem:  # Java's are of no common kind
         where = defaults.get("spark.master", "the master that is set")
         mend = "name a master that is there, such as local[2]"
         raise BadInput(f"Spark does not start on {where}: {last_words(problem)}", mend=mend) from None
+    finally:
+        # Spark has one of its own, which would end in the middle what is to end with what is known.
+        if threading.current_thread() is threading.main_thread() and handler is not None:
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
@@ -148,12 +165,14 @@ def _submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ and not _own_gateway
 
 
-def _start_gateway(memory: str, options: str) -> None:
+def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
     """Starts Java as Spark's script would, but quietly, and tells PySpark where it listens."""
     import pyspark
 
     spark, found = Path(pyspark.__file__).parent, java()
     environment = {**os.environ, "SPARK_HOME": str(spark), "SPARK_CONNECT_MODE": "0"}
+    if alone:
+        environment["SPARK_LOCAL_IP"] = LOOPBACK
     environment.setdefault("SPARK_SCALA_VERSION", "2.13")  # else looked for in a folder that the wheel has not
     if found is None:
         found = _java_of_the_wheel()

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import z3
+
 from crownless.impl.extra_messages import ExtraMessages
+from crownless.model_check.stopping import Stopped, stop_reason
 
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
@@ -94,6 +97,8 @@ class Proved:
     ops_differ: tuple[str, ...] = ()
     #: Why the machine's steps could not be put to z3 for queues of any content, if they could not.
     unsupported: str | None = None
+    #: Why not all of it was put to z3, if it was not.
+    stopped: str | None = None
 
     def outcome(self, shown: str) -> Told:
         """Refuted: a run of the machine breaks it. Not proved: z3 has a situation in which a step of the proof fails,
@@ -207,6 +212,7 @@ class Proved:
                 for put in self.claims
             ],
             "seconds": round(self.seconds, 3),
+            "stopped": self.stopped,
         }
 
 
@@ -225,34 +231,59 @@ def prove(
 ) -> Proved:
     """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before.
 
+    Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
+
     With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
     """
     started = time.monotonic()
-    claims = []
+    claims: list[Put] = []
+    stopped = None
+    not_vacuous, refinements, differ = False, tuple[Refinement, ...](), tuple[str, ...]()
     parts, unsupported = dict(proof.claims()), None
     if isinstance(proof, QueueProof):
         try:
             parts[STEPS] = step_claims(proof)
         except UnsupportedStep as unsupported_step:
             unsupported = str(unsupported_step)
-    for part, some in parts.items():
-        for claim in some:
+    every = [(part, claim) for part, some in parts.items() for claim in some]
+    try:
+        for part, claim in every:
             if progress is not None:
                 progress(claim.name)
             began = time.monotonic()
             verdict = theorem(*claim, effort=effort, attempts=attempts)
             again = asked_again(claim) if recheck and verdict else None
             claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
-    possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-    covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
-    try:
-        refinements = _refinements(proof, covered, progress)
-    except UnsupportedStep as unsupported_step:
-        unsupported = str(unsupported_step)
-        refinements = _refinements(proof, False, progress)
-    differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
+        possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
+        not_vacuous = all(possible)
+        covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
+        try:
+            refinements = _refinements(proof, covered, progress)
+        except UnsupportedStep as unsupported_step:
+            unsupported = str(unsupported_step)
+            refinements = _refinements(proof, False, progress)
+        differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
+    except (Stopped, z3.Z3Exception):
+        stopped = stop_reason()
+        if stopped is None:
+            raise
+        not_vacuous = False  # not all that it rests on was looked at
+    unknown = [
+        Put(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+        for part, claim in every[len(claims) :]
+    ]
     seconds = time.monotonic() - started
-    return Proved(protocol, proof, tuple(claims), all(possible), refinements, seconds, differ, unsupported)
+    return Proved(
+        protocol,
+        proof,
+        (*claims, *unknown),
+        not_vacuous,
+        refinements,
+        seconds,
+        ops_differ=differ,
+        unsupported=unsupported,
+        stopped=stopped,
+    )
 
 
 def trusted(proof: Proof) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ import z3
 
 from crownless.impl.channels import Unordered
 from crownless.impl.workloads import Free, Position, Wish
-from crownless.model_check.explorer import Limits, explore
+from crownless.model_check.explorer import explore
+from crownless.model_check.limits import Limits
 from crownless.model_check.observers import observers_of
 from crownless.model_check.properties import properties_of
 from crownless.model_check.runs import Run, run_of

@@ -13,7 +13,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Asked, Check
 from crownless.model_check.clocks import Clocks
 from crownless.model_check.engines import engine_for
-from crownless.model_check.explorer import Exploration, Limits, explore
+from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.search import NativeSearch

@@ -12,7 +12,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import CheckResult, run_check
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.model_check.observers import Ledger, Observation, Observer
 from crownless.model_check.system import Ghost, LocalStep, State, System
 from crownless.spec import notation

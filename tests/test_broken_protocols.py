@@ -30,7 +30,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.model_check.checking import CheckResult
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.model_check.properties import default_orders, properties_of
 from crownless.spec import by_search
 from crownless.spec.computation import Computation, Event, Message

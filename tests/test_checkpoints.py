@@ -25,7 +25,7 @@ from crownless.model_check import checking
 from crownless.model_check.asking import Asked, Check
 from crownless.model_check.checking import run_check
 from crownless.model_check.engines import refusal
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
 from crownless.model_check.native.questions import check_of, question_of

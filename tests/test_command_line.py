@@ -11,7 +11,8 @@ from unittest.mock import patch
 import pytest
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES, how_far, parse_size
+from crownless.command_line.check import COMPILES, how_far
+from crownless.command_line.options import parse_size
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program, those_that_admit
 from crownless.model_check.checking import run_check

@@ -22,7 +22,7 @@ from crownless.model_check.engines import (
     reductions_named,
     refusal,
 )
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels
 from crownless.model_check.observers import Observer
 from crownless.spec.computation import Message

@@ -21,7 +21,8 @@ from crownless.impl.workloads import Free
 from crownless.model_check import checking
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import CheckResult
-from crownless.model_check.explorer import Exploration, Limits, explore
+from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.limits import Limits
 from crownless.model_check.observers import Crowns, FifoAndCausal, History, Ledger, Observer
 from crownless.model_check.system import System
 from crownless.spec import notation

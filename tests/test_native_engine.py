@@ -19,7 +19,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import free_message
 from crownless.model_check.asking import load_program
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.spec import library, notation
 from crownless.spec.computation import Message

@@ -31,7 +31,8 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free
 from crownless.model_check.asking import load_program
-from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits
+from crownless.model_check.explorer import Exploration
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import kernels, search, shelf_kernels
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.columns import Column, Map
@@ -41,6 +42,7 @@ from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.search import NativeSearch, Worker
 from crownless.model_check.observers import Observer, observers_for
+from crownless.model_check.stopping import INTERRUPTED
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
@@ -805,7 +807,7 @@ def progress(found, level):
     if level < 3 or what.startswith("killed in file"):
         return
     print("ready", flush=True)
-    while not made.interrupted:
+    while not made.asked_to_end():
         time.sleep(0.01)
 
 os.fsync = sync

@@ -24,7 +24,8 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program
 from crownless.model_check.engines import engine_for
-from crownless.model_check.explorer import Exploration, Limits
+from crownless.model_check.explorer import Exploration
+from crownless.model_check.limits import Limits
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.pipeline.exploration import blocks, levels
 from crownless.pipeline.exploration import search as exploration

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import psutil
 import pytest
 
 pytest.importorskip("pyspark")
@@ -88,3 +89,32 @@ def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
 )
 def test_the_last_words_of_an_error(said: str, last: str) -> None:
     assert last_words(RuntimeError(said)).startswith(last)
+
+
+def test_on_this_machine_all_ports_are_bound_to_loopback_and_ask_for_a_secret(
+    spark: SparkSession,  # noqa: F811
+) -> None:
+    assert spark.range(100).repartition(3).count() == 100
+    assert spark.conf.get("spark.authenticate") == "true"
+    me = psutil.Process()
+    listening = [
+        (process.name(), connection.laddr.ip)
+        for process in (me, *me.children(recursive=True))
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert {address.removeprefix("::ffff:") for _, address in listening} == {"127.0.0.1"}, listening
+    assert any(name == "java" for name, _ in listening)
+
+
+def test_what_an_interrupt_does_is_left_as_it_was() -> None:
+    """Spark has a handler of its own for it."""
+    script = """
+import signal
+from crownless.pipeline.session import session
+before = signal.getsignal(signal.SIGINT)
+session("local[1]")
+assert signal.getsignal(signal.SIGINT) is before
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")}
+    assert subprocess.run([sys.executable, "-c", script], check=False, env=environment).returncode == 0

@@ -45,7 +45,7 @@ from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.generating import Form, clock_of, generate
+from crownless.model_check.generating import Clock, Form, generate
 from crownless.model_check.observers import Ledger
 from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState
@@ -231,7 +231,7 @@ def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k
 
 
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
-    return generate(machine, Free(machine.n, m), "unordered", clock_of(None)).forms
+    return generate(machine, Free(machine.n, m), "unordered", Clock()).forms
 
 
 @pytest.mark.parametrize(
@@ -590,7 +590,7 @@ def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_anothe
 
 
 def test_posting_on_generates_no_other_computation_than_waiting() -> None:
-    clock = clock_of(None)
+    clock = Clock()
     for n, m in ((2, 4), (3, 3)):
         waiting = generate(Buffer(n), Free(n, m), "fifo", clock).forms
         assert generate(BufferPipelined(n), Free(n, m), "fifo", clock).forms == waiting

@@ -60,11 +60,12 @@ class Checkpoint(SavedDirectory):
         self._serial += 1
         try:
             self._write(facts, arrays)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             self._failed = True
             if self._tell is not None:
+                why = "no memory" if isinstance(error, MemoryError) else error.strerror or error
                 self._tell(
-                    f"cannot save to {self._writing}: {error.strerror or error}; the search goes on without saving"
+                    f"cannot save to {self._writing}: {why}; the search goes on without saving"
                     + ", and what was saved before stays" * self.exists
                 )
             with suppress(OSError):

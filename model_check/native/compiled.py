@@ -1,26 +1,63 @@
-"""Numba, where it is installed. Where not, what it would compile stays plain Python, and `vectorized` runs instead."""
+"""Numba, where it may compile. Where not, what it would compile stays plain Python, and `vectorized` runs instead."""
 
 # Numba's own parts are not typed.
 # mypy: disable-error-code="import-untyped, no-untyped-call"
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 try:
     from llvmlite import ir
-    from numba import njit
+    from numba import config, njit
     from numba.core import cgutils, event, types
+    from numba.core.caching import IndexDataCacheFile
     from numba.extending import intrinsic
 except ImportError:
-    HAVE_NUMBA = False
+    #: Why nothing is compiled, and how that is changed; None: it is.
+    NOT_COMPILED: tuple[str, str] | None = ("numba is not installed", "pip install numba")
 else:
-    HAVE_NUMBA = True
+    disabled = bool(vars(config)["DISABLE_JIT"])
+    NOT_COMPILED = ("NUMBA_DISABLE_JIT is set", "unset it") if disabled else None
+HAVE_NUMBA = NOT_COMPILED is None
+
+#: Bytes of a digest.
+DIGEST = 32
 
 #: How Numba is to compile a function; types are lost on the way.
 Decorator = Callable[[Any], Any]
+
+
+if HAVE_NUMBA:
+
+    class _Checked(IndexDataCacheFile):
+        """What is kept of a compiled function on disk, with digests: what is damaged is compiled anew.
+
+        Numba by itself ends in an error each time that it meets a damaged file, or runs damaged code.
+        """
+
+        def _load_index(self) -> Any:
+            try:
+                return super()._load_index()
+            except Exception:  # of any kind, as it is damaged in any way
+                return {}
+
+        def _load_data(self, name: str) -> Any:
+            content = Path(self._data_path(name)).read_bytes()
+            digest, data = content[:DIGEST], content[DIGEST:]
+            if hashlib.sha256(data).digest() != digest:
+                raise FileNotFoundError(name)  # as if it were not there
+            return pickle.loads(data)
+
+        def _save_data(self, name: str, data: Any) -> None:
+            dumped = self._dump(data)
+            with self._open_for_write(self._data_path(name)) as file:
+                file.write(hashlib.sha256(dumped).digest() + dumped)
 
 
 def _by_numba(**options: Any) -> Decorator:
@@ -29,7 +66,11 @@ def _by_numba(**options: Any) -> Decorator:
 
     def compile_and_keep(function: Any) -> Any:
         try:
-            return njit(cache=True, nogil=True, **options)(function)
+            dispatcher = njit(cache=True, nogil=True, **options)(function)
+            kept = dispatcher._cache._cache_file
+            base = kept._index_name.removesuffix(".nbi")
+            dispatcher._cache._cache_file = _Checked(kept._cache_path, base, kept._source_stamp)
+            return dispatcher
         except RuntimeError:  # there is nowhere to keep it: it is compiled in every process
             return njit(nogil=True, **options)(function)
 
@@ -65,6 +106,11 @@ _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 def seconds_compiling() -> float:
     """How long this process has been compiling by now: that is none of a search's time."""
     return _compiling["seconds"]
+
+
+def is_compiling() -> bool:
+    """Is something being compiled at this moment?"""
+    return _compiling["depth"] > 0
 
 
 if HAVE_NUMBA:

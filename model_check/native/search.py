@@ -11,13 +11,11 @@ In a graded space (`ranks`) two shelves suffice, of this level and of the next; 
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -26,7 +24,8 @@ import numpy as np
 from crownless.impl.parametric import is_parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
-from crownless.model_check.explorer import INTERRUPTED, Exploration, Limits, Progress
+from crownless.model_check.explorer import Exploration, Progress
+from crownless.model_check.limits import Limits, allocation_failed
 from crownless.model_check.observers import Observer
 from crownless.model_check.properties import (
     CAN_COMPLETE,
@@ -36,11 +35,12 @@ from crownless.model_check.properties import (
     NEVER_BLOCKS,
     Property,
 )
+from crownless.model_check.stopping import deferred
 from crownless.spec.errors import BadInput
 
 from . import kernels, loops
 from .checkpoints import Checkpoint
-from .compiled import HAVE_NUMBA, seconds_compiling
+from .compiled import HAVE_NUMBA, is_compiling, seconds_compiling
 from .full_kernels import TOGETHER
 from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
@@ -262,6 +262,7 @@ class NativeSearch:
         observers, channel, shared, reductions = self._given
         workload = self.workload
         self.plain_ghosts = plain_ghosts
+        self._tables_are_whole = True
         bit = self._bits[0]
         self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
         if self.in_order and isinstance(self.ghosts, PlainGhosts):
@@ -318,26 +319,21 @@ class NativeSearch:
         self.progress = progress
         self.checkpoint = checkpoint
         self.saved_at = time.monotonic()
+        self.marked: dict[str, Any] | None = None
         self.started = searching_time()
         self.seconds_before = 0.0
-        self.interrupted = False
         collecting = gc.isenabled()
         gc.disable()
         switching = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_EVERY)
         try:
-            with self._interruptible(), ThreadPoolExecutor(self.workers) as self.pool:
-                while True:
-                    try:
-                        self._search_all()
-                        break
-                    except Unforeseen:
-                        self._prepare(plain_ghosts=True)
-                    except NotSymmetric as difference:
-                        self._share_nothing(str(difference))
-                        self._prepare(plain_ghosts=self.plain_ghosts)
+            with deferred(unless=is_compiling) as self.asked_to_end, ThreadPoolExecutor(self.workers) as self.pool:
+                try:
+                    self._search_or_start_over()
+                except MemoryError:
+                    self._give_up()
                 if self.result.stopped:
-                    self._save()
+                    self._save_at_the_end()
         finally:
             self.result.seconds = self.seconds_before + searching_time() - self.started
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
@@ -350,28 +346,29 @@ class NativeSearch:
         result.reached |= self.tables.exercised.reached
         return result
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C, or SIGTERM, ends the search where it may end, between two rounds; once more, it ends it at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(number: int, frame: object) -> None:
-            if self.interrupted:
-                raise KeyboardInterrupt
-            self.interrupted = True
-
-        before = [(number, signal.signal(number, interrupt)) for number in (signal.SIGINT, signal.SIGTERM)]
-        try:
-            yield
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
+    def _search_or_start_over(self) -> None:
+        while True:
+            try:
+                self._search_all()
+                return
+            except Unforeseen:
+                self._prepare(plain_ghosts=True)
+            except NotSymmetric as difference:
+                self._share_nothing(str(difference))
+                self._prepare(plain_ghosts=self.plain_ghosts)
 
     def _search_all(self) -> None:
         if not self._search(keep=False):
             self._search(keep=True)
+
+    def _give_up(self) -> None:
+        """Ends a search to which the system gives no more memory; what it needs no more is let go, so that it can be
+        saved.
+        """
+        self.result.stopped = allocation_failed()
+        self.crew = []
+        if not self.keep:
+            self.next = []
 
     # -- one search ----------------------------------------------------------------------------------------------------
 
@@ -472,6 +469,11 @@ class NativeSearch:
         facts["blocked"] = sorted(map(list, self.result.blocked))
         self.marked = facts
         if self.checkpoint is not None and time.monotonic() - self.saved_at > SAVE_EVERY:
+            self._save()
+
+    def _save_at_the_end(self) -> None:
+        """Saves this level, unless it cannot be: what was saved before stays then."""
+        if self.marked is not None and self._tables_are_whole:
             self._save()
 
     def _save(self) -> None:
@@ -577,8 +579,7 @@ class NativeSearch:
             left = sum(self.ends) - sum(places) + sum(map(len, ready))
             if self.workers == 1 or not left or left < FEW or not len(misses):
                 # There is nothing, or too little, to be done meanwhile.
-                if len(misses):
-                    self.tables.fill(misses)
+                self._fill(misses)
                 ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
                 misses, waiting = none, [none] * self.workers
             if not left and not any(map(len, ready)):
@@ -595,6 +596,13 @@ class NativeSearch:
             ready = [np.concatenate(rows) for rows in zip(beyond, waiting, strict=True)]
             waiting, misses = again, missed
 
+    def _fill(self, misses: Any) -> None:
+        """Works out what was missed. Where that fails in the middle the tables are no longer to be saved."""
+        if len(misses):
+            self._tables_are_whole = False
+            self.tables.fill(misses)
+            self._tables_are_whole = True
+
     def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
         """Expands these rows of each shelf and works out these misses; returns the rows that must be expanded again,
         and what they missed.
@@ -606,7 +614,7 @@ class NativeSearch:
         self._all(
             [lambda w: self._expand(w, todo[w], tables, ghosts), lambda w: self._take_in(w)],
             sum(map(len, todo)),
-            lambda: self.tables.fill(misses) if len(misses) else None,
+            lambda: self._fill(misses),
         )
         again = []
         for w, worker in enumerate(self.crew):
@@ -656,7 +664,7 @@ class NativeSearch:
         parts: list[Future[None]] = []
         try:
             for w in range(self.workers):
-                parts.append(self.pool.submit(work, w))
+                parts.append(self._submit(work, w))
             meanwhile()
         except BaseException:
             barrier.abort()
@@ -667,6 +675,12 @@ class NativeSearch:
         # The others only say that one of them failed.
         for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
             raise error
+
+    def _submit(self, work: Callable[[int], None], w: int) -> Future[None]:
+        try:
+            return self.pool.submit(work, w)
+        except RuntimeError as error:  # a thread that cannot be started, for want of memory
+            raise MemoryError(str(error)) from error
 
     def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> None:
         worker, shelf = self.crew[w], self.now[w]
@@ -779,12 +793,8 @@ class NativeSearch:
         result.seconds = self.seconds_before + seconds
         if self.progress is not None:
             self.progress(result, self.level)
-        if self.interrupted:
-            result.stopped = INTERRUPTED
-        elif limits.seconds is not None and seconds > limits.seconds:
-            result.stopped = f"{limits.seconds:g} seconds are over"
-        elif limits.states is not None and result.states > limits.states:
+        if limits.states is not None and result.states > limits.states:
             result.stopped = f"{limits.states} states are reached"
         else:
-            result.stopped = limits.memory_is_used()
+            result.stopped = self.asked_to_end() or limits.reached(seconds)
         return result.stopped is not None

@@ -54,11 +54,16 @@ def sweep(
     out: Path | None = None,
     master: str | None = None,
     progress: Progress = lambda done, total: None,
+    found: dict[str, Row] | None = None,
 ) -> list[Row]:
-    """What all the experiments found, in order, each simulated once; those that `out` has are taken from there."""
+    """What all the experiments found, in order, each simulated once; those that `out` has are taken from there.
+
+    What is done is in `found` at once, by its key, so that it is known of a sweep that was ended early, too.
+    """
     asked = [row_of(experiment) for experiment in experiments]
     wanted = {row["key"]: row for row in asked}
-    found = {} if out is None else {row["key"]: row for row in kept.read(out) if row["key"] in wanted}
+    found = {} if found is None else found
+    found.update({} if out is None else {row["key"]: row for row in kept.read(out) if row["key"] in wanted})
     missing = [row for key, row in wanted.items() if key not in found]
     progress(len(found), len(wanted))
     with closing(_done(missing, engine, master)) as rows, _written(out) as write:

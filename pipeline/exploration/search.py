@@ -27,8 +27,9 @@ import numpy as np
 
 from crownless.model_check.asking import Asked, Check
 from crownless.model_check.clocks import Clocks
-from crownless.model_check.engines import Engine, engine_for
-from crownless.model_check.explorer import Exploration, Limits, Progress
+from crownless.model_check.engines import Engine, engine_for, not_compiled
+from crownless.model_check.explorer import Exploration, Progress
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import loops
 from crownless.model_check.native.compiled import HAVE_NUMBA
 from crownless.model_check.native.questions import question_of
@@ -95,7 +96,8 @@ class OnSpark:
         self, spark: SparkSession | None = None, partitions: int | None = None, *, master: str | None = None
     ) -> None:
         if not HAVE_NUMBA:
-            raise BadInput("the search on Spark needs numba", mend="pip install numba")
+            why, mend = not_compiled() or ("", "")
+            raise BadInput(f"the search on Spark needs numba, and {why}", mend=mend)
         self._spark, self._partitions, self._master = spark, partitions, master
 
     @contextmanager

@@ -21,7 +21,7 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.asking import Check, load_program
 from crownless.model_check.checking import CheckResult, run_check
 from crownless.model_check.explorer import Exploration, explore
-from crownless.model_check.generating import Form, clock_of, form_of, generate
+from crownless.model_check.generating import Clock, Form, form_of, generate
 from crownless.model_check.observers import Ledger, observers_of
 from crownless.model_check.properties import properties_of
 from crownless.model_check.realizing import Realization, realize
@@ -277,7 +277,7 @@ def outcomes_of(protocol: str, text: str) -> frozenset[Form]:
 
 def _outcomes(protocol: str, workload: Program) -> frozenset[Form]:
     kind = protocol_named(protocol)
-    found = generate(kind(len(workload.processes)), workload, kind.needs_channel, clock_of(None))
+    found = generate(kind(len(workload.processes)), workload, kind.needs_channel, Clock())
     events = sum(map(len, workload.statements))
     return frozenset(form for form in found.forms if sum(map(len, form)) == events)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.spec.errors import BadInput, unknown_name
 
 from . import bundled, kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
@@ -84,7 +85,7 @@ def _unknown(name: str) -> BadInput:
 def look_into(
     entries: Iterable[Entry], *, quick: bool = False, progress: Callable[[Entry], None] | None = None
 ) -> Iterable[Finding]:
-    """Looks into claims, one after the other."""
+    """Looks into claims, one after the other; within `stoppable` it ends where that ends."""
     for entry in entries:
         if progress is not None:
             progress(entry)
@@ -93,4 +94,7 @@ def look_into(
             evidence = entry.look(quick)
         except GaveUp as reason:
             evidence = Evidence("open", "nothing", f"z3 came to no answer: {reason}")
+        stopped = stop_reason()
+        if stopped is not None:
+            raise Stopped(stopped)  # what was found since then is not to be relied on
         yield Finding(entry, evidence, time.monotonic() - began)

@@ -15,7 +15,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.checking import CheckResult
-from crownless.model_check.generating import clock_of, generate
+from crownless.model_check.generating import Clock, generate
 from crownless.model_check.runs import Run
 from crownless.proofs.guarded import for_every_n
 from crownless.proofs.terms import Term, Terms
@@ -353,7 +353,7 @@ def _delayed() -> Run | None:
 
 def _forms(machine: ProtocolMachine) -> frozenset[Any]:
     """Every computation of up to four messages that it generates."""
-    return generate(machine, Free(machine.n, 4), "unordered", clock_of(None)).forms
+    return generate(machine, Free(machine.n, 4), "unordered", Clock()).forms
 
 
 def _told(workload: Workload) -> str:

@@ -1,4 +1,7 @@
-"""The command line: one file a verb. Names, keys and exit codes are what others script against."""
+"""The command line: one file a verb. Names, keys and exit codes are what others script against.
+
+A verb is imported when it is used: each needs other libraries, some of which take a while.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,49 @@ import io
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
 
 import click
 
 from crownless.spec.errors import BadInput
 
-from .check import check
-from .claims import claims
-from .classify import classify
-from .cost import cost
-from .count import count
-from .listing import list_
-from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED
-from .prove import prove_
-from .realize import realize
-from .show import show
+from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
+
+#: Verbs: the module of each, and what it is called there.
+VERBS = {
+    "check": ("check", "check"),
+    "claims": ("claims", "claims"),
+    "classify": ("classify", "classify"),
+    "cost": ("cost", "cost"),
+    "count": ("count", "count"),
+    "list": ("listing", "list_"),
+    "prove": ("prove", "prove_"),
+    "realize": ("realize", "realize"),
+    "show": ("show", "show"),
+}
 
 
 class Verbs(click.Group):
-    """A group that suggests the nearest verb."""
+    """A group that imports a verb when it is used, and suggests the nearest one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, name = VERBS[cmd_name]
+        verb = getattr(import_module(f"{__name__}.{module}"), name)
+        assert isinstance(verb, click.Command)
+        return verb
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            known = self.list_commands(ctx)
-            nearest = get_close_matches(args[0], known, n=1)
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            nearest = get_close_matches(args[0], VERBS, n=1)
             suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-            raise BadInput(f"unknown verb '{args[0]}'", mend=f"{suggestion}known: {', '.join(known)}")
+            raise BadInput(f"unknown verb '{args[0]}'", mend=f"{suggestion}known: {', '.join(VERBS)}")
         return super().resolve_command(ctx, args)
 
 
@@ -47,41 +65,45 @@ class Verbs(click.Group):
 def crownless(context: click.Context) -> None:
     """Message order in distributed systems: is it kept, by whom, and why not?
 
-    Exit codes: 0 holds (classify: every order asked for is kept), 1 violated, 2 bad usage or input, 3 unknown.
+    Exit codes: 0 holds (classify: every order asked for is kept), 1 violated, 2 bad usage or input, 3 unknown: a limit
+    was reached, or it was interrupted and printed what was found by then; 70 an internal error, 71 out of memory with
+    nothing to report, 74 the answer cannot be written, 130 interrupted with nothing to report, 141 nobody reads it.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-for verb in (check, claims, classify, cost, count, realize, prove_, show, list_):
-    crownless.add_command(verb)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `crownless` command; always ends by `sys.exit`."""
-    if sys.stdout is None or sys.stderr is None:
-        if sys.stderr is not None:
-            print("crownless: standard output is closed", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
+    code = closed_streams()
+    if code is not None:
+        sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
     try:
-        code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
-        sys.stdout.flush()
-    except BadInput as error:
-        print(f"crownless: {error}", file=sys.stderr)
-        code = EXIT_BAD_INPUT
-    except click.UsageError as error:
-        where = f" ({error.ctx.command_path} --help)" if error.ctx is not None else ""
-        print(f"crownless: {error.format_message()}{where}", file=sys.stderr)
-        code = EXIT_BAD_INPUT
-    except (click.Abort, KeyboardInterrupt):
-        print("crownless: interrupted", file=sys.stderr)
-        code = EXIT_INTERRUPTED
-    except OSError as error:
-        print(f"crownless: cannot write the answer: {error.strerror}", file=sys.stderr)
-        code = EXIT_BAD_INPUT
+        code = _run(arguments)
+        flush()
     except SystemExit:  # click's way of saying that the reader of our output has gone, as `head` does
         code = EXIT_BROKEN_PIPE
-    sys.exit(code or EXIT_HOLDS)
+    except click.Abort:
+        code = code_of(KeyboardInterrupt())
+    except (Exception, KeyboardInterrupt) as error:
+        code = code_of(error)
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from crownless.model_check.stopping import watching  # what it needs may fail to be imported
+
+    try:
+        with watching():
+            code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except BadInput as error:
+        say(str(error))
+        return EXIT_BAD_INPUT
+    except click.UsageError as error:
+        where = f" ({error.ctx.command_path} --help)" if error.ctx is not None else ""
+        say(f"{error.format_message()}{where}")
+        return EXIT_BAD_INPUT
+    return code or EXIT_HOLDS

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,14 @@ from typing import Any
 import click
 from rich.text import Text
 
-from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check, load_program, sends_of
 from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
-from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, reductions_named, refusal
-from crownless.model_check.explorer import Exploration, Limits, memory_in_use
+from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, not_compiled, reductions_named, refusal
+from crownless.model_check.explorer import Exploration
+from crownless.model_check.limits import Limits, memory_in_use
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
+from crownless.model_check.stopping import Stopped
 from crownless.model_check.suite import checks as suite
 from crownless.model_check.suite import own_checks
 from crownless.spec.clocks import CLOCKS
@@ -29,6 +29,8 @@ from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS
 
+from .endings import say
+from .options import parse_settings, with_limits
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -83,12 +85,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     help="Threads of the native engine, or owners of rows on Spark.  [default: one for each processor]",
 )
 @click.option("--max-states", type=click.IntRange(min=1), help="Give up after so many states (unknown).")
-@click.option(
-    "--max-seconds",
-    type=click.FloatRange(min=0),
-    help="End the search after so many seconds (unknown); telling a violation found by then may take as long again.",
-)
-@click.option("--max-memory", metavar="SIZE", help="End the search at so much memory, such as 4G or 512M (unknown).")
+@with_limits
 @click.option(
     "--checkpoint", metavar="DIR", help="Save the search in this directory, a new or an empty one. See above."
 )
@@ -112,8 +109,7 @@ def check(
     reductions: tuple[str, ...],
     workers: int | None,
     max_states: int | None,
-    max_seconds: float | None,
-    max_memory: str | None,
+    limits: Limits,
     checkpoint: str | None,
     resume: str | None,
     as_json: bool,
@@ -148,15 +144,11 @@ def check(
     that shows a violation, and runs that never end, are looked for on this machine, by what the search has found.
     """
     reductions = reductions_named(reductions, engine)
-    limits = Limits(max_states, max_seconds, None if max_memory is None else parse_size(max_memory))
-    if limits.memory is not None:
-        _is_enough(limits.memory)
+    limits = replace(limits, states=max_states)
     if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
         raise BadInput(
             "a program brings its own processes and messages", mend="leave out -n, -m, --sends and --self-sends"
         )
-    if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
     if sends is not None and sends not in SENDS:
         raise unknown_name("kind of sends", sends, SENDS)
     if "asynchronous" in orders:
@@ -202,6 +194,9 @@ def check(
     elif len(checks) > 1 and (engine or reductions):
         checks = _admitted(checks, engine, reductions)
     elsewhere = _on_spark(engine, master, workers)
+    slow = None if engine == "plain" else not_compiled()
+    if slow is not None:
+        say(f"{slow[0]}, so that the native engine runs on NumPy, many times slower; {slow[1]}")
     results = []
     with status(quiet or as_json) as line, nullcontext() if quiet or engine == "plain" else compiling(_say_compiling):
         for one in checks:
@@ -222,15 +217,20 @@ def check(
                     workers=workers,
                     checkpoint=None if checkpoint is None else Path(checkpoint),
                     resume=None if resume is None else Path(resume),
-                    tell=_say,
+                    tell=say,
                     elsewhere=elsewhere,
                 )
+            except Stopped:
+                break
             except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for
                 _say_saved(checkpoint or resume, engine)
                 raise
             results.append(result)
             if results[-1].interrupted:
                 break
+    if not results:
+        _say_saved(checkpoint or resume, engine)
+        raise KeyboardInterrupt
     left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
         print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
@@ -255,10 +255,6 @@ def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) 
     """What is checked where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
     first, *beside = own_checks(protocol)
     return [first] if refusal(first, engine, reductions) is not None else [first, *beside]
-
-
-def _say(line: str) -> None:
-    print(f"crownless: {line}", file=sys.stderr)
 
 
 def _say_compiling() -> None:
@@ -319,7 +315,7 @@ def _say_saved(directory: str | None, engine: str | None) -> None:
     if directory is not None and (Path(directory) / MANIFEST).exists():
         name = shlex.quote(directory)
         on_spark = "--engine spark " if engine == "spark" else ""
-        _say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
+        say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
 
 
 def how_far(found: Exploration, level: int) -> str:
@@ -352,38 +348,6 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
 def _over(check: Check) -> str:
     """What is special about a check, beside its protocol."""
     return f" on {check.program_name}" if check.program_name else " with --crash" if check.crash else ""
-
-
-def parse_size(size: str) -> int:
-    """A number of bytes, such as 4G, 512M or 1.5GiB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
-    if found is None or float(found[1]) < 1:
-        raise BadInput(f"--max-memory {size}: not a size of 1M or more, in M, G or T", mend="such as 4G, or 512M")
-    return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
-
-
-def _is_enough(memory: int) -> None:
-    """Is there any left of it for a search?"""
-    used = memory_in_use()
-    if memory < used:
-        said = f"--max-memory: {used >> 20}M are in use before the search begins"
-        raise BadInput(said, mend=f"give {used * 2 >> 20}M or more")
-
-
-def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
-    """The values of `--set`: a number, or several separated by commas, one for each process."""
-    parameters: dict[str, Setting] = {}
-    for setting in settings:
-        key, _, value = setting.partition("=")
-        try:
-            numbers = tuple(int(number) for number in value.split(","))
-        except ValueError:
-            mend = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
-            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", mend=mend) from None
-        if key in parameters:
-            raise BadInput(f"--set {setting}: {key} is set twice", mend="give it once")
-        parameters[key] = numbers if len(numbers) > 1 else numbers[0]
-    return parameters
 
 
 def _print(result: CheckResult, *, drawings: bool) -> None:

@@ -7,21 +7,24 @@ from collections import Counter
 import click
 
 from crownless.model_check.diagram import draw
+from crownless.model_check.limits import Limits
 from crownless.model_check.runs import Run
-from crownless.proofs.interrupts import ended_by_an_interrupt
+from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.ledger.claims import VERDICTS, Shown
 from crownless.proofs.ledger.ledger import Finding, entries_named, look_into
 
-from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, some, speaks_unicode, status, table
+from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
+from .options import with_limits
+from .output import console, ended_with_nothing, print_json, print_table, some, speaks_unicode, status, table
 
 
 @click.command()
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in under a minute.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
+@with_limits
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-@ended_by_an_interrupt()
-def claims(claims: tuple[str, ...], quick: bool, drawn: bool, as_json: bool) -> int:
+def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as_json: bool) -> int:
     """Recompute the verdict of every claim of the five texts, of the claims named, or of a text (MF SES MG KU SA).
 
     proved: z3 shows it for any number of messages; checked: nothing within the scope breaks it; measured: a quantity;
@@ -30,20 +33,28 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, as_json: bool) -> 
 
     What refutes a claim is bundled, and drawn by `crownless show`; it must be what is found.
 
-    Exit codes: 0 every verdict is as recorded, and what is bundled is found, 1 one is not.
+    Exit codes: 0 every verdict is as recorded, and what is bundled is found, 1 one is not, 3 a limit was reached or it
+    was interrupted: not all were looked into.
     """
     entries = entries_named(claims)
     findings = []
-    with status(as_json) as line:
+    with status(as_json) as line, stoppable_proof(limits) as part:
         for finding in look_into(
             entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}") if line else None
         ):
             findings.append(finding)
+    if part.reason is not None and not findings:
+        return ended_with_nothing(part)
     if as_json:
         print_json([finding.json() for finding in findings])
     else:
         _print(findings, drawn)
-    return EXIT_HOLDS if all(finding.as_recorded for finding in findings) else EXIT_VIOLATED
+    if part.reason is not None:
+        left_out = [entry.id for entry in entries[len(findings) :]]
+        say(f"{part.reason}; not looked into: {', '.join(left_out)}")
+    if not all(finding.as_recorded for finding in findings):
+        return EXIT_VIOLATED
+    return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
 
 def _print(findings: list[Finding], drawn: bool) -> None:

@@ -9,18 +9,23 @@ from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
+from crownless.model_check.limits import Limits
+from crownless.model_check.stopping import stoppable
 from crownless.proofs.ledger.splits import split_by_names
 from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading, order_named
 
+from .endings import say
+from .options import Folder, with_limits
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     STYLES,
     console,
+    ended_with_nothing,
     print_json,
     print_table,
     some,
@@ -53,7 +58,7 @@ SHOWN_UP_TO = 10
     help="spark: one dataset of event logs, Parquet or JSON Lines, of any size.",
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
-@click.option("--out", help="With --engine spark: a new folder for all verdicts, as Parquet.")
+@click.option("--out", type=Folder(), help="With --engine spark: a new folder for all verdicts, as Parquet.")
 @click.option("--one-run", is_flag=True, help="With --engine spark: the log is of one run, larger than memory.")
 @click.option("--clocks", is_flag=True, help="With --engine spark: by the vector clocks in the log, row by row.")
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
@@ -66,6 +71,7 @@ SHOWN_UP_TO = 10
 @click.option(
     "--delay", type=click.FloatRange(min=0), help="With --time: how many seconds late an event may be by that clock."
 )
+@with_limits
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawing.")
 def classify(
@@ -74,7 +80,7 @@ def classify(
     reading: Reading,
     engine: str,
     master: str | None,
-    out: str | None,
+    out: Path | None,
     one_run: bool,
     clocks: bool,
     processes: str | None,
@@ -83,6 +89,7 @@ def classify(
     patience: float | None,
     time: str | None,
     delay: float | None,
+    limits: Limits,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -121,11 +128,12 @@ def classify(
                 orders=orders,
                 reading=reading,
                 master=master,
-                out=out,
+                out=None if out is None else str(out),
                 checkpoint=checkpoint,
                 patience=PATIENCE if patience is None else patience,
                 time=time,
                 delay=DELAY if delay is None else delay,
+                limits=limits,
                 as_json=as_json,
                 quiet=quiet,
             )
@@ -136,7 +144,8 @@ def classify(
             orders=orders,
             reading=reading,
             master=master,
-            out=out,
+            out=None if out is None else str(out),
+            limits=limits,
             as_json=as_json,
             quiet=quiet,
         )
@@ -145,7 +154,18 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", mend="add --engine spark"
         )
     asked = tuple(name for name in ORDERS if not orders or name in orders)
-    found = [oracle.classify(subject, asked, reading) for name in files for subject in oracle.subjects(name)]
+    decided: list[tuple[oracle.Subject, list[oracle.Decision]]] = []
+    judged: set[str] = set()
+    with stoppable(limits) as part:
+        for name in files:
+            for subject in oracle.subjects(name):
+                decided.append((subject, []))
+                for decision in oracle.decisions(subject, asked, reading):
+                    decided[-1][1].append(decision)
+            judged.add(name)
+    if part.reason is not None and not decided:
+        return ended_with_nothing(part)
+    found = [oracle.classified(*known, reading, asked, part.reason or "") for known in decided]
     if as_json:
         facts = [classification.json() for classification in found]
         print_json(facts[0] if len(facts) == 1 else facts)
@@ -155,6 +175,10 @@ def classify(
         for classification in found:
             _print(classification, drawing=not quiet)
     outcomes = {outcome for classification in found for outcome in classification.outcomes().values()}
+    if part.reason is not None:
+        outcomes.add("unknown")
+        left_out = [name for name in dict.fromkeys(files) if name not in judged]
+        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out))
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from time import monotonic as time_now
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
+from crownless.model_check.limits import Limits
+from crownless.model_check.stopping import deferred
 from crownless.pipeline.logs.answers import HOLE, JUDGED, QUARANTINE, VERDICT
 from crownless.pipeline.logs.live import DELAY, LATER, PATIENCE, WITHDRAWN, judge_live, read_live, stop
 from crownless.pipeline.session import session, told_in_a_line
@@ -68,6 +70,7 @@ def classify_live(
     patience: float = PATIENCE,
     time: str | None = None,
     delay: float = DELAY,
+    limits: Limits | None = None,
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -76,6 +79,7 @@ def classify_live(
     `out`: a folder to which all that is told is added, as Parquet. `checkpoint`: a folder from which another call goes
     on where this one ended. The rest is as of `judge_live`.
     """
+    limits = limits or Limits()
     with ExitStack() as stack:
         with status(quiet) as line:
             if line is not None:
@@ -103,25 +107,16 @@ def classify_live(
         query = stream.trigger(processingTime=f"{int(1000 * seconds)} milliseconds").start()
         if not quiet:
             print(f"crownless: judging what is put into {folder}; Ctrl-C ends it", file=sys.stderr)
-        with _noted_interrupt() as interrupted:
-            while query.isActive and not interrupted.wait(LOOKED_FOR):
-                pass
+        began = time_now()
+        # An interrupt that is raised in the midst of a talk with Java would break it off.
+        with deferred() as asked_to_end:
+            while query.isActive and not asked_to_end() and not limits.reached(time_now() - began):
+                sleep(LOOKED_FOR)
             stop(query)
         failed = query.exception()
         if failed is not None:
             raise failed
     return standing.exit_code
-
-
-@contextmanager
-def _noted_interrupt() -> Iterator[threading.Event]:
-    """Whether there has been an interrupt: one that is raised in the midst of a talk with Java would break it off."""
-    noted = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: noted.set())
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _print_json(row: dict[str, Any]) -> None:

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from crownless.model_check.limits import Limits
+from crownless.model_check.stopping import stoppable
 from crownless.pipeline.logs.clocks import BY_CLOCKS, judge_by_clocks, read_with_clocks
 from crownless.pipeline.logs.judging import Judged, is_parquet, judge, judge_lines, judge_parquet, read
 from crownless.pipeline.logs.one_run import judge_one_run
@@ -23,6 +25,7 @@ from .output import (
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     console,
+    ended_with_nothing,
     print_json,
     print_table,
     some,
@@ -48,6 +51,7 @@ def classify_on_spark(
     reading: Reading = "lost",
     master: str | None = None,
     out: str | None = None,
+    limits: Limits | None = None,
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -57,10 +61,10 @@ def classify_on_spark(
     log (`logs.clocks`), whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses,
     quarantined rows and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
     """
-    if out is not None and Path(out).exists():
+    if out is not None and not _is_unfinished(Path(out)) and Path(out).exists():
         raise BadInput("it is there already", mend="name a folder that is not", file=out)
     is_parquet(dataset)  # before Spark is started for nothing
-    with status(quiet or as_json) as line:
+    with status(quiet or as_json) as line, stoppable(limits) as part:
 
         def tell(what: str) -> None:
             if line is not None:
@@ -85,6 +89,8 @@ def classify_on_spark(
             facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in asked))
             if out is None:
                 judged.everything.unpersist()
+    if part.reason is not None:
+        return ended_with_nothing(part)
     if not facts["rows"]["read"]:
         raise BadInput("the log is empty", mend="give events, as Parquet or JSON Lines", file=dataset)
     if as_json:
@@ -118,6 +124,14 @@ def _judged(
     if "://" in dataset:
         return judge(read(spark, dataset), orders, reading)
     return judge_parquet(spark, dataset, orders, reading)
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Is that all that a run left which was killed while it wrote? Then it is as if it were not there."""
+    if not folder.is_dir() or any(path.name != "_temporary" for path in folder.iterdir()):
+        return False
+    shutil.rmtree(folder)
+    return True
 
 
 @contextmanager

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from crownless.impl.registry import protocol_named
+from crownless.model_check.limits import Limits
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.simulation import Experiment
 from crownless.model_check.simulation.traffic import TRAFFIC
+from crownless.model_check.stopping import stoppable
 from crownless.spec.errors import BadInput, unknown_name
 
-from .check import parse_settings
-from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, some, status, table
+from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
+from .options import Folder, parse_settings, with_limits
+from .output import console, ended_with_nothing, print_json, print_table, some, status, table
 
 if TYPE_CHECKING:
     from crownless.pipeline.costs.figures import Point
+    from crownless.pipeline.costs.rows import Row
 
 ENGINES = ("plain", "spark")
+#: More repetitions would make no interval narrower that anybody could tell.
+MOST_SEEDS = 100_000
 
 
 @click.command()
@@ -41,17 +46,18 @@ ENGINES = ("plain", "spark")
 @click.option("--work", type=float, default=0.0, help="Time an application takes over a message, in mean latencies.")
 @click.option("--payload", type=int, default=100, show_default=True, help="Bytes of the application's in a message.")
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages of one simulation.")
-@click.option("--seeds", type=click.IntRange(min=1), help="How often each experiment is repeated.  [5; for --page 6]")
+@click.option(
+    "--seeds", type=click.IntRange(1, MOST_SEEDS), help="How often each experiment is repeated.  [5; for --page 6]"
+)
 @click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder(),
     help="A folder of Parquet, to keep simulations and go on.",
 )
-@click.option(
-    "--page", type=click.Path(path_type=Path, file_okay=False), help="Run all studies, and write the page of costs."
-)
+@click.option("--page", type=Folder(), help="Run all studies, and write the page of costs.")
+@with_limits
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def cost(
@@ -71,6 +77,7 @@ def cost(
     master: str | None,
     out: Path | None,
     page: Path | None,
+    limits: Limits,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -80,7 +87,8 @@ def cost(
     stuck there are none, since only what got through could be measured; where the delay grows as runs go on, its mean
     depends on how long they are.
 
-    Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage.
+    Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
+    interrupted: the figures are of what was simulated by then.
     """
     from crownless.pipeline.costs import studies
     from crownless.pipeline.costs.figures import points
@@ -112,6 +120,7 @@ def cost(
             messages=messages,
             base=Experiment("unordered", channel=channel, work=work, payload=payload),
         )
+    done_by_now: dict[str, Row] = {}
     with status(quiet or as_json) as line:
         how_far = ""
 
@@ -121,11 +130,14 @@ def cost(
             if line is not None:
                 line.update(how_far)
 
-        try:
-            rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress)
-        except KeyboardInterrupt:
-            _say_kept(how_far, out)
-            raise
+        with stoppable(limits) as part:
+            sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
+    rows = list(done_by_now.values())
+    if part.reason is not None:
+        _say_kept(how_far, out)
+        if not rows or page is not None:
+            return ended_with_nothing(part)
+        say(part.reason)
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)
     if page is not None:
@@ -136,15 +148,17 @@ def cost(
         console().print(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
     else:
         _print(found)
-    return EXIT_VIOLATED if broken else EXIT_HOLDS
+    if broken:
+        return EXIT_VIOLATED
+    return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
 
 def _say_kept(how_far: str, out: Path | None) -> None:
     """What an interrupt leaves."""
     if out is None:
-        print(f"crownless: {how_far} done, none kept; with --out FOLDER they are", file=sys.stderr)
+        say(f"{how_far} done, none kept; with --out FOLDER they are")
     else:
-        print(f"crownless: {how_far} kept in {out}; the same command goes on from there", file=sys.stderr)
+        say(f"{how_far} kept in {out}; the same command goes on from there")
 
 
 def _is_no_promise(point: Point) -> bool:

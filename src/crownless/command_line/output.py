@@ -1,4 +1,4 @@
-"""What all verbs share: exit codes, where text and progress go, JSON."""
+"""What all verbs share: where text and progress go, JSON, what is said of an answer that is not complete."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
-#: What shells use for a program ended by Ctrl-C, and for one whose reader has gone.
-EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
+from crownless.model_check.stopping import INTERRUPTED, Part
+
+from .endings import EXIT_HOLDS as EXIT_HOLDS
+from .endings import EXIT_INTERRUPTED, EXIT_NO_MEMORY, say
+from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
+from .endings import EXIT_VIOLATED as EXIT_VIOLATED
 
 #: Colours of the verdicts, on a terminal.
 STYLES = {
@@ -76,3 +79,11 @@ def status(quiet: bool) -> Iterator[Status | None]:
     else:
         with stderr.status("") as line:
             yield line
+
+
+def ended_with_nothing(part: Part) -> int:
+    """Says why a part ended that has nothing to report yet; the exit code."""
+    say(f"{part.reason}; nothing is known yet")
+    if part.out_of_memory:
+        return EXIT_NO_MEMORY
+    return EXIT_INTERRUPTED if part.reason == INTERRUPTED else EXIT_UNKNOWN

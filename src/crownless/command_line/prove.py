@@ -8,21 +8,24 @@ from typing import TypeVar
 import click
 
 from crownless.impl.registry import protocol_named
+from crownless.model_check.limits import Limits
 from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
-from crownless.proofs.interrupts import ended_by_an_interrupt
+from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, STEPS, Proved, needs, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
-from .check import parse_settings
+from .endings import say
+from .options import parse_settings, with_limits
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     console,
+    ended_with_nothing,
     print_json,
     print_table,
     some,
@@ -62,8 +65,8 @@ What = TypeVar("What", bound=Hashable)
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="With --program: a parameter of the protocol."
 )
+@with_limits
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-@ended_by_an_interrupt()
 def prove_(
     protocols: tuple[str, ...],
     effort: int | None,
@@ -75,6 +78,7 @@ def prove_(
     channel: str | None,
     orders: tuple[str, ...],
     settings: tuple[str, ...],
+    limits: Limits,
     as_json: bool,
 ) -> int:
     """Prove that protocols keep their order, for any number of processes and messages.
@@ -86,8 +90,8 @@ def prove_(
     With --program nothing is proved for every n: all interleavings of one program are put to z3 as one formula.
 
     Exit codes: 0 all that is claimed is proved; 1 refuted, by a run of the machine; 2 the machine does what no proof
-    can judge; 3 a step is not proved, z3 gives up on it, or the machine was only compared with what is proved up to a
-    bound. With --program as of check.
+    can judge; 3 a step is not proved, z3 gives up on it, the machine was only compared with what is proved up to a
+    bound, a limit was reached, or it was interrupted. With --program as of check.
     """
     protocols = tuple(dict.fromkeys(protocols))
     searched = discover or spacer is not None
@@ -104,12 +108,15 @@ def prove_(
             orders=orders,
             parameters=parse_settings(settings),
             effort=effort,
+            limits=limits,
             as_json=as_json,
         )
     if channel or orders or settings:
         raise BadInput("--channel, --order and --set go with --program", mend="name a program")
     if searched:
-        return prove_discovered(protocols, discovered=discover, processes=spacer, effort=effort, as_json=as_json)
+        return prove_discovered(
+            protocols, discovered=discover, processes=spacer, effort=effort, limits=limits, as_json=as_json
+        )
     effort = effort or EFFORT
     for name in protocols:
         protocol_named(name)
@@ -118,8 +125,9 @@ def prove_(
             raise BadInput(f"{name}: there is no proof of it", mend=mend)
     if recheck:
         second_solver.required()
-    found, needed = [], {}
-    with status(as_json) as line:
+    found: list[Proved] = []
+    needed: dict[str, dict[str, list[str]]] = {}
+    with status(as_json) as line, stoppable_proof(limits) as part:
         for name in protocols or PROOFS:
 
             def tell(claim: str, name: str = name) -> None:
@@ -127,14 +135,22 @@ def prove_(
                     line.update(f"{name}: {claim}")
 
             found.append(prove(name, PROOFS[name], effort, tell, recheck=recheck))
+            if found[-1].stopped is not None:
+                break
             if why:
                 needed[name] = needs(PROOFS[name], effort, tell)
+    if part.reason is not None and not found:
+        return ended_with_nothing(part)
     if as_json:
         facts = [proved.json() for proved in found]
-        print_json([{**fact, "needs": needed[fact["protocol"]]} for fact in facts] if why else facts)
+        print_json([{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts)
     else:
         _print(found, needed)
     outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
+    if part.reason is not None:
+        outcomes.add("unknown")
+        left_out = [name for name in protocols or PROOFS if name not in {proved.protocol for proved in found}]
+        say(part.reason + f"; not proved: {', '.join(left_out)}" * bool(left_out))
     if "refuted" in outcomes:
         return EXIT_VIOLATED
     return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
@@ -154,7 +170,7 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
     print_table(rows)
     for proved in found:
         _print_doubts(proved, needed.get(proved.protocol, {}))
-    if any(put.verdict.outcome == "unknown" for proved in found for put in proved.claims):
+    if any(put.verdict.outcome == "unknown" for proved in found if not proved.stopped for put in proved.claims):
         print("Where z3 gave up: raise --effort.")
     if any(needed.values()):
         print("Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes")
@@ -196,6 +212,12 @@ def _print_machine(proved: Proved) -> None:
 
 def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
     """What was not shown, and what the rest cannot do without."""
+    if proved.stopped is not None:
+        given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
+        print(
+            f"{proved.protocol}: {proved.stopped}: {given_up} of its {some(len(proved.claims), 'claim')} not put to z3"
+        )
+        return
     if all(proved.outcome(shown) == "unknown" for shown in proved.proof.shown) and not needed:
         given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
         if given_up == len(proved.failures) > 0:

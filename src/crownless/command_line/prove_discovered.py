@@ -6,18 +6,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from crownless.impl.registry import protocol_named
+from crownless.model_check.limits import Limits
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.spacer import Spaced, spacer
+from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.proving import PROOFS
 from crownless.spec.errors import BadInput
 
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, print_json, status
+from .endings import say
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, ended_with_nothing, print_json, status
 
 EXITS = {"proved": EXIT_HOLDS, "refuted": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
 
 def prove_discovered(
-    protocols: Sequence[str], *, discovered: bool, processes: int | None, effort: int | None, as_json: bool
+    protocols: Sequence[str],
+    *,
+    discovered: bool,
+    processes: int | None,
+    effort: int | None,
+    limits: Limits,
+    as_json: bool,
 ) -> int:
     """Looks for invariants of each protocol, and prints what is found."""
     if not protocols:
@@ -25,7 +34,7 @@ def prove_discovered(
     for name in protocols:
         protocol_named(name)
     found: list[Discovered | Spaced] = []
-    with status(as_json) as line:
+    with status(as_json) as line, stoppable_proof(limits) as part:
 
         def tell(what: str) -> None:
             if line is not None:
@@ -37,11 +46,16 @@ def prove_discovered(
             if processes is not None:
                 tell(f"{name}: Spacer, {processes} processes")
                 found.append(spacer(name, processes) if effort is None else spacer(name, processes, effort=effort))
+    if part.reason is not None and not found:
+        return ended_with_nothing(part)
     if as_json:
         print_json([each.json() for each in found])
     else:
         _print(found)
     outcomes = {each.safe if isinstance(each, Discovered) else each.outcome for each in found}
+    if part.reason is not None:
+        outcomes.add("unknown")
+        say(f"{part.reason}; not all that was asked is answered")
     return next((EXITS[worst] for worst in ("refuted", "unknown") if worst in outcomes), EXIT_HOLDS)
 
 

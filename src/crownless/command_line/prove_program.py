@@ -7,16 +7,20 @@ from rich.text import Text
 from crownless.impl.protocol import Setting
 from crownless.model_check.asking import Check, load_program
 from crownless.model_check.asking import refusal as not_admitted
+from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
+from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT, Judged, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
 
+from .endings import say
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     STYLES,
     console,
+    ended_with_nothing,
     print_json,
     print_table,
     speaks_unicode,
@@ -35,6 +39,7 @@ def prove_program(
     orders: tuple[str, ...] = (),
     parameters: dict[str, Setting] | None = None,
     effort: int | None = None,
+    limits: Limits | None = None,
     as_json: bool = False,
 ) -> int:
     """Judges the program under each protocol, and prints what is found; without one: under all that admit it."""
@@ -47,8 +52,8 @@ def prove_program(
 
     every = [check(protocol) for protocol in protocols_on_terms()]
     checks = [check(protocol) for protocol in protocols] or [one for one in every if not_admitted(one) is None]
-    found = []
-    with status(as_json) as line:
+    found: list[Judged] = []
+    with status(as_json) as line, stoppable_proof(limits) as part:
         for one in checks:
 
             def tell(known: Property, protocol: str = one.protocol) -> None:
@@ -56,11 +61,16 @@ def prove_program(
                     line.update(f"{protocol}: {known.name}")
 
             found.append(judge(one, effort or EFFORT, progress=tell))
+    if part.reason is not None and not found:
+        return ended_with_nothing(part)
     if as_json:
         print_json([judged.json() for judged in found])
     else:
         _print(found)
     verdicts = {judged.verdict for judged in found}
+    if part.reason is not None:
+        verdicts.add("unknown")
+        say(f"{part.reason}; not all that was asked is answered")
     return next((EXITS[worst] for worst in ("violated", "unknown") if worst in verdicts), EXIT_HOLDS)
 
 

@@ -8,12 +8,13 @@ from crownless.model_check import realizing
 from crownless.model_check.asking import Check
 from crownless.model_check.diagram import draw
 from crownless.model_check.generating import possible
+from crownless.model_check.limits import Limits
 from crownless.model_check.realizing import Realization, because, lines_in_notation
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import SENDS, Sends
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import unknown_name
 
-from .check import parse_settings
+from .options import parse_settings, with_limits
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -36,7 +37,7 @@ from .output import (
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), help="Give up after so many seconds (exit code 3).")
+@with_limits
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
 @click.option("--quiet", is_flag=True, help="No drawings and no progress.")
 def realize(
@@ -47,7 +48,7 @@ def realize(
     settings: tuple[str, ...],
     sends: str | None,
     self_sends: bool,
-    max_seconds: float | None,
+    limits: Limits,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -56,8 +57,6 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
     reached first.
     """
-    if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
     asked = Check(
         protocol,
         processes,
@@ -73,7 +72,7 @@ def realize(
             if line is not None:
                 line.update(f"{protocol}: {said}")
 
-        answer = realizing.realize(asked, max_seconds=max_seconds, progress=progress)
+        answer = realizing.realize(asked, limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())
     else:

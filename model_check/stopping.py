@@ -1,0 +1,275 @@
+"""One way to end what takes too long: by a signal (Ctrl-C, SIGTERM), by the clock, or where memory runs out.
+
+Python runs the handlers of signals in the main thread alone, between two of its own instructions: not while compiled
+code is at work, and also in the middle of a destructor, from which no exception gets out. So a thread watches. It reads
+the number of each signal from a socket, to which Python writes it at once; it looks at the clock and at memory; it
+stops solvers in their own way, and *nudges* the main thread until the exception is where it belongs. What does not hear
+of a signal at all, or not of a second one, is ended by the thread.
+
+The first signal raises `Stopped`: what was found by then is printed. A second one raises `KeyboardInterrupt`, which
+ends the process at once.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from .limits import Limits, allocation_failed
+
+#: Why a search ended that a signal ended.
+INTERRUPTED = "interrupted"
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: By which the thread has the main thread run its handler.
+_NUDGE = signal.SIGUSR1
+
+#: Seconds between two looks at the clock and at memory, and between two nudges.
+LOOK_EVERY, NUDGE_EVERY = 0.1, 0.3
+#: Seconds in which the main thread must hear of a signal, have ended after a second one, and have left a part that is
+#: to end.
+HEARS_WITHIN, ENDS_WITHIN, LEAVES_WITHIN = 1.5, 1.0, 8.0
+#: Functions from which no exception gets out: destructors, and what z3 calls.
+LOSES_EXCEPTIONS = ("__del__", "z3_error_handler")
+#: Exit codes of a process that is ended by the thread: by signals, or at a limit.
+_CODE_OF_SIGNALS, _CODE_OF_LIMITS = 130, 3
+
+
+class Stopped(KeyboardInterrupt):
+    """Raised in the main thread: end, and tell what is known. Its text says why."""
+
+
+def reason_of(ending: KeyboardInterrupt) -> str:
+    """Why something ended."""
+    return str(ending) or INTERRUPTED
+
+
+class Part:
+    """What can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed."""
+
+    def __init__(self, limits: Limits, interrupt: Callable[[], None]) -> None:
+        self.limits = limits
+        self.interrupt = interrupt
+        self.began = time.monotonic()
+        self.reason: str | None = None
+        self.out_of_memory = False
+        self._interrupting: threading.Thread | None = None
+
+    def interrupt_apart(self) -> None:
+        """Interrupts in a thread of its own: a solver may have it wait for a lock, and nothing else is to."""
+        if self._interrupting is None or not self._interrupting.is_alive():
+            self._interrupting = threading.Thread(target=self.interrupt, daemon=True)
+            self._interrupting.start()
+
+
+class _Watch:
+    """The handlers and the thread; there is one at most."""
+
+    def __init__(self) -> None:
+        self.part: Part | None = None
+        #: What is to be raised as soon as that can be.
+        self.pending: KeyboardInterrupt | None = None
+        #: Does a search look for itself whether it is to end?
+        self.deferring = False
+        #: When does it not?
+        self.unless: Callable[[], bool] = lambda: False
+        #: Is it being taken down?
+        self.leaving = False
+        #: The signals that the main thread has heard of, and when it last heard of anything.
+        self.heard = 0
+        self.heard_at = 0.0
+        self.raised_at = float("-inf")
+
+    @property
+    def at_once(self) -> bool:
+        """Has there been a second signal?"""
+        return self.heard > 1
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        self._reads, writes = socket.socketpair()
+        writes.setblocking(False)
+        # A process that was started to ignore a signal goes on to do so.
+        numbers = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = [(number, signal.signal(number, self._handle)) for number in (*numbers, _NUDGE)]
+        others = signal.set_wakeup_fd(writes.fileno(), warn_on_full_buffer=False)
+        thread = threading.Thread(target=self._watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self.leaving = True
+            signal.set_wakeup_fd(others)
+            writes.close()
+            thread.join()
+            self._reads.close()
+            for number, handler in before:
+                signal.signal(number, handler)
+        if self.pending is not None:
+            raise self.pending  # it came too late for what was under way
+
+    # -- in the main thread --------------------------------------------------------------------------------------------
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.heard_at = time.monotonic()
+        if number != _NUDGE:
+            self.heard += 1
+            self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
+        ending = self.pending or self.of_the_part
+        waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _in_destructor(frame)
+        # Two come together after compiled code: the second would be in the way of the first.
+        again = number == _NUDGE and self.heard_at - self.raised_at < NUDGE_EVERY / 2
+        if ending is None or waits or again:
+            return
+        self.raised_at = self.heard_at
+        self.pending = None
+        if self.part is not None and self.part.reason is None:
+            self.part.reason = reason_of(ending)
+        raise ending
+
+    @property
+    def of_the_part(self) -> Stopped | None:
+        """What ends the part that is under way, if it is to end."""
+        return None if self.part is None or self.part.reason is None else Stopped(self.part.reason)
+
+    # -- in the thread -------------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        came: list[float] = []
+        nudged_at = stopped_at = 0.0
+        stopped: Part | None = None
+        while True:
+            ready, _, _ = select.select([self._reads], [], [], LOOK_EVERY)
+            if ready:
+                numbers = self._reads.recv(64)
+                if not numbers:
+                    return
+                came += [time.monotonic()] * sum(numbers.count(number) for number in SIGNALS)
+            now, part = time.monotonic(), self.part
+            if part is not None and part.reason is None and self.heard == len(came):
+                part.reason = part.limits.reached(now - part.began)
+            stops = part is not None and (part.reason is not None or self.heard < len(came))
+            if (stops or self.pending is not None) and now - nudged_at > NUDGE_EVERY:
+                nudged_at = now
+                if part is not None and stops:
+                    part.interrupt_apart()
+                self._nudge()
+            if part is not None and part.reason is not None:
+                stopped, stopped_at = (stopped, stopped_at) if part is stopped else (part, now)
+                if now - stopped_at > LEAVES_WITHIN:
+                    code = _CODE_OF_SIGNALS if came else _CODE_OF_LIMITS
+                    _end(code, f"{part.reason}, in the middle of what cannot be ended otherwise")
+            if len(came) > 1 and now - came[1] > ENDS_WITHIN:
+                _end(_CODE_OF_SIGNALS, INTERRUPTED)
+            if came and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
+                _end(_CODE_OF_SIGNALS, f"{INTERRUPTED}, in the middle of what cannot be ended otherwise")
+
+    def _nudge(self) -> None:
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, _NUDGE)
+
+
+_watches: list[_Watch] = []
+
+
+def _in_destructor(frame: FrameType | None) -> bool:
+    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost?"""
+    while frame is not None:
+        if frame.f_code.co_name in LOSES_EXCEPTIONS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _end(code: int, said: str) -> None:
+    os.write(2, f"crownless: {said}\n".encode())
+    os._exit(code)
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Within it signals end things in the way of this module; outside the main thread nothing changes."""
+    if _watches or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    watch = _Watch()
+    _watches.append(watch)
+    try:
+        with watch.installed():
+            yield
+    finally:
+        _watches.clear()
+
+
+@contextmanager
+def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] = lambda: None) -> Iterator[Part]:
+    """A part that ends at a signal or at a limit, wherever it is, and then goes on after the block; see `Part.reason`.
+
+    It is told of that again until the block is left, since a search within may take it for the wish that it end early
+    alone. `interrupt` stops what does not run Python, such as a solver; the thread calls it. An allocation that fails
+    is an end of the same kind. Outside the main thread signals and limits have no effect.
+    """
+    part = Part(limits or Limits(), interrupt)
+    if threading.current_thread() is not threading.main_thread():
+        yield part
+        return
+    with watching():
+        (watch,) = _watches
+        outer, watch.part = watch.part, part
+        try:
+            yield part
+        except KeyboardInterrupt as ending:
+            watch.part = None
+            if watch.at_once:
+                raise
+            part.reason = part.reason or reason_of(ending)
+        except MemoryError:
+            if part.reason is None:
+                part.reason, part.out_of_memory = allocation_failed(), True
+        except Exception:
+            if part.reason is None:
+                raise
+            # What is broken off in the middle may fail in any way.
+        finally:
+            watch.part = outer
+
+
+def stop_reason() -> str | None:
+    """Why the part that is under way is to end, or None: what it finds from then on is not to be relied on."""
+    return next((watch.part.reason for watch in _watches if watch.part is not None), None)
+
+
+@contextmanager
+def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[], str | None]]:
+    """Within it a first signal raises nothing, since the search in it looks for itself: by the function that is given,
+    which says why it is to end, or None. A second signal raises `KeyboardInterrupt`, and `unless` says when the first
+    raises `Stopped` all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    with watching():
+        (watch,) = _watches
+        outer, watch.deferring, watch.unless = watch.deferring, True, unless
+        seen: list[str] = []
+
+        def reason() -> str | None:
+            ending = watch.pending or watch.of_the_part
+            if ending is not None and not seen:
+                seen.append(reason_of(ending))
+            return seen[0] if seen else None
+
+        try:
+            yield reason
+        finally:
+            watch.deferring = outer
+            if seen and not watch.at_once:
+                watch.pending = None  # the search has heard of it

@@ -1,0 +1,67 @@
+"""Text from a file, standard input, or a pipe; what has no end, or that nobody writes to, is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+from .errors import BadInput
+
+#: Seconds until somebody must have begun to write to a named pipe.
+PATIENCE = 5.0
+#: Read at a time: in between a signal has its turn.
+BLOCK = 1 << 20
+
+
+def read_text(path: Path | None, name: str) -> str:
+    """The UTF-8 text in a file, or, without a path, from standard input; raises `BadInput`, which names it `name`."""
+    content = _read(path, name)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=name, line=line) from None
+
+
+def _read(path: Path | None, name: str) -> bytes:
+    try:
+        if path is None:
+            if sys.stdin is None:
+                raise BadInput("standard input is closed", mend="give a file, or something to read", file=name)
+            _refuse_devices(sys.stdin.fileno(), name)
+            return b"".join(iter(lambda: sys.stdin.buffer.read(BLOCK), b""))
+        # A named pipe that nobody writes to would else be waited for without end.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(file, "rb", buffering=0) as opened:
+            _refuse_devices(file, name)
+            first = _first_of_a_pipe(file, name) if stat.S_ISFIFO(os.fstat(file).st_mode) else b""
+            os.set_blocking(file, True)
+            return first + b"".join(iter(lambda: opened.read(BLOCK) or b"", b""))
+    except OSError as error:
+        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file or a log", file=name) from error
+
+
+def _refuse_devices(file: int, name: str) -> None:
+    """What has no end of its own: all devices but terminals, and the one that is empty."""
+    known = os.fstat(file)
+    if stat.S_ISCHR(known.st_mode) and (os.isatty(file) or known.st_rdev == os.stat(os.devnull).st_rdev):
+        return
+    if stat.S_ISCHR(known.st_mode) or stat.S_ISBLK(known.st_mode):
+        raise BadInput("this is a device, not a file", mend="name a text file or a log", file=name)
+
+
+def _first_of_a_pipe(file: int, name: str) -> bytes:
+    """What comes first; until somebody writes to the pipe it is as if it were at its end."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            first = os.read(file, BLOCK)
+        except BlockingIOError:
+            return b""  # somebody has opened it, and has not written yet
+        if first:
+            return first
+        time.sleep(0.05)
+    raise BadInput("this is a pipe, and nobody writes to it", mend="name a text file or a log", file=name)

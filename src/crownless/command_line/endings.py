@@ -1,0 +1,123 @@
+"""How the command ends: exit codes, and what is said where it ends otherwise than with an answer.
+
+It imports little, so that what goes wrong while the rest is imported ends in the same way.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from typing import TextIO
+
+EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+#: As `sysexits.h` numbers them: a fault of crownless's own; no memory, and nothing to report yet; input or output that
+#: fails, such as an answer that cannot be written.
+EXIT_INTERNAL_ERROR, EXIT_NO_MEMORY, EXIT_CANNOT_WRITE = 70, 71, 74
+#: What shells use for a program ended by Ctrl-C, and for one whose reader has gone.
+EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
+
+#: Set in the environment, it has the whole traceback of an internal error printed.
+TRACEBACK = "CROWNLESS_TRACEBACK"
+
+
+def say(line: str) -> None:
+    """Prints a line on standard error."""
+    print(f"crownless: {line}", file=sys.stderr, flush=True)
+
+
+def closed_streams() -> int | None:
+    """The exit code if standard output or standard error is closed, which is said on the other; else None."""
+    if sys.stdout is not None and sys.stderr is not None:
+        return None
+    if sys.stderr is not None:
+        code = ending_in(lambda: say("standard output is closed; nothing can be printed"))
+    elif sys.stdout is not None:
+        code = ending_in(lambda: print("crownless: standard error is closed; give 2>/dev/null instead", flush=True))
+    else:
+        code = None
+    return EXIT_CANNOT_WRITE if code is None else code
+
+
+def ending_in(run: object) -> int | None:
+    """Runs it, and makes an exit code of what it raises; None if it raises nothing, and all is written."""
+    assert callable(run)
+    try:
+        run()
+        flush()
+    except BaseException as error:
+        return code_of(error)
+    return None
+
+
+def flush() -> None:
+    """Writes what is still to be written."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code for what was raised, which is said in a line; never that of a violation."""
+    try:
+        code = _said(error)
+        flush()
+    except OSError as problem:
+        code = EXIT_BROKEN_PIPE if problem.errno == errno.EPIPE else EXIT_CANNOT_WRITE
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            _give_up_on(stream)
+    return code
+
+
+def _said(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return EXIT_INTERRUPTED
+    if isinstance(error, MemoryError):
+        say("out of memory, and nothing is known yet; ask for less, or raise ulimit -v")
+        return EXIT_NO_MEMORY
+    if isinstance(error, OSError):
+        return _said_of_input_and_output(error)
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    say(f"internal error: {what[:200]}; please report it to the developers, with {_kept(error)}")
+    return EXIT_INTERNAL_ERROR
+
+
+def _said_of_input_and_output(error: OSError) -> int:
+    if error.errno == errno.EPIPE:
+        return EXIT_BROKEN_PIPE
+    if error.filename is not None:
+        say(f"{os.fsdecode(error.filename)}: {error.strerror}; is it there, and may it be used?")
+        return EXIT_CANNOT_WRITE
+    say(f"cannot write the answer: {error.strerror or error}; is there room for it?")
+    return EXIT_CANNOT_WRITE
+
+
+def _kept(error: BaseException) -> str:
+    """Where the traceback is kept, in words."""
+    lines = [f"crownless {' '.join(sys.argv[1:])}\n", f"Python {sys.version}, {platform.platform()}\n\n"]
+    lines += traceback.format_exception(error)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="crownless-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.writelines(lines)
+    except OSError:
+        return f"what it prints with {TRACEBACK}=1 in the environment"
+    return file.name
+
+
+def _give_up_on(stream: TextIO) -> None:
+    """A stream that cannot be written is not tried again when Python ends, which would change the exit code."""
+    try:
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

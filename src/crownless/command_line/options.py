@@ -1,0 +1,92 @@
+"""Options that several verbs share, each defined once: limits, parameters of a protocol, folders to write to."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from crownless.impl.protocol import Setting
+from crownless.model_check.limits import Limits, memory_in_use
+from crownless.spec.errors import BadInput
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def with_limits(verb: Verb) -> Verb:
+    """Gives a verb `--max-seconds` and `--max-memory`; it is called with both as `limits`."""
+
+    @click.option(
+        "--max-seconds",
+        type=click.FloatRange(min=0),
+        help="End after so many seconds, with what is known by then (exit code 3).",
+    )
+    @click.option(
+        "--max-memory",
+        metavar="SIZE",
+        help="End at so much memory, such as 4G or 512M.  [default: three quarters of what is available]",
+    )
+    @wraps(verb)
+    def limited(*arguments: Any, max_seconds: float | None, max_memory: str | None, **options: Any) -> Any:
+        return verb(*arguments, limits=limits_of(max_seconds, max_memory), **options)
+
+    return limited  # type: ignore[return-value]  # its options are added, which no type tells
+
+
+def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:
+    """The limits of these options."""
+    if max_seconds is not None and not max_seconds >= 0:
+        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
+    memory = None if max_memory is None else parse_size(max_memory)
+    used = memory_in_use()
+    if memory is not None and memory < used:
+        said = f"--max-memory: {used >> 20}M are in use before the search begins"
+        raise BadInput(said, mend=f"give {used * 2 >> 20}M or more")
+    return Limits(seconds=max_seconds, memory=memory)
+
+
+def parse_size(size: str) -> int:
+    """A number of bytes, such as 4G, 512M or 1.5GiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
+    if found is None or float(found[1]) < 1:
+        raise BadInput(f"--max-memory {size}: not a size of 1M or more, in M, G or T", mend="such as 4G, or 512M")
+    return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
+    """The values of `--set`: a number, or several separated by commas, one for each process."""
+    parameters: dict[str, Setting] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        try:
+            numbers = tuple(int(number) for number in value.split(","))
+        except ValueError:
+            mend = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
+            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", mend=mend) from None
+        if key in parameters:
+            raise BadInput(f"--set {setting}: {key} is set twice", mend="give it once")
+        parameters[key] = numbers if len(numbers) > 1 else numbers[0]
+    return parameters
+
+
+class Folder(click.Path):
+    """A folder to write to. Its name must be text: Arrow, Spark and web pages take no other."""
+
+    name = "folder"
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError:
+            option = "--out" if param is None else max(param.opts, key=len)
+            raise BadInput(f"{option} {path}: the name is not UTF-8", mend="name another folder") from None
+        return path
