@@ -6,7 +6,6 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
+from crownless.spec.printable import printable_name
+from crownless.spec.reading import exists, read_text
 
 from .event_logs import Hole, read_log
 
@@ -127,7 +128,7 @@ def subjects(name: str) -> Iterator[Subject]:
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
         raise BadInput("Parquet logs cannot be read yet", mend="give the log as JSON Lines", file=name)
-    content = _content(path, name)
+    content = read_text(path, name, mend="name a text file or a log")
     if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
         for logged in read_log(content.splitlines(), name):
             notes = ("indices were taken to count from 1: no event of this run has index 0",) if logged.from_one else ()
@@ -149,7 +150,7 @@ def _path(name: str) -> Path | None:
     if name == "-":
         return None
     path = Path(name)
-    if path.exists():
+    if exists(path):
         return path
     if name in (*library.names(), *library.counterexamples()):
         return library.path(name)
@@ -160,16 +161,7 @@ def _path(name: str) -> Path | None:
         raise BadInput(f"{name} is a run of a protocol, not a computation alone", mend=mend)
     if "/" not in name and "." not in name:
         known = ", ".join(library.names())
-        raise BadInput(f"no file and no bundled computation is called '{name}'", mend=f"bundled: {known}")
+        raise BadInput(
+            f"no file and no bundled computation is called '{printable_name(name)}'", mend=f"bundled: {known}"
+        )
     return path
-
-
-def _content(path: Path | None, name: str) -> str:
-    try:
-        content = sys.stdin.buffer.read() if path is None else path.read_bytes()
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file or a log", file=name) from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=name, line=line) from error

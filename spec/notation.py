@@ -32,6 +32,7 @@ from pathlib import Path
 
 from .computation import Computation, Event, Message
 from .errors import BadInput, unknown_name
+from .reading import read_text
 
 KEYWORDS = ("send", "to", "receive", "from")
 _NAME = re.compile(r"\w(?:[\w-]|\.(?=\w))*")  # a dot stands between two others: `x...` is `x` and then `...`
@@ -149,14 +150,7 @@ def parse(text: str, file: str | None = None) -> Script:
 
 def load(path: Path) -> Script:
     """The script in a file of UTF-8 text."""
-    try:
-        content = path.read_bytes()
-        return parse(content.decode("utf-8-sig"), str(path))
-    except OSError as error:
-        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file", file=str(path)) from None
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=str(path), line=line) from None
+    return parse(read_text(path, str(path)), str(path))
 
 
 def to_computation(script: Script) -> Computation:

@@ -17,7 +17,7 @@ from .classify import classify
 from .cost import cost
 from .count import count
 from .listing import list_
-from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED
+from .output import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED, say
 from .prove import prove_
 from .realize import realize
 from .show import show
@@ -70,17 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
         sys.stdout.flush()
     except BadInput as error:
-        print(f"crownless: {error}", file=sys.stderr)
+        say(str(error))
         code = EXIT_BAD_INPUT
     except click.UsageError as error:
         where = f" ({error.ctx.command_path} --help)" if error.ctx is not None else ""
-        print(f"crownless: {error.format_message()}{where}", file=sys.stderr)
+        say(f"{' '.join(error.format_message().split())}{where}")
         code = EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        print("crownless: interrupted", file=sys.stderr)
+        say("interrupted")
         code = EXIT_INTERRUPTED
     except OSError as error:
-        print(f"crownless: cannot write the answer: {error.strerror}", file=sys.stderr)
+        say(f"cannot write the answer: {error.strerror}")
         code = EXIT_BAD_INPUT
     except SystemExit:  # click's way of saying that the reader of our output has gone, as `head` does
         code = EXIT_BROKEN_PIPE

@@ -27,6 +27,7 @@ from crownless.spec.clocks import CLOCKS
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS
+from crownless.spec.printable import printable, printable_name
 
 from .output import (
     EXIT_HOLDS,
@@ -35,7 +36,9 @@ from .output import (
     STYLES,
     console,
     print_json,
+    print_line,
     print_table,
+    say,
     some,
     speaks_unicode,
     status,
@@ -219,7 +222,7 @@ def check(
                     workers=workers,
                     checkpoint=None if checkpoint is None else Path(checkpoint),
                     resume=None if resume is None else Path(resume),
-                    tell=_say,
+                    tell=say,
                     elsewhere=elsewhere,
                 )
             except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for
@@ -230,7 +233,7 @@ def check(
                 break
     left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
-        print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
+        say(f"interrupted; not checked: {', '.join(left_out)}")
     if results and results[-1].saved is not None:
         _say_saved(checkpoint or resume, engine)
     if as_json:
@@ -246,10 +249,6 @@ def check(
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_asked else set())
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
     return EXITS[worst]
-
-
-def _say(line: str) -> None:
-    print(f"crownless: {line}", file=sys.stderr)
 
 
 def _say_compiling() -> None:
@@ -310,7 +309,7 @@ def _say_saved(directory: str | None, engine: str | None) -> None:
     if directory is not None and (Path(directory) / MANIFEST).exists():
         name = shlex.quote(directory)
         on_spark = "--engine spark " if engine == "spark" else ""
-        _say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
+        say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
 
 
 def how_far(found: Exploration, level: int) -> str:
@@ -334,7 +333,7 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
         else:
             refused.setdefault(why, []).append(one.protocol + (_over(one) if differ else ""))
     for why, protocols in refused.items():
-        print(f"crownless: not run, {why}: {', '.join(dict.fromkeys(protocols))}", file=sys.stderr)
+        say(f"not run, {why}: {', '.join(dict.fromkeys(protocols))}")
     if not admitted:
         raise BadInput("no protocol admits this", mend="name one to be told why")
     return admitted
@@ -389,12 +388,12 @@ def _print(result: CheckResult, *, drawings: bool) -> None:
         verdict = Text(line.verdict, style=STYLES[line.verdict])
         note = _note(line)
         if note:
-            verdict.append(f" ({note})", style="")
+            verdict.append(printable(f" ({note})"), style="")
         rows.add_row(name, line.property.name, line.property.kind, verdict, *facts)
         name, facts = "", ("", "", "", "")
-    console().print(result.scope)
+    print_line(result.scope)
     print_table(rows)
-    console().print(_coverage(result))
+    print_line(_coverage(result))
     _print_completion(result)
 
 
@@ -478,7 +477,7 @@ def where(result: CheckResult) -> str:
     """Bound or program, channel and what else is not as usual, in a few words."""
     check = result.check
     if check.program is not None:
-        parts = [str(check.program_name)]
+        parts = [printable_name(str(check.program_name))]
     else:
         parts = [f"{len(result.workload.processes)}×{result.workload.messages}"]
         sends = sends_of(check, type(result.machine))

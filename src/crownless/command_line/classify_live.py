@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ from crownless.pipeline.logs.live import DELAY, LATER, PATIENCE, WITHDRAWN, judg
 from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.orders import Reading
 
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, status
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, say, status
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -102,7 +101,7 @@ def classify_live(
         stream = told.writeStream.foreachBatch(keep).option("checkpointLocation", where)
         query = stream.trigger(processingTime=f"{int(1000 * seconds)} milliseconds").start()
         if not quiet:
-            print(f"crownless: judging what is put into {folder}; Ctrl-C ends it", file=sys.stderr)
+            say(f"judging what is put into {folder}; Ctrl-C ends it")
         with _noted_interrupt() as interrupted:
             while query.isActive and not interrupted.wait(LOOKED_FOR):
                 pass
@@ -128,7 +127,7 @@ def _print_json(row: dict[str, Any]) -> None:
     facts = {name: value for name, value in row.items() if value is not None}
     if "witness" in facts:
         facts["witness"] = json.loads(facts["witness"])
-    print(json.dumps(facts, ensure_ascii=False), flush=True)
+    print_json(facts, indent=None)
 
 
 def _print(row: dict[str, Any]) -> None:
@@ -144,4 +143,4 @@ def _print(row: dict[str, Any]) -> None:
         said = f"quarantine{because}: {row['row']}"
     else:
         said = f"{row['about']}{because}"
-    console().print(f"{run}{said}")
+    print_line(f"{run}{said}")

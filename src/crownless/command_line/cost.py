@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.spec.errors import BadInput, unknown_name
 
 from .check import parse_settings
-from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_table, some, status, table
+from .output import EXIT_HOLDS, EXIT_VIOLATED, console, print_json, print_line, print_table, say, some, status, table
 
 if TYPE_CHECKING:
     from crownless.pipeline.costs.figures import Point
@@ -133,7 +132,7 @@ def cost(
     if as_json:
         print_json([point.json() for point in found])
     elif page is not None:
-        console().print(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
+        print_line(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
     else:
         _print(found)
     return EXIT_VIOLATED if broken else EXIT_HOLDS
@@ -142,9 +141,9 @@ def cost(
 def _say_kept(how_far: str, out: Path | None) -> None:
     """What an interrupt leaves."""
     if out is None:
-        print(f"crownless: {how_far} done, none kept; with --out FOLDER they are", file=sys.stderr)
+        say(f"{how_far} done, none kept; with --out FOLDER they are")
     else:
-        print(f"crownless: {how_far} kept in {out}; the same command goes on from there", file=sys.stderr)
+        say(f"{how_far} kept in {out}; the same command goes on from there")
 
 
 def _is_no_promise(point: Point) -> bool:
