@@ -25,7 +25,7 @@ from .explorer import INTERRUPTED, Exploration, Limits, Progress, explore
 from .observers import observers_of
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, Property, properties_of
 from .runs import Run, run_of
-from .shortest import shortest_run
+from .shortest import NoSuchRun, shortest_run
 from .system import Ghost, LocalStep, State, System
 
 if TYPE_CHECKING:
@@ -195,7 +195,13 @@ def run_check(
         found, seconds_before = _explore(chosen, asked, system, properties, limits, progress, saving, elsewhere)
         endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
         run_to = _shortest_runs(chosen, asked, system, properties, found, limits, progress)
-        results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
+        try:
+            results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
+        except NoSuchRun as error:
+            if resume is None:
+                raise
+            mend = "start anew with --checkpoint and another directory"
+            raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", mend=mend) from None
         seconds = seconds_before + clock() - started
         saved = None
         if saving is not None:

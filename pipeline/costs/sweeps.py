@@ -58,7 +58,16 @@ def sweep(
     """What all the experiments found, in order, each simulated once; those that `out` has are taken from there."""
     asked = [row_of(experiment) for experiment in experiments]
     wanted = {row["key"]: row for row in asked}
-    found = {} if out is None else {row["key"]: row for row in kept.read(out) if row["key"] in wanted}
+    found = (
+        {}
+        if out is None
+        else {
+            # What was asked is known: of a file only the figures are taken.
+            row["key"]: {**row, **wanted[row["key"]]}
+            for row in kept.read(out)
+            if row["key"] in wanted
+        }
+    )
     missing = [row for key, row in wanted.items() if key not in found]
     progress(len(found), len(wanted))
     with closing(_done(missing, engine, master)) as rows, _written(out) as write:

@@ -292,7 +292,7 @@ def _saved(
         manifest = manifest_in(directory, LEVELS)
     else:
         manifest = manifest_in(directory, CHECKPOINT)
-    saved, reduced = check_of(manifest["question"])
+    saved, reduced = check_of(manifest["question"], f"--resume {directory}")
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program_name}",
