@@ -111,5 +111,7 @@ def convert(value: Any, schema: type[T], where: str, mend: str) -> T:
         raise BadInput(
             f"{where}: {problem[:1].lower()}{problem[1:]}{f', at {path}' if path else ''}", mend=mend
         ) from None
+    except UnicodeEncodeError:
+        raise BadInput(f"{where}: holds half a surrogate pair", mend=mend) from None
     except RecursionError:
         raise BadInput(f"{where}: nested too deeply", mend=mend) from None
