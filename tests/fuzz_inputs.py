@@ -28,7 +28,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
 COUNT = 100_000
@@ -38,9 +41,10 @@ MOST_FINDINGS = 20
 
 HUGE, DEEP = "@huge@", "@deep@"
 NAMES = (
-    "", " ", "\x1b[31mred", "\x1b]0;title\x07", "\u202eabc", "a\nb", "a\rb", "\u200b", "\ufeff", "\ud800", "\udcff",
-    "\x00", "\x9b2J", "[red]x[/red]", "[/]", ":smile:", "x" * 5_000, "漢字" * 40, "e\u0301\u0301\u0301", "\u0301", "P1", "m1",
-    "../outside/file", "/etc/passwd", "{0.__class__}", "%s%n", "\u3164", "\U0001f600", "null", "ＡＢ",
+    "", " ", "\x1b[31mred", "\x1b]0;title\x07", "\u202eabc", "a\nb", "a\rb", "\u200b", "\ufeff", "\ud800",
+    "\udcff", "\x00", "\x9b2J", "[red]x[/red]", "[/]", ":smile:", "x" * 5_000, "漢字" * 40, "e\u0301\u0301\u0301",
+    "\u0301", "P1", "m1", "../outside/file", "/etc/passwd", "{0.__class__}", "%s%n", "\u3164", "\U0001f600", "null",
+    "ＡＢ",
 )  # fmt: skip
 NUMBERS: tuple[Any, ...] = (
     -1, 0, 1, 2, 3, 7, 255, 4_096, 2**31, 2**32 - 1, 2**40, 2**53, 2**62, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63),
@@ -55,7 +59,7 @@ class Mutator(random.Random):
     def value(self) -> Any:
         return self.choice(self.choice((NAMES, NUMBERS, OTHERS)))
 
-    def bytes(self, content: bytes) -> bytes:
+    def mangled(self, content: bytes) -> bytes:
         """Flips, cuts, splices."""
         changed = bytearray(content)
         for _ in range(self.choice((1, 1, 1, 2, 4, 16))):
@@ -82,7 +86,7 @@ class Mutator(random.Random):
     def text(self, content: str) -> bytes:
         """The same, also word by word."""
         if self.random() < 0.4:
-            return self.bytes(content.encode())
+            return self.mangled(content.encode())
         words = re.split(r"(\W)", content)
         for _ in range(self.choice((1, 1, 2, 5))):
             at = self.randrange(len(words))
@@ -131,7 +135,7 @@ class Mutator(random.Random):
     def json(self, value: Any, indent: int | None = None) -> bytes:
         """JSON of the changed value, perhaps with a number too long, a nesting too deep, or bytes changed."""
         if self.random() < 0.15:
-            return self.bytes(json.dumps(value, indent=indent).encode())
+            return self.mangled(json.dumps(value, indent=indent).encode())
         text = json.dumps(self.tree(value), indent=indent, ensure_ascii=self.random() < 0.5)
         text = text.replace(f'"{HUGE}"', "9" * 5_000).replace(f'"{DEEP}"', "[" * 20_000 + "]" * 20_000)
         if self.random() < 0.05:
@@ -203,7 +207,7 @@ def run(given: Input) -> tuple[int | str, str, str]:
         code = f"{type(error).__name__} at {place}: {str(error)[:200]}"
     finally:
         sys.stdout, sys.stderr = before
-    out, err = (stream.buffer.getvalue().decode("utf-8", "backslashreplace") for stream in streams)  # type: ignore[attr-defined]
+    out, err = (stream.buffer.getvalue().decode("utf-8", "backslashreplace") for stream in streams)
     return code, out, err
 
 
@@ -326,7 +330,7 @@ class Logs(Reader):
             else:
                 lines[at] = random.json(rows[at % len(rows)])
         content = b"\n".join(lines)
-        (directory / "log.jsonl").write_bytes(random.bytes(content) if random.random() < 0.1 else content)
+        (directory / "log.jsonl").write_bytes(random.mangled(content) if random.random() < 0.1 else content)
         json_ = ["--json"] * random.randrange(2)
         return Input(["classify", str(directory / "log.jsonl"), *json_], violated=("broken",))
 
@@ -456,7 +460,7 @@ class Forged(Reader):
                     ("fifo", "link", "directory", "zero", "gone")
                 )
             elif what == 6:
-                files[name] = random.bytes(files[name])
+                files[name] = random.mangled(files[name])
             elif isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) and manifest["files"]:
                 key = random.choice(sorted(manifest["files"]))
                 self._rename(
@@ -478,7 +482,7 @@ class Forged(Reader):
             self._sign(manifest, files)
         content = self._json(manifest)
         if random.random() < 0.03:
-            content = random.bytes(content)
+            content = random.mangled(content)
         for name, held in {**files, "manifest.json": content}.items():
             self._put(there, name, held, specials.get(name))
         return Input(
@@ -497,7 +501,7 @@ class Forged(Reader):
         """Digests as a search would write them, of whatever is there."""
         import hashlib
 
-        entries = manifest.get("files")
+        entries: Any = manifest.get("files")
         for name, entry in list(entries.items()) if isinstance(entries, dict) else ():
             held = files.get(str(entry.get("file")) if isinstance(entry, dict) else name)
             if held is not None:
@@ -617,7 +621,7 @@ class ForgedOnSpark(Forged):
                 shared=engine.shared,
                 reductions=engine.reductions,
                 workers=2,
-                spark=None,
+                spark=cast("SparkSession", None),  # not needed for so few rows
                 directory=there,
                 manifest=manifest,
             )
@@ -639,7 +643,7 @@ class CostTables(Reader):
     """Tables of costs, as `cost --out` goes on with them."""
 
     name = "costs"
-    asked = ["cost", "rst", "-n", "2", "-m", "2", "--seeds", "2", "--quiet", "--out"]
+    asked = ["cost", "rst", "-n", "2", "-m", "10", "--seeds", "2", "--quiet", "--out"]
 
     def prepare(self, directory: Path) -> None:
         there = directory / "base"
@@ -662,7 +666,7 @@ class CostTables(Reader):
         elif what == 2:
             path.mkdir()
         elif what < 5:
-            path.write_bytes(random.bytes(self.content))
+            path.write_bytes(random.mangled(self.content))
         else:
             table = parquet.read_table(BufferReader(self.content))
             for _ in range(random.choice((1, 2))):
@@ -678,7 +682,7 @@ class CostTables(Reader):
             try:
                 parquet.write_table(table, path)
             except (ArrowException, UnicodeEncodeError):
-                path.write_bytes(random.bytes(self.content))
+                path.write_bytes(random.mangled(self.content))
         return Input([*self.asked, str(there), *["--json"] * random.randrange(2)], violated=("breaks", "broken"))
 
     def cleanup(self, directory: Path) -> None:
