@@ -18,7 +18,6 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable_name
-from crownless.spec.reading import exists
 
 from .properties import AT_ONE_RECEIVER, default_orders
 
@@ -210,7 +209,7 @@ def refusal(check: Check) -> str | None:
 def load_program(name: str) -> tuple[Script, str]:
     """A program by file name or by the name of a bundled one."""
     path = Path(name)
-    if not exists(path) and "/" not in name and "." not in name:
+    if not library.is_file_name(name) and "/" not in name and "." not in name:
         if name not in (*library.names(), *library.counterexamples()):
             mend = unknown_name("program", name, library.names()).mend
             raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", mend=mend)

@@ -19,7 +19,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
 from crownless.spec.printable import printable_name
-from crownless.spec.reading import exists, read_text
+from crownless.spec.reading import read_text
 
 from .event_logs import Hole, read_log
 
@@ -128,7 +128,7 @@ def subjects(name: str) -> Iterator[Subject]:
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
         raise BadInput("Parquet logs cannot be read yet", mend="give the log as JSON Lines", file=name)
-    content = read_text(path, name, mend="name a text file or a log")
+    content = read_text(path, name)
     if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
         for logged in read_log(content.splitlines(), name):
             notes = ("indices were taken to count from 1: no event of this run has index 0",) if logged.from_one else ()
@@ -150,7 +150,7 @@ def _path(name: str) -> Path | None:
     if name == "-":
         return None
     path = Path(name)
-    if exists(path):
+    if library.is_file_name(name):
         return path
     if name in (*library.names(), *library.counterexamples()):
         return library.path(name)

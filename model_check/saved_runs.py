@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from crownless.spec.errors import BadInput
-from crownless.spec.reading import decode_json
+from crownless.spec.json_reader import decode_json
 
 from .runs import Run, ShownAction, ShownPacket
 

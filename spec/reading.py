@@ -1,104 +1,67 @@
-"""Reads files that may hold anything: text, and JSON by a schema. Whatever is wrong with one is a `BadInput`.
-
-A schema is a type that msgspec knows, mostly a `msgspec.Struct`: values have just these types, numbers are in range,
-keys that the schema does not name are ignored, and of a key given twice the last counts.
-"""
+"""Text from a file, standard input, or a pipe; what has no end, or that nobody writes to, is refused."""
 
 from __future__ import annotations
 
-import re
+import os
+import stat
 import sys
-from collections.abc import Iterator
+import time
 from pathlib import Path
-from typing import BinaryIO, TypeVar
 
 from .errors import BadInput
 
-T = TypeVar("T")
-
-#: Larger inputs are refused: this is also where an endless one, such as a device, comes to its end.
-MOST_BYTES = 1 << 30
-_CHUNK = 1 << 20
-_BOM = b"\xef\xbb\xbf"
+#: Seconds until somebody must have begun to write to a named pipe.
+PATIENCE = 5.0
+#: Read at a time: in between a signal has its turn.
+BLOCK = 1 << 20
 
 
-def exists(path: Path) -> bool:
-    """True if there is something of that name; of a name that no file can have, false."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
-
-
-def read_bytes(path: Path | None, file: str, *, mend: str = "name a text file") -> bytes:
-    """All bytes of a text; `path` None is standard input. `file` is its name in errors."""
-    try:
-        if path is not None:
-            with path.open("rb") as opened:
-                return b"".join(_chunks(opened, file))
-        if sys.stdin is None:
-            raise BadInput("standard input is closed", mend="name a file", file=file)
-        return b"".join(_chunks(sys.stdin.buffer, file))
-    except OSError as error:
-        raise BadInput(f"cannot read it: {error.strerror}", mend=mend, file=file) from None
-    except BadInput:
-        raise
-    except ValueError:
-        raise BadInput("cannot read it: it is closed, or no file has such a name", mend=mend, file=file) from None
-
-
-def _chunks(opened: BinaryIO, file: str) -> Iterator[bytes]:
-    size = 0
-    while chunk := opened.read(_CHUNK):
-        size += len(chunk)
-        if b"\0" in chunk:
-            raise BadInput("this is not text: it holds a NUL byte", mend="name a text file", file=file)
-        if size > MOST_BYTES:
-            raise BadInput(f"more than {MOST_BYTES >> 30} GiB", mend="use --engine spark for a log as large", file=file)
-        yield chunk
-
-
-def read_text(path: Path | None, file: str, *, mend: str = "name a text file") -> str:
-    """A file of UTF-8 text, without its byte order mark."""
-    content = read_bytes(path, file, mend=mend)
+def read_text(path: Path | None, name: str) -> str:
+    """The UTF-8 text in a file, or, without a path, from standard input; raises `BadInput`, which names it `name`."""
+    content = _read(path, name)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=file, line=line) from None
+        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=name, line=line) from None
 
 
-def decode_json(content: bytes, schema: type[T], *, file: str, mend: str) -> T:
-    """What JSON says, by its schema; raises `BadInput` with the line and column, or the JSON path, of what is wrong."""
-    import msgspec  # by far not every verb reads JSON
-
-    content = content.removeprefix(_BOM)
+def _read(path: Path | None, name: str) -> bytes:
     try:
+        if path is None:
+            if sys.stdin is None:
+                raise BadInput("standard input is closed", mend="give a file, or something to read", file=name)
+            _refuse_devices(sys.stdin.fileno(), name)
+            return b"".join(iter(lambda: sys.stdin.buffer.read(BLOCK), b""))
+        # A named pipe that nobody writes to would else be waited for without end.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(file, "rb", buffering=0) as opened:
+            _refuse_devices(file, name)
+            first = _first_of_a_pipe(file, name) if stat.S_ISFIFO(os.fstat(file).st_mode) else b""
+            os.set_blocking(file, True)
+            return first + b"".join(iter(lambda: opened.read(BLOCK) or b"", b""))
+    except OSError as error:
+        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file or a log", file=name) from error
+
+
+def _refuse_devices(file: int, name: str) -> None:
+    """What has no end of its own: all devices but terminals, and the one that is empty."""
+    known = os.fstat(file)
+    if stat.S_ISCHR(known.st_mode) and (os.isatty(file) or known.st_rdev == os.stat(os.devnull).st_rdev):
+        return
+    if stat.S_ISCHR(known.st_mode) or stat.S_ISBLK(known.st_mode):
+        raise BadInput("this is a device, not a file", mend="name a text file or a log", file=name)
+
+
+def _first_of_a_pipe(file: int, name: str) -> bytes:
+    """What comes first; until somebody writes to the pipe it is as if it were at its end."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         try:
-            return msgspec.json.decode(content, type=schema)
-        except msgspec.ValidationError as error:
-            msgspec.json.decode(content)  # what is not JSON at all is first said to be none
-            raise BadInput(_in_words(str(error)), mend=mend, file=file) from None
-    except msgspec.DecodeError as error:
-        raise _malformed(content, str(error), mend).at(file=file) from None
-    except UnicodeDecodeError:
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=file) from None
-    except RecursionError:
-        raise BadInput("not JSON that can be read: nested too deeply", mend=mend, file=file) from None
-
-
-def _malformed(content: bytes, error: str, mend: str) -> BadInput:
-    """Says where: ``JSON is malformed: invalid character (byte 5)``."""
-    found = re.fullmatch(r"(?:JSON is malformed: )?(.*) \(byte (\d+)\)", error)
-    if found is None:
-        problem = "it ends too early, or holds half a surrogate pair" if "truncated" in error else error
-        return BadInput(f"not JSON: {problem}", mend=mend, line=content.count(b"\n") + 1)
-    before = content[: int(found[2])]
-    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    return BadInput(f"not JSON: {found[1]}", mend=mend, line=line, column=column)
-
-
-def _in_words(error: str) -> str:
-    """``Expected `int`, got `str` - at `$.a[0]` `` → ``expected int, got str, at $.a[0]``."""
-    problem, _, path = error.replace("`", "").partition(" - at ")
-    return problem[:1].lower() + problem[1:] + (f", at {path}" if path else "")
+            first = os.read(file, BLOCK)
+        except BlockingIOError:
+            return b""  # somebody has opened it, and has not written yet
+        if first:
+            return first
+        time.sleep(0.05)
+    raise BadInput("this is a pipe, and nobody writes to it", mend="name a text file or a log", file=name)

@@ -83,6 +83,7 @@ def test_names_printed_raw_are_found() -> None:
         assert any("prints" in finding for finding in fuzz_here("show", 0, 300))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files that a hang leaves open
 def test_files_that_are_no_files_are_found() -> None:
     def follow(directory: Path, name: str) -> Any:
         return (directory / name).open("rb")

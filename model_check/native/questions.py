@@ -21,7 +21,6 @@ from crownless.spec import library, notation
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
-from crownless.spec.reading import exists
 
 from .compiled import HAVE_NUMBA
 from .saved_facts import convert
@@ -99,7 +98,7 @@ def check_of(asked: dict[str, Any], where: str = "the saved check") -> tuple[Che
         )
         return check, tuple(saved.reductions)
     path = library.path(known.name) if known.file is None else Path(known.file)
-    if exists(path) and not path.is_file():
+    if library.is_file_name(str(path)) and not path.is_file():
         raise BadInput(f"{where}: its program is no file", mend="start anew with --checkpoint and another directory")
     return replace(check, program=notation.load(path), program_name=known.name), tuple(saved.reductions)
 
@@ -119,11 +118,16 @@ def code_digest(machine: type[ProtocolMachine]) -> str:
 @cache
 def _package_digest() -> str:
     digest = hashlib.sha256()
-    for name in ("spec", "impl", "model_check", "pipeline"):
-        folder = (Path(crownless.__path__[0]) / name).resolve()
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(f"{name}/{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
+    for file in code_files():
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def code_files() -> list[Path]:
+    """The files of this package that a search depends on."""
+    package = Path(crownless.__path__[0])
+    folders = [(package / name).resolve() for name in ("spec", "impl", "model_check", "pipeline/exploration")]
+    return [file for folder in folders for file in sorted(folder.rglob("*.py"))]
 
 
 def _told_of_program(script: Script, name: str | None) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from rich.text import Text
 
@@ -15,7 +13,6 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading, order_named
 from crownless.spec.printable import printable, printable_line, printable_name
-from crownless.spec.reading import exists
 
 from .output import (
     EXIT_HOLDS,
@@ -212,7 +209,7 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
 
 def _about_control_messages(subject: oracle.Subject) -> str | None:
     """Of a bundled counterexample with control messages, that they are there; None of all else."""
-    if subject.file not in library.counterexamples() or exists(Path(subject.file)):
+    if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
         return None
     split = split_by_names(subject.computation)
     control = [message.name for m, message in enumerate(subject.computation.messages) if m not in split.own]

@@ -14,7 +14,7 @@ from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
-from crownless.spec.reading import exists, read_bytes
+from crownless.spec.reading import read_text
 from crownless.spec.witnesses import event_json
 
 from .output import console, print_json, print_line, speaks_unicode
@@ -62,7 +62,7 @@ def show(run: str, plain: bool, as_json: bool) -> None:
 
 def _bundled_title(name: str) -> str | None:
     """What the bundled computation of that name is; None if it is a file, or a log."""
-    if exists(Path(name)) or name not in (*library.names(), *library.counterexamples()):
+    if library.is_file_name(name) or name not in (*library.names(), *library.counterexamples()):
         return None
     counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
     return counterexamples.get(name) or library.comment(name)
@@ -71,7 +71,7 @@ def _bundled_title(name: str) -> str | None:
 def _see(name: str) -> None:
     """Where it is told what a counterexample is one to."""
     claims = {known["name"]: known["claim"] for known in bundled.facts()}
-    if name in claims and not exists(Path(name)):
+    if name in claims and not library.is_file_name(name):
         console().print(f"see: crownless claims {claims[name]}")
 
 
@@ -116,4 +116,4 @@ def _checks(name: str) -> list[SavedCheck] | None:
         return None
     from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
 
-    return read_checks(read_bytes(path, name), name)
+    return read_checks(read_text(path, name).encode(), name)
