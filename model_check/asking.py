@@ -17,6 +17,7 @@ from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
+from crownless.spec.printable import printable_name
 
 from .properties import AT_ONE_RECEIVER, default_orders
 
@@ -208,9 +209,9 @@ def refusal(check: Check) -> str | None:
 def load_program(name: str) -> tuple[Script, str]:
     """A program by file name or by the name of a bundled one."""
     path = Path(name)
-    if not path.exists() and "/" not in name and "." not in name:
+    if not library.is_file_name(name) and "/" not in name and "." not in name:
         if name not in (*library.names(), *library.counterexamples(), *library.exercises()):
             mend = unknown_name("program", name, (*library.names(), *library.exercises())).mend
-            raise BadInput(f"no file and no bundled program is called '{name}'", mend=mend)
+            raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", mend=mend)
         path = library.path(name)
     return notation.load(path), name

@@ -36,7 +36,7 @@ from .properties import (
     properties_of,
 )
 from .runs import Run, run_of
-from .shortest import shortest_run
+from .shortest import NoSuchRun, shortest_run
 from .stopping import INTERRUPTED, reason_of
 from .system import Ghost, LocalStep, State, System
 
@@ -246,7 +246,13 @@ def run_check(
             in_a_hurry = INTERRUPTED in (found.stopped, endless)
             to_show = limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else limits.seconds)
         run_to = _shortest_runs(chosen, asked, system, properties, found, to_show, progress)
-        results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
+        try:
+            results = tuple(_result(system, found, endless, known, run_to, program=program) for known in properties)
+        except NoSuchRun as error:
+            if resume is None:
+                raise
+            mend = "start anew with --checkpoint and another directory"
+            raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", mend=mend) from None
         seconds = seconds_before + clock() - started
         saved = None
         if saving is not None:

@@ -15,6 +15,9 @@ multicast into one lane a receiver), and runs down to the row of its receive. Th
 the nearest to the receiver; so the lines of two messages that come to a process from the same side cross beside it
 exactly when one overtakes the other. A row has one event, hence no two lines share a row; and no two share a lane at
 one time. A message that is never received keeps its lane, dotted, to the foot of the diagram.
+
+Names are printed as `printable` has them: escaped, cut if they are long; wide characters take the two cells that they
+take on a terminal.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from crownless.spec.computation import Computation
+from crownless.spec.printable import printable_line, printable_name
 
 
 class _Glyphs(NamedTuple):
@@ -86,9 +90,9 @@ def draw(
     assert all(row_of[e] < row_of[f] for e, after in enumerate(c.immediate_successors()) for f in after), (
         "the order keeps happened-before"
     )
-    processes = [_printable(name, unicode) for name in c.processes]
-    labels = [_printable(message.name, unicode) for message in c.messages]
-    remarks = {event: [_printable(remark, unicode)] for event, remark in (marks or {}).items()}
+    processes = [_spelled(printable_name(name), unicode) for name in c.processes]
+    labels = [_spelled(printable_name(message.name), unicode) for message in c.messages]
+    remarks = {event: [_spelled(printable_line(remark), unicode)] for event, remark in (marks or {}).items()}
     for m, missing in groupby(c.unreceived, key=lambda pair: pair[0]):
         how = "is lost on the way to" if m in lost else unreceived
         said = f"{labels[m]} {how} {', '.join(processes[q] for _, q in missing)}"
@@ -228,7 +232,6 @@ def _columns(
     }
 
 
-def _printable(text: str, unicode: bool) -> str:
-    """On one line, without control characters, and in ASCII if asked for."""
-    text = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text)
+def _spelled(text: str, unicode: bool) -> str:
+    """In ASCII if asked for."""
     return text if unicode else text.encode("ascii", "backslashreplace").decode()

@@ -29,13 +29,15 @@ import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput, unknown_name
 
 Key = TypeVar("Key", bound=Hashable)
 
+#: No process has more events than this.
+MOST_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
 
 MEANING = {
@@ -121,8 +123,9 @@ def _row(line: int, text: str) -> _Row:
     index = fields.get("index")
     if type(index) is not int:
         raise _unusable("index", index)
-    if index < 0:
-        raise BadInput(f"'index' is {index}", mend="count the events of a process from 0")
+    if not 0 <= index <= MOST_INDEX:
+        said = str(index) if index < 0 else f"more than {MOST_INDEX:,}"
+        raise BadInput(f"'index' is {said}", mend="count the events of a process from 0")
     kind = _name(fields, "kind")
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS)
@@ -142,11 +145,13 @@ def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
     receivers = peer if isinstance(peer, list) else [peer]
     if not receivers:
         raise BadInput(f"{process} sends {message} to nobody", mend="name a receiver in 'peer'")
-    for k, receiver in enumerate(receivers):
+    named: set[str] = set()
+    for receiver in receivers:
         if not _is_name(receiver):
             raise _unusable("peer", receiver, "the receiver, a string, or a list of receivers")
-        if receiver in receivers[:k]:
+        if receiver in named:
             raise BadInput(f"{process} sends {message} to {receiver} twice", mend="name each receiver once in 'peer'")
+        named.add(receiver)
     return tuple(receivers)
 
 
@@ -157,7 +162,7 @@ def _name(fields: Mapping[str, object], key: str, integers: bool = False) -> str
     raise _unusable(key, value)
 
 
-def _is_name(value: object) -> bool:
+def _is_name(value: object) -> TypeGuard[str]:
     """Names are printed on terminals and in diagrams: none is empty, none holds control characters."""
     return isinstance(value, str) and value != "" and value.isprintable()
 

@@ -18,6 +18,7 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
+from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
 
 from .event_logs import Hole, read_log
@@ -168,7 +169,7 @@ def _path(name: str) -> Path | None:
     if name == "-":
         return None
     path = Path(name)
-    if path.exists():
+    if library.is_file_name(name):
         return path
     if name in (*library.names(), *library.counterexamples()):
         return library.path(name)
@@ -179,5 +180,7 @@ def _path(name: str) -> Path | None:
         raise BadInput(f"{name} is a run of a protocol, not a computation alone", mend=mend)
     if "/" not in name and "." not in name:
         known = ", ".join(library.names())
-        raise BadInput(f"no file and no bundled computation is called '{name}'", mend=f"bundled: {known}")
+        raise BadInput(
+            f"no file and no bundled computation is called '{printable_name(name)}'", mend=f"bundled: {known}"
+        )
     return path

@@ -6,13 +6,13 @@ acknowledgements, a message that waits) can be seen. What happens for the applic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from crownless.impl.protocol import Packet
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name
 
 from .diagram import draw
 from .system import LocalStep, System
@@ -68,51 +68,23 @@ class ShownAction:
             facts["by_channel"] = True
         return facts
 
-    @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> ShownAction:
-        """The action that `json` told of; raises `BadInput` for anything else."""
-        try:
-            process, message = facts["process"], facts.get("message")
-            packet = None
-            if "packet" in facts:
-                packet = ShownPacket(facts["packet"], message, facts["from"], process)
-            return cls(
-                process=process,
-                action=facts["action"],
-                message=message,
-                to=tuple(facts.get("to", ())),
-                packet=packet,
-                transmits=tuple(ShownPacket(x["kind"], x["message"], process, x["to"]) for x in facts["transmits"]),
-                happened=tuple((x["event"], x["message"]) for x in facts["happens"]),
-                by_channel=bool(facts.get("by_channel", False)),
-            ).checked()
-        except (KeyError, TypeError, AttributeError) as error:
-            raise BadInput(
-                f"not an action of a run: {facts!r}", mend="give a run as 'check --json' prints it"
-            ) from error
-
-    def checked(self) -> ShownAction:
-        """Itself, if every name in it is one; raises TypeError otherwise."""
-        packets = (*self.transmits, *([self.packet] if self.packet else []))
-        names = [self.process, self.action, *self.to, *(name for event in self.happened for name in event)]
-        names += [name for packet in packets for name in (packet.kind, packet.source, packet.destination)]
-        names += [name for name in (self.message, *(packet.message for packet in packets)) if name is not None]
-        for name in names:
-            if not isinstance(name, str):
-                raise TypeError(f"{name!r} is no name")
-        return self
-
     def say(self) -> str:
         """In words: ``P1: send m1 to P3``."""
-        message = f" {self.message}" if self.message else ""
-        origin = f" from {self.packet.source}" if self.packet else ""
-        receivers = f" to {', '.join(self.to)}" if self.to else ""
-        return f"{self.process}: {self.action}{message}{receivers}{origin}{self._remark()}"
+        return f"{printable_name(self.process)}: {self.deed()}{self.remark()}"
 
-    def _remark(self) -> str:
+    def deed(self) -> str:
+        """What is done, without the process and what follows from it: ``send m1 to P3``."""
+        message = f" {printable_name(self.message)}" if self.message else ""
+        origin = f" from {printable_name(self.packet.source)}" if self.packet else ""
+        receivers = f" to {', '.join(map(printable_name, self.to))}" if self.to else ""
+        return f"{printable_name(self.action)}{message}{receivers}{origin}"
+
+    def remark(self) -> str:
         """What happened for the application, where the action's own name does not say it."""
         further = [
-            f"{kind}s {message}" for kind, message in self.happened if (kind, message) != (self.action, self.message)
+            f"{printable_name(kind)}s {printable_name(message)}"
+            for kind, message in self.happened
+            if (kind, message) != (self.action, self.message)
         ]
         if self.action == "send" and ("send", self.message or "") not in self.happened:
             further.append("not sent yet")
@@ -132,17 +104,6 @@ class Run:
 
     def json(self) -> list[dict[str, Any]]:
         return [action.json() for action in self.actions]
-
-    @classmethod
-    def from_json(cls, processes: Iterable[str], actions: Iterable[Mapping[str, Any]]) -> Run:
-        """The run that `json` told of."""
-        run = cls(tuple(processes), tuple(ShownAction.from_json(action) for action in actions))
-        for action in run.actions:
-            source = [action.packet.source] if action.packet is not None else []
-            for name in (action.process, *action.to, *source, *(packet.destination for packet in action.transmits)):
-                if name not in run.processes:
-                    raise BadInput(f"the run names a process {name}", mend=f"known: {', '.join(run.processes)}")
-        return run
 
     def say(self) -> str:
         """One line an action."""
@@ -229,7 +190,7 @@ class _Picture:
         if len(self.lines[p]) == first:
             self._event(p, Event("internal", None))
         plain = arrived is None and action.action == "send" and len(action.transmits) > 0
-        remark = action._remark() if plain else action.say().split(": ", 1)[1]
+        remark = action.remark() if plain else action.deed() + action.remark()
         self.remarks[p, first] = remark.strip()
 
     def _arrive(self, action: ShownAction) -> int | None:

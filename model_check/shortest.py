@@ -19,6 +19,10 @@ Key = tuple[State, Ghost, int]
 Reached = tuple[int, Key | None, LocalStep | None]
 
 
+class NoSuchRun(LookupError):
+    """No run of that length breaks the property, whatever a search, or a forged checkpoint, says it found."""
+
+
 def shortest_run(
     system: System,
     broken: Property,
@@ -61,6 +65,9 @@ def shortest_run(
     if broken.kind == "live":
         ends = (key for key in layers[-1] if _ends_there(system, broken, key))
     last_layer = layers[-1]
+    ends = list(ends)
+    if not ends:
+        raise NoSuchRun(f"no run of {length} actions breaks {broken.name}")
     end = min(ends, key=lambda key: last_layer[key][0])
     return _walk_back(layers, end), end[0], end[1]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from .printable import printable_name
+
 
 class BadInput(ValueError):
     """Something the user gave cannot be used. Printed as one line; the command line exits with 2.
@@ -49,4 +51,4 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
     nearest = [known for known in names if known.casefold() == name.casefold()]
     nearest = nearest or get_close_matches(name, names, n=1, cutoff=0.5)
     suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-    return BadInput(f"unknown {kind} '{name}'", mend=f"{suggestion}known: {', '.join(names)}")
+    return BadInput(f"unknown {kind} '{printable_name(name)}'", mend=f"{suggestion}known: {', '.join(names)}")

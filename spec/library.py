@@ -57,6 +57,14 @@ def path(name: str, suffix: str = ".txt") -> Path:
     return _FIGURES / f"{name}{suffix}"
 
 
+def is_file_name(name: str) -> bool:
+    """True if there is something of that name on disk; of a name that no file can have, false."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def comment(name: str) -> str:
     """What a bundled text is: the first sentence of the comment that it opens with."""
     lines = path(name).read_text("utf-8").splitlines()

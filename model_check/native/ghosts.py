@@ -51,6 +51,18 @@ class Ghosts:
     def __len__(self) -> int:
         raise NotImplementedError
 
+    @property
+    def codes(self) -> int:
+        """How many codes there are."""
+        raise NotImplementedError
+
+    def has_room_for(self, keys: Any) -> bool:
+        """True if the steps of these keys, of ghosts and codes that there are, make no ghost longer than any can be.
+
+        Those of a search never do; those that come from a file may.
+        """
+        return True
+
     def code(self, told: Told) -> int:
         """The number of what the observers are told in one step."""
         raise NotImplementedError
@@ -89,6 +101,10 @@ class PlainGhosts(Ghosts):
 
     def __len__(self) -> int:
         return len(self._ghosts)
+
+    @property
+    def codes(self) -> int:
+        return len(self._codes)
 
     def _number(self, ghost: tuple[Any, ...]) -> int:
         number = self._numbers.get(ghost)
@@ -203,9 +219,9 @@ class _Pooled(Ghosts):
         self._owed = np.zeros(1 << 8, np.int64)
         self._table = np.zeros(1 << 9, np.uint64)
 
-    def _begin(self, first_words: int, most_words: int) -> None:
-        """The ghost of the empty run is so many zeroes, and none is longer than this."""
-        self._most_words = most_words
+    def _begin(self, first_words: int, most_words: int, entry_words: int) -> None:
+        """The ghost of the empty run is so many zeroes, and none is longer than this; an entry has so many words."""
+        self._most_words, self._entry_words = most_words, entry_words
         self._some = max(1, min(SOME, ROOM // most_words))
         self._make_room(1)
         mask_kernels.number_of(0, first_words, self._pool(), 0)
@@ -213,6 +229,19 @@ class _Pooled(Ghosts):
 
     def __len__(self) -> int:
         return self._used
+
+    @property
+    def codes(self) -> int:
+        return len(self._starts) - 1
+
+    def has_room_for(self, keys: Any) -> bool:
+        # A send adds an entry at most.
+        ghosts, codes = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        used, starts = self._used, self._starts.array
+        sends = np.concatenate([[0], np.cumsum(self._kinds.array[: len(self._kinds)] == mask_kernels.SEND)])
+        added = sends[starts[codes + 1]] - sends[starts[codes]]
+        sizes = np.diff(self._offset[: used + 1])[ghosts]
+        return bool((sizes + added * self._entry_words <= self._most_words).all())
 
     def universe(self, judged: frozenset[int] | None, *, orders: bool, sends_first: bool) -> mask_kernels.Universe:
         """The messages as the kernels read them."""
@@ -320,7 +349,7 @@ class MaskGhosts(_Pooled):
             sends_first=ledger.sends_before_delivery,
         )
         head = 2 * self.words + self.message_words + self.n * self.words
-        self._begin(head, head + (self.words + 1) * (workload.messages + 1))
+        self._begin(head, head + (self.words + 1) * (workload.messages + 1), self.words + 1)
 
     def _observe(self, keys: Any, values: Any, *told: Any) -> int:
         return int(mask_kernels.observe(keys, values, self._pool(), self._used, self._universe, *told))
@@ -340,7 +369,7 @@ class CrownGhosts(_Pooled):
         head = self.message_words * (1 + self.n) + self.n
         most = workload.messages + 1
         self._room = np.zeros((most + 2) * self.message_words, np.uint64)
-        self._begin(head, head + (self.message_words + 2) * most)
+        self._begin(head, head + (self.message_words + 2) * most, self.message_words + 2)
 
     def _observe(self, keys: Any, values: Any, *told: Any) -> int:
         bit = self.bit["synchronous"]
@@ -368,6 +397,18 @@ class PairedGhosts(Ghosts):
 
     def __len__(self) -> int:
         return len(self._owed)
+
+    @property
+    def codes(self) -> int:
+        return len(self._code_numbers)
+
+    def has_room_for(self, keys: Any) -> bool:
+        ghosts, codes = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
+        parts = zip(self._parts, self._members, self._codes, strict=True)
+        return all(
+            part.has_room_for((members.array[ghosts] << 32 | codes_of.array[codes]).astype(np.uint64))
+            for part, members, codes_of in parts
+        )
 
     def code(self, told: Told) -> int:
         key = self._parts[0].code(told), self._parts[1].code(told)

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
+
+import crownless
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free
 from crownless.model_check.asking import Asked, Check, sends_of
 from crownless.spec import library, notation
+from crownless.spec.enumeration import Sends
+from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 
 from .compiled import HAVE_NUMBA
+from .saved_facts import convert
 
 
 def question_of(check: Check, asked: Asked, reductions: Sequence[str]) -> dict[str, Any]:
@@ -35,26 +45,89 @@ def question_of(check: Check, asked: Asked, reductions: Sequence[str]) -> dict[s
         "reductions": list(reductions),
         # Without it ghosts have numbers of their own.
         "numba": HAVE_NUMBA,
+        "code": code_digest(type(asked.machine)),
     }
 
 
-def check_of(asked: dict[str, Any]) -> tuple[Check, tuple[str, ...]]:
-    """The check of a question (`question_of`), and its reductions."""
+class SavedProgram(msgspec.Struct):
+    """A program: its bundled name, or its file."""
+
+    name: str
+    file: str | None
+    sha256: str
+
+
+class SavedQuestion(msgspec.Struct):
+    """What `question_of` gives, read back."""
+
+    protocol: str
+    processes: int
+    messages: int
+    program: SavedProgram | None
+    channel: str
+    orders: list[str]
+    sends: Sends | None
+    self_sends: bool
+    parameters: dict[str, int | list[int]]
+    clocks: list[str]
+    reductions: list[Literal["symmetry", "order"]]
+
+
+def check_of(asked: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
+    """The check of a question (`question_of`), and its reductions; raises `BadInput`, beginning with `where`."""
+    saved = convert(asked, SavedQuestion, where, "start anew with --checkpoint and another directory")
+    if saved.protocol not in PROTOCOLS:
+        raise unknown_name("protocol", saved.protocol, PROTOCOLS)  # a file is no place to name code to be run
     check = Check(
-        asked["protocol"],
-        channel=asked["channel"],
-        orders=tuple(asked["orders"]),
+        saved.protocol,
+        channel=saved.channel,
+        orders=tuple(saved.orders),
         parameters={
-            name: tuple(value) if isinstance(value, list) else value for name, value in asked["parameters"].items()
+            name: tuple(value) if isinstance(value, list) else value for name, value in saved.parameters.items()
         },
-        clocks=tuple(asked["clocks"]),
+        clocks=tuple(saved.clocks),
     )
-    known = asked["program"]
+    known = saved.program
     if known is None:
-        free = {name: asked[name] for name in ("processes", "messages", "sends", "self_sends")}
-        return replace(check, **free), tuple(asked["reductions"])
-    path = library.path(known["name"]) if known["file"] is None else Path(known["file"])
-    return replace(check, program=notation.load(path), program_name=known["name"]), tuple(asked["reductions"])
+        check = replace(
+            check,
+            processes=saved.processes,
+            messages=saved.messages,
+            sends=saved.sends,
+            self_sends=saved.self_sends,
+        )
+        return check, tuple(saved.reductions)
+    path = library.path(known.name) if known.file is None else Path(known.file)
+    if library.is_file_name(str(path)) and not path.is_file():
+        raise BadInput(f"{where}: its program is no file", mend="start anew with --checkpoint and another directory")
+    return replace(check, program=notation.load(path), program_name=known.name), tuple(saved.reductions)
+
+
+def code_digest(machine: type[ProtocolMachine]) -> str:
+    """Of the code that a search runs: specification, protocols, monitors, engines, kernels; and of the machine's own
+    files, where these are elsewhere.
+    """
+    digest = hashlib.sha256(_package_digest().encode())
+    for kind in machine.__mro__:
+        file = getattr(sys.modules[kind.__module__], "__file__", None)
+        if file is not None and not kind.__module__.startswith("crownless."):
+            digest.update(Path(file).read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _package_digest() -> str:
+    digest = hashlib.sha256()
+    for file in code_files():
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def code_files() -> list[Path]:
+    """The files of this package that a search depends on."""
+    package = Path(crownless.__path__[0])
+    folders = [(package / name).resolve() for name in ("spec", "impl", "model_check", "pipeline/exploration")]
+    return [file for folder in folders for file in sorted(folder.rglob("*.py"))]
 
 
 def _told_of_program(script: Script, name: str | None) -> dict[str, Any]:
@@ -62,30 +135,29 @@ def _told_of_program(script: Script, name: str | None) -> dict[str, Any]:
     bundled = name in library.names() and script.file == str(library.path(name))
     lines = zip(script.processes, script.statements, strict=True)
     says = "\n".join(f"{process}: {'; '.join(map(str, statements))}" for process, statements in lines)
-    return {
-        "name": name,
-        "file": None if bundled or script.file is None else str(Path(script.file).resolve()),
-        "sha256": hashlib.sha256(says.encode()).hexdigest(),
-    }
+    file = None if bundled or script.file is None else str(Path(script.file).resolve())
+    return {"name": name, "file": file, "sha256": hashlib.sha256(says.encode()).hexdigest()}
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
     """In what two questions differ, in words. Two programs are the same if they say the same, wherever they are."""
     for key in dict.fromkeys([*now, *then]):
         before, after = then.get(key), now.get(key)
-        if key == "program" and before is not None and after is not None:
-            if before["sha256"] == after["sha256"]:
+        if key == "program" and isinstance(before, dict) and isinstance(after, dict):
+            if before.get("sha256") == after.get("sha256"):
                 continue
-            if before["name"] == after["name"]:
-                yield f"program {before['name']} as it was then, and it has changed"
+            if before.get("name") == after.get("name"):
+                yield f"program {before.get('name')} as it was then, and it has changed"
                 continue
-        if before != after:
+        if key == "code" and before != after:
+            yield "crownless, or the protocol, as its code was then, and it has changed"
+        elif before != after:
             yield f"{key} {_told(before)}, not {_told(after)}"
 
 
 def _told(value: Any) -> str:
     if isinstance(value, dict) and "sha256" in value:
-        return str(value["name"])
+        return str(value.get("name"))
     if isinstance(value, dict):
         return _told([f"{name}={_told(one)}" for name, one in value.items()])
     if isinstance(value, list):

@@ -3,6 +3,10 @@
 `manifest.json` tells what was asked, how far the search is and which files belong to it, each with its SHA-256, and its
 own. It is replaced in one step, after all that it names is safely written: so there is always one whole manifest,
 whenever the process is killed, and a file that it does not name is nobody's.
+
+Anybody may have written what is there, digests included: it is data, read by a schema (`saved_facts`), from regular
+files of the directory alone (`saved_files`), and compared with the tables (`saved_rows`) before it is used. A digest
+shows damage, not who wrote it: from a stranger's checkpoint a search goes on without harm, to a stranger's counts.
 """
 
 from __future__ import annotations
@@ -16,14 +20,19 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from crownless.spec.errors import BadInput
 
 from .questions import differences
+from .saved_facts import SavedHead, convert
+from .saved_files import create, digest_of_file, open_regular
 
 MANIFEST = "manifest.json"
+#: A manifest of more bytes than this is none.
+MOST_OF_A_MANIFEST = 1 << 28
 ANEW = "start anew with --checkpoint and another directory"
 
 #: A search that came to its end leaves nothing, and nor does one that was killed before it was first saved.
@@ -81,8 +90,8 @@ class SavedDirectory:
         }
         manifest["sha256"] = _digest_of(manifest)
         partial = self._writing = self.directory / f"{MANIFEST}.partial"
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1)
+        with create(self.directory, partial.name) as file:
+            file.write(json.dumps(manifest, indent=1).encode())
             file.flush()
             os.fsync(file.fileno())
         self._writing = self.directory / MANIFEST
@@ -105,13 +114,24 @@ class SavedDirectory:
             )
         return manifest
 
-    def _require_whole(self, name: str, sha256: str) -> None:
+    def refuse_if(self, problem: str | None) -> None:
+        """Refuses what is saved, if there is a problem with it."""
+        if problem is not None:
+            raise BadInput(f"--resume {self.directory}: not what a search saves: {problem}", mend=ANEW)
+
+    def _open_whole(self, name: str, sha256: str) -> BufferedReader:
+        """Opens a file that the manifest names, which must be what it was."""
+        refusal = BadInput(f"--resume {self.directory}: {name}: damaged or missing", mend=ANEW)
+        if not self.kind.parts.fullmatch(name):
+            raise refusal
         try:
-            whole = digest(self.directory / name) == sha256
+            file = open_regular(self.directory, name)
         except OSError:
-            whole = False
-        if not whole:
-            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", mend=ANEW)
+            raise refusal from None
+        if digest_of_file(file) != sha256:
+            file.close()
+            raise refusal
+        return file
 
 
 @contextmanager
@@ -128,9 +148,9 @@ def held(directory: Path, kind: Kind, *, resume: bool) -> Iterator[bool]:
             directory.mkdir(parents=True)
             made = True
         probe = directory / f"{MANIFEST}.partial"
-        probe.touch()
+        create(directory, probe.name).close()
         # The lock goes with the process, however that ends.
-        lock = os.open(directory, os.O_RDONLY)
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         mend = "name a directory that can be written"
         raise BadInput(f"{option}: cannot be written: {error.strerror}", mend=mend) from None
@@ -152,13 +172,15 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
     """The manifest of a directory, known to be undamaged, and of this kind and version."""
     where = f"--resume {directory}"
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        with open_regular(directory, MANIFEST) as file:
+            content = file.read(MOST_OF_A_MANIFEST + 1)
+        manifest = json.loads(content) if len(content) <= MOST_OF_A_MANIFEST else {}
         form, by, sha256 = manifest["format"], manifest["version"], manifest.pop("sha256")
     except FileNotFoundError:
         raise BadInput(f"{where}: no checkpoint there", mend=_NONE_THERE) from None
     except OSError as error:
         mend = "name the directory given to --checkpoint"
-        raise BadInput(f"{where}: cannot be read: {error.strerror}", mend=mend) from None
+        raise BadInput(f"{where}: cannot be read: {error.strerror or error}", mend=mend) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(f"{where}: {MANIFEST}: damaged", mend=ANEW) from None
     others, mend = kind.others
@@ -167,8 +189,13 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
     if form != kind.format or by != version("crownless"):
         told = f"{where}: written by another version (crownless {by}, {form})"
         raise BadInput(told, mend=f"use that version, or {ANEW}")
-    if sha256 != _digest_of(manifest):
+    try:
+        whole = sha256 == _digest_of(manifest)
+    except (ValueError, TypeError, RecursionError):
+        whole = False
+    if not whole:
         raise BadInput(f"{where}: {MANIFEST}: damaged", mend=ANEW)
+    convert(manifest, SavedHead, f"{where}: {MANIFEST}", ANEW)
     assert isinstance(manifest, dict)
     return manifest
 
@@ -194,10 +221,10 @@ def drop(directory: Path, kind: Kind, but: Container[str] = ()) -> None:
             path.unlink(missing_ok=True)
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def digest(directory: Path, name: str) -> str:
+    """The SHA-256 of a file of the directory."""
+    with open_regular(directory, name) as file:
+        return digest_of_file(file)
 
 
 def _locked(directory: int) -> bool:

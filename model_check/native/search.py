@@ -17,9 +17,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from crownless.impl.parametric import is_parametric
 from crownless.impl.protocol import ProtocolMachine
@@ -32,7 +34,9 @@ from crownless.model_check.properties import (
     COMPLETES,
     DELIVERS_ALL,
     DELIVERS_SOMETHING,
+    HOLDS_BACK,
     NEVER_BLOCKS,
+    RELEASES,
     Property,
 )
 from crownless.model_check.stopping import deferred
@@ -44,6 +48,9 @@ from .compiled import HAVE_NUMBA, is_compiling, seconds_compiling
 from .full_kernels import TOGETHER
 from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
+from .saved_directories import SavedDirectory
+from .saved_facts import SavedSearch, SavedTables
+from .saved_rows import problem_with_rows
 from .symmetry import NotSymmetric
 from .tables import Tables
 
@@ -65,6 +72,11 @@ FEW = 1 << 10
 LAST_STAMP = 1 << 30
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
+#: The properties that no observer reports and no local state breaks or reaches.
+OF_THE_WHOLE_STATE = frozenset(
+    known.name
+    for known in (CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, RELEASES)
+)
 #: Seconds between checkpoints.
 SAVE_EVERY = 20.0
 
@@ -322,6 +334,7 @@ class NativeSearch:
         self.marked: dict[str, Any] | None = None
         self.started = searching_time()
         self.seconds_before = 0.0
+        self.resumed: Path | None = None
         collecting = gc.isenabled()
         gc.disable()
         switching = sys.getswitchinterval()
@@ -334,6 +347,16 @@ class NativeSearch:
                     self._give_up()
                 if self.result.stopped:
                     self._save_at_the_end()
+        except (BadInput, MemoryError):
+            raise
+        except Exception as error:
+            if self.resumed is None:
+                raise
+            failure = f"{type(error).__name__}: {error}"
+            raise BadInput(
+                f"--resume {self.resumed}: what is saved there makes the protocol fail ({failure})",
+                mend="start anew with --checkpoint and another directory; if it fails there too, the protocol is wrong",
+            ) from error
         finally:
             self.result.seconds = self.seconds_before + searching_time() - self.started
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
@@ -380,6 +403,7 @@ class NativeSearch:
         if self.checkpoint is not None and self.checkpoint.saved is not None:
             self._restore(*self.checkpoint.saved)
             self.checkpoint.saved = None
+            self.resumed = self.checkpoint.directory
         while True:
             ends = [shelf.used for shelf in self.next]
             if (self.keep and ends == self.begins) or not any(ends):
@@ -502,43 +526,75 @@ class NativeSearch:
         # Saving takes a tenth of the time at most.
         self.saved_at = time.monotonic() + 9 * (time.monotonic() - started)
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+    def _restore(self, facts: SavedSearch, arrays: dict[str, Any]) -> None:
         """Goes on from a checkpoint."""
         assert self.checkpoint is not None
+        levels = [arrays[name] for name in sorted(arrays) if name.startswith("level-") and "new" not in name]
+        marks = [arrays[name] for name in sorted(arrays) if name.startswith("level-new-")]
+        earlier = [arrays[name] for name in sorted(arrays) if name.startswith("earlier-")]
+        self._resume(facts, arrays["log"], self.checkpoint)
+        layout = self._restored_layout(self.checkpoint, **structs.asdict(facts.layout))
+        new = sum(int(mark.sum()) for mark in marks)
+        problem = facts.problem(new=new, rows=sum(map(len, levels)) + sum(map(len, earlier)))
+        if earlier and not self.keep:
+            problem = "it keeps rows that such a search does not"
+        for rows in (*levels, *earlier):
+            problem = problem or problem_with_rows(rows, layout, self.tables, self.system.channel)
+        self.checkpoint.refuse_if(problem)
+        self.layout = self.layout_after = layout
+        self._new_shelves()
+        for rows in earlier:
+            self._shelve(rows, np.zeros(len(rows), np.bool_))
+        self.begins = [shelf.used for shelf in self.next] if self.keep else [0] * self.workers
+        for rows, is_new in zip(levels, marks, strict=True):
+            self._shelve(rows, is_new)
+
+    def _resume(self, facts: SavedTables, log: Any, directory: SavedDirectory) -> None:
+        """Fills the tables as they were, and takes over what was found."""
         self._prepare_again(facts)
-        if not self._work_out_again(facts, arrays["log"]):
+        directory.refuse_if("its log is not as long as it says" if sum(facts.batches) != len(log) else None)
+        if not self._work_out_again(facts, log):
             raise BadInput(
-                f"--resume {self.checkpoint.directory}: the protocol's code is not what it was then",
+                f"--resume {directory.directory}: the protocol's code is not what it was then",
                 mend="start anew with --checkpoint and another directory",
             )
-        self.keep = facts["keep"]
+        self.keep = facts.keep
         self.system = self.system._replace(sleeps=not self.keep and self._commutes)
-        known = dict(facts["result"])
-        known["reached"] = set(known["reached"])
-        known["blocked"] = {tuple(waits) for waits in known["blocked"]}
-        self.result = Exploration(**known)
+        found = facts.result
+        unknown = (found.broken.keys() | set(found.reached)) - {*self.names, *OF_THE_WHOLE_STATE, *self.properties}
+        unknown |= found.actions.keys() - set(self.tables.actions)
+        directory.refuse_if("it tells of properties or actions that there are not" if unknown else None)
+        self.result = Exploration(
+            **{
+                **structs.asdict(found),
+                "reached": set(found.reached),
+                "blocked": {tuple(waits) for waits in found.blocked},
+            }
+        )
         self.seconds_before = self.result.seconds
-        self.level = facts["level"]
-        self.layout = self.layout_after = layout_of(self.n, **facts["layout"])
-        self._new_shelves()
-        for part in sorted(name for name in arrays if name.startswith("earlier-")):
-            self._shelve(arrays[part], np.zeros(len(arrays[part]), np.bool_))
-        self.begins = [shelf.used for shelf in self.next] if self.keep else [0] * self.workers
-        for part in sorted(name for name in arrays if name.startswith("level-new-")):
-            self._shelve(arrays[part.replace("-new", "")], arrays[part])
+        self.level = facts.level
 
-    def _prepare_again(self, facts: dict[str, Any]) -> None:
+    def _prepare_again(self, facts: SavedTables) -> None:
         """Tables as empty as those were that are saved."""
-        if facts.get("told_apart") is not None and self.told_apart is None:
-            self._share_nothing(facts["told_apart"])
-            self._prepare(plain_ghosts=facts["plain_ghosts"])
-        elif facts["plain_ghosts"]:
+        if facts.told_apart is not None and self.told_apart is None:
+            self._share_nothing(facts.told_apart)
+            self._prepare(plain_ghosts=facts.plain_ghosts)
+        elif facts.plain_ghosts:
             self._prepare(plain_ghosts=True)
 
-    def _work_out_again(self, facts: dict[str, Any], log: Any) -> bool:
+    def _restored_layout(
+        self, directory: SavedDirectory, slots: int, ghosts: int, cells: int, packets: int
+    ) -> kernels.Layout:
+        """A layout that is saved; refused if these tables never gave one."""
+        known = self._layout(slots)
+        fits = ghosts <= known.ghosts and cells <= known.cells and packets <= known.packets
+        directory.refuse_if(None if fits else "rows laid out for more than there is")
+        return layout_of(self.n, slots, ghosts=ghosts, cells=cells, packets=packets)
+
+    def _work_out_again(self, facts: SavedTables, log: Any) -> bool:
         """Fills the tables as they were filled then; returns whether that gave the same."""
         place = 0
-        for count in facts["batches"]:
+        for count in facts.batches:
             misses = np.array(log[place : place + count])  # the file that it is mapped to may go
             if not self.tables.knows(misses):
                 return False
@@ -549,7 +605,7 @@ class NativeSearch:
             except Exception:
                 return False  # other code was asked about states that are not its own
             place += count
-        return bool(self.tables.digest() == facts["digest"])
+        return bool(self.tables.digest() == facts.digest)
 
     # -- levels --------------------------------------------------------------------------------------------------------
 

@@ -293,13 +293,14 @@ class Tables:
         bounds = {
             kernels.MISS_OWN: (len(self.cells), 1),
             kernels.MISS_ARRIVAL: (len(self.cells), len(self.packets)),
-            kernels.MISS_GHOST: (ghosts, len(self.code_at)),
+            kernels.MISS_GHOST: (ghosts, self.ghosts.codes),
             kernels.MISS_RENAMED_GHOST: (ghosts, len(self.permutations)),
         }
+        steps = misses[kinds == kernels.MISS_GHOST] & np.uint64((1 << 62) - 1)
         return all(
             bool(np.all((major[kinds == kind] < first) & (minor[kinds == kind] < second)))
             for kind, (first, second) in bounds.items()
-        )
+        ) and self.ghosts.has_room_for(steps)
 
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]

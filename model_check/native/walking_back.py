@@ -14,6 +14,7 @@ import numpy as np
 
 from crownless.model_check.cycles import GaveUp
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
+from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 
 from . import kernels, loops
@@ -42,11 +43,14 @@ class Levels(NativeSearch):
         self.levels.append((self.layout, np.concatenate(rows)))
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
-        """Those that break this property; raises `GaveUp` if the search ended before it met one. What `tick` raises,
+        """Those that break this property; raises `GaveUp` if the search ended before it met one, and
+        `NoSuchRun` if there is none. What `tick` raises,
         which is called now and then, ends it.
         """
         if broken.name not in self.result.broken:
-            raise GaveUp(self.result.stopped or "none was met")
+            if self.result.stopped is None:
+                raise NoSuchRun(f"no run breaks {broken.name}")
+            raise GaveUp(self.result.stopped)
         return ShortestRuns(self, broken, tick)
 
 

@@ -31,6 +31,11 @@ _SPARK = {
 ASKED_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
 SCHEMA = ", ".join([ASKED_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
 
+#: The columns that a row need not have a value of.
+MAY_BE_MISSING = frozenset(
+    each.name for kind in (Experiment, Measured) for each in fields(kind) if "None" in str(each.type)
+)
+
 Row = dict[str, Any]
 
 
@@ -81,6 +86,7 @@ __all__ = [
     "ASKED",
     "ASKED_SCHEMA",
     "FIGURES",
+    "MAY_BE_MISSING",
     "SCHEMA",
     "Row",
     "code",

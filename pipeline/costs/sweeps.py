@@ -63,7 +63,9 @@ def sweep(
     asked = [row_of(experiment) for experiment in experiments]
     wanted = {row["key"]: row for row in asked}
     found = {} if found is None else found
-    found.update({} if out is None else {row["key"]: row for row in kept.read(out) if row["key"] in wanted})
+    if out is not None:
+        # What was asked is known: of a file only the figures are taken.
+        found.update({row["key"]: {**row, **wanted[row["key"]]} for row in kept.read(out) if row["key"] in wanted})
     missing = [row for key, row in wanted.items() if key not in found]
     progress(len(found), len(wanted))
     with closing(_done(missing, engine, master)) as rows, _written(out) as write:

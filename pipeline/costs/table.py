@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crownless.model_check.native.saved_files import create, open_regular
 from crownless.spec.errors import BadInput
 
-from .rows import SCHEMA, Row
+from .rows import MAY_BE_MISSING, SCHEMA, Row
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,19 +24,42 @@ def read(folder: Path) -> list[Row]:
     """The rows that are there, each once."""
     if not folder.exists():
         return []
+    required()
+    rows: dict[str, Row] = {}
+    for file in sorted(folder.glob("*.parquet")):
+        rows |= {row["key"]: row for row in _rows_in(file)}
+    return list(rows.values())
+
+
+def _rows_in(file: Path) -> list[Row]:
+    """The rows of one file, which anybody may have put there: of the columns of a table of costs, and in range."""
     arrow = required()
     from pyarrow import parquet
 
-    rows: dict[str, Row] = {}
-    for file in sorted(folder.glob("*.parquet")):
-        try:
-            table = parquet.read_table(file)
-        except arrow.ArrowInvalid as error:
-            raise BadInput(f"{file}: no Parquet file ({error})", mend="remove it; its simulations run again") from None
-        if missing := {column.split()[0] for column in SCHEMA.split(", ")} - set(table.column_names):
-            raise BadInput(f"{file}: no table of costs, without {min(missing)}", mend="name another folder")
-        rows |= {row["key"]: row for row in table.to_pylist()}
-    return list(rows.values())
+    try:
+        with open_regular(file.parent, file.name) as opened:
+            table = parquet.read_table(opened)
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        problem = " ".join(str(error).split())
+        raise BadInput(f"{file}: no Parquet file ({problem})", mend="remove it; its simulations run again") from None
+    schema = arrow_schema()
+    for column in schema:
+        mend = "name another folder"
+        if column.name not in table.column_names:
+            raise BadInput(f"{file}: no table of costs, without {column.name}", mend=mend)
+        place = table.schema.get_all_field_indices(column.name)
+        if len(place) > 1 or table.schema.field(column.name).type != column.type:
+            raise BadInput(f"{file}: no table of costs: {column.name} is not of {column.type}", mend=mend)
+    try:
+        rows: list[Row] = table.select(schema.names).to_pylist()
+    except (arrow.ArrowException, ValueError) as error:
+        raise BadInput(f"{file}: unreadable values ({error})", mend="remove it; its simulations run again") from None
+    for row in rows:
+        for name, value in row.items():
+            if (value is None and name not in MAY_BE_MISSING) or (isinstance(value, float) and not isfinite(value)):
+                mend = "remove it; its simulations run again"
+                raise BadInput(f"{file}: {name} is {'missing' if value is None else value}", mend=mend)
+    return rows
 
 
 def append(folder: Path, rows: Sequence[Row]) -> None:
@@ -47,7 +72,8 @@ def append(folder: Path, rows: Sequence[Row]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"part-{uuid.uuid4()}.parquet"
     unfinished = folder / f".{name}.unfinished"
-    parquet.write_table(arrow_table(rows), unfinished)
+    with create(folder, unfinished.name) as file:
+        parquet.write_table(arrow_table(rows), file)
     os.replace(unfinished, folder / name)
 
 

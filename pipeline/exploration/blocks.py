@@ -19,6 +19,7 @@ import numpy as np
 from crownless.model_check.native import kernels
 from crownless.model_check.native.layout import layout
 from crownless.model_check.native.saved_directories import digest
+from crownless.model_check.native.saved_files import open_regular
 
 #: Parts of a block begin at multiples of this many bytes, as the kernels read them.
 ALIGNED = 8
@@ -61,7 +62,7 @@ class Written(NamedTuple):
 def new_file(directory: Path, name: str) -> Iterator[tuple[str, BinaryIO]]:
     """A file of this attempt's own, and its name."""
     file = f"{name}-{uuid.uuid4().hex[:12]}.rows"
-    with (directory / file).open("wb", buffering=0) as opened:
+    with (directory / file).open("xb", buffering=0) as opened:
         yield file, opened
 
 
@@ -82,9 +83,16 @@ def _write_all(file: BinaryIO, content: memoryview) -> None:
 
 def whole(directory: Path, name: str) -> Any:
     """The bytes of a file, read where they are needed. What is written to them stays here."""
-    if not (directory / name).stat().st_size:
-        return np.zeros(0, np.uint8)
-    return np.asarray(np.memmap(directory / name, np.uint8, mode="c"))
+    with open_regular(directory, name) as file:
+        if not os.fstat(file.fileno()).st_size:
+            return np.zeros(0, np.uint8)
+        return np.asarray(np.memmap(file, np.uint8, mode="c"))
+
+
+def end_of(block: Block, words: int) -> int:
+    """Where a level's own block of rows of so many words ends in its file."""
+    sizes = (8 * words * block.size, 4 * block.size * block.sleeps, block.size)
+    return block.start + sum(size + -size % ALIGNED for size in sizes)
 
 
 def read(content: Any, block: Block, words: int, *, of_level: bool = False) -> tuple[Any, Any, Any]:
@@ -108,4 +116,4 @@ def settle(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Writ
     if not lasting:
         return Written(name, "")
     os.fsync(file.fileno())
-    return Written(name, digest(directory / name))
+    return Written(name, digest(directory, name))

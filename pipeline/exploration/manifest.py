@@ -10,21 +10,67 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from crownless.model_check.native import saved_directories
-from crownless.model_check.native.saved_directories import Kind, SavedDirectory, digest, held
+from crownless.model_check.native.saved_directories import ANEW, MANIFEST, Kind, SavedDirectory, digest, held
+from crownless.model_check.native.saved_facts import SavedTables, Sha256, Size, Slots, convert
+from crownless.model_check.native.saved_files import create, map_array
 
-from .blocks import Written
+from .blocks import Block, Shape, Written
 
 #: All that a search writes, this one or one that was killed.
 LEVELS = Kind(
-    "crownless levels 1",
+    "crownless levels 2",
     re.compile(r"(level|found|log)-[\w-]+\.(rows|npy)|tables-[\w-]+\.(npz|partial)"),
     ("crownless checkpoint", "leave out --engine spark"),
 )
+
+
+class SavedShape(msgspec.Struct, array_like=True):
+    """A `Shape`."""
+
+    slots: Slots
+    ghosts: Size
+    cells: Size
+    packets: Size
+
+
+class SavedBlock(msgspec.Struct, array_like=True):
+    """A `Block`."""
+
+    file: str
+    start: Size
+    size: Size
+    shape: SavedShape
+    sleeps: bool
+
+    def block(self) -> Block:
+        shape = Shape(self.shape.slots, self.shape.ghosts, self.shape.cells, self.shape.packets)
+        return Block(self.file, self.start, self.size, shape, self.sleeps)
+
+
+class SavedSearchOnSpark(SavedTables):
+    """What is saved at each level."""
+
+    parts: Annotated[list[SavedBlock], msgspec.Meta(min_length=1, max_length=1 << 16)]
+    earlier: list[list[SavedBlock]]
+    logs: list[str]
+
+    def blocks(self) -> Iterator[SavedBlock]:
+        yield from self.parts
+        for blocks in self.earlier:
+            yield from blocks
+
+
+class SavedLevels(msgspec.Struct):
+    """The manifest, but for its head."""
+
+    facts: SavedSearchOnSpark
+    files: dict[str, Sha256]
 
 
 class Manifest(SavedDirectory):
@@ -35,7 +81,7 @@ class Manifest(SavedDirectory):
     def __init__(self, directory: Path, question: dict[str, Any], *, resume: bool, made: bool = False) -> None:
         super().__init__(directory, question, made=made)
         #: What a search that goes on starts from.
-        self.saved: dict[str, Any] | None = None
+        self.saved: SavedLevels | None = None
         if resume:
             self.saved = self._load()
 
@@ -43,14 +89,25 @@ class Manifest(SavedDirectory):
         """From now on these files are what there is."""
         self._replace_manifest(facts=facts, files=dict(files))
 
-    def _load(self) -> dict[str, Any]:
-        manifest = self._manifest()
-        for name, sha256 in manifest["files"].items():
-            self._require_whole(name, sha256)
-        facts = manifest["facts"]
-        assert isinstance(facts, dict)
-        facts["files"] = [Written(*entry) for entry in manifest["files"].items()]
-        return facts
+    def _load(self) -> SavedLevels:
+        saved = convert(self._manifest(), SavedLevels, f"--resume {self.directory}: {MANIFEST}", ANEW)
+        for name, sha256 in saved.files.items():
+            self._open_whole(name, sha256).close()
+        named = {*saved.facts.logs, *(block.file for block in saved.facts.blocks())}
+        self.refuse_if(None if named == saved.files.keys() else "it names other files than it has")
+        self.refuse_if(None if len(set(saved.facts.logs)) == len(saved.facts.logs) else "it names a log twice")
+        return saved
+
+    def log(self, saved: SavedLevels) -> Any:
+        """The tables' log, in order."""
+        parts = [np.zeros(0, np.uint64)]
+        for name in saved.facts.logs:
+            with self._open_whole(name, saved.files[name]) as file:
+                try:
+                    parts.append(map_array(file, np.uint64, 1))
+                except (OSError, ValueError):
+                    self.refuse_if(f"{name} is no log")
+        return np.concatenate(parts)
 
 
 def drop(directory: Path, but: Container[str] = ()) -> None:
@@ -60,12 +117,11 @@ def drop(directory: Path, but: Container[str] = ()) -> None:
 
 def write_array(directory: Path, name: str, array: Any) -> Written:
     """An array in a file that lasts."""
-    path = directory / name
-    with path.open("wb") as file:
+    with create(directory, name) as file:
         np.save(file, array, allow_pickle=False)
         file.flush()
         os.fsync(file.fileno())
-    return Written(name, digest(path))
+    return Written(name, digest(directory, name))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ import numpy as np
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Map
 from crownless.model_check.native.ghosts import Ghosts
+from crownless.model_check.native.saved_files import create
 from crownless.model_check.native.tables import Tables
 
 #: What the kernels read of the tables, but for what is looked up by key.
@@ -137,7 +138,8 @@ class Published:
         _, number, digest = self._version
         path = _path(self._directory, self._of, number + 1)
         partial = path.with_suffix(".partial")
-        partial.write_bytes(content)
+        with create(self._directory, partial.name) as file:
+            file.write(content)
         os.replace(partial, path)
         self._version = Version(self._of, number + 1, _digest(digest, content))
         return self._version

@@ -33,15 +33,17 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.native import loops
 from crownless.model_check.native.compiled import HAVE_NUMBA
 from crownless.model_check.native.questions import question_of
+from crownless.model_check.native.saved_facts import SavedTables
+from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.observers import Observer, observers_of
 from crownless.model_check.properties import Property, properties_of
 from crownless.pipeline.session import last_words, session
 from crownless.spec.errors import BadInput
 
-from .blocks import Block, Shape, Written, append, new_file
+from .blocks import ALIGNED, Block, Shape, Written, append, end_of, new_file, read, whole
 from .levels import Expanded, Places, TakenIn, ToExpand, ToTakeIn, expand, expand_there, take_in, take_in_there
-from .manifest import Manifest, drop, manifest_in, write_array
+from .manifest import Manifest, SavedLevels, drop, manifest_in, write_array
 from .published import Published
 
 if TYPE_CHECKING:
@@ -184,6 +186,7 @@ class SparkSearch(NativeSearch):
         if self._manifest is not None and self._manifest.saved is not None:
             self._go_on(self._manifest.saved)
             self._manifest.saved = None
+            self.resumed = self._directory
         while any(part.size for part in self.parts):
             self._mark()
             self._commit()
@@ -353,35 +356,38 @@ class SparkSearch(NativeSearch):
     def _save(self) -> None:
         """Each level is saved as it starts."""
 
-    def _go_on(self, facts: dict[str, Any]) -> None:
+    def _go_on(self, saved: SavedLevels) -> None:
         """Goes on from what is saved."""
         assert self._manifest is not None
-        self._prepare_again(facts)
-        arrays = [np.load(self._directory / name, allow_pickle=False) for name in facts["logs"]]
-        log = np.concatenate([np.zeros(0, np.uint64), *arrays])
-        if not self._work_out_again(facts, log):
-            raise BadInput(
-                f"--resume {self._manifest.directory}: the protocol's code is not what it was then",
-                mend="start anew with --checkpoint and another directory",
-            )
-        self.keep = facts["keep"]
-        self.system = self.system._replace(sleeps=not self.keep and self._commutes)
-        known = dict(facts["result"])
-        known["reached"] = set(known["reached"])
-        known["blocked"] = {tuple(waits) for waits in known["blocked"]}
-        self.result = Exploration(**known)
-        self.seconds_before = self.result.seconds
-        self.level = facts["level"]
-        self.parts = [_block(told) for told in facts["parts"]]
-        self.earlier = [[_block(told) for told in blocks] for blocks in facts["earlier"]]
+        facts, manifest = saved.facts, self._manifest
+        self._resume(facts, manifest.log(saved), manifest)
+        self.parts = [told.block() for told in facts.parts]
+        self.earlier = [[told.block() for told in blocks] for blocks in facts.earlier]
+        manifest.refuse_if(self._problem_with_blocks(facts))
         # Owners stay as they were.
         self.workers = len(self.parts)
-        files = {written.file: written for written in facts["files"]}
-        self._logs = [files.pop(name) for name in facts["logs"]]
+        files = {name: Written(name, sha256) for name, sha256 in saved.files.items()}
+        self._logs = [files.pop(name) for name in facts.logs]
         self._logged = len(self.tables.log)
         self._files = files
 
-
-def _block(told: Sequence[Any]) -> Block:
-    file, start, count, shape, sleeps = told
-    return Block(file, start, count, Shape(*shape), sleeps)
+    def _problem_with_blocks(self, facts: SavedTables) -> str | None:
+        """What is wrong with the rows that are saved: all of them are looked at."""
+        assert self._manifest is not None
+        if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.keep):
+            return "it keeps rows that such a search does not"
+        new = rows = 0
+        for part in (*self.parts, *(block for blocks in self.earlier for block in blocks)):
+            layout = self._restored_layout(self._manifest, **part.shape._asdict())
+            content = whole(self._directory, part.file)
+            if part.start % ALIGNED or part.sleeps != self.system.sleeps or end_of(part, layout.words) > len(content):
+                return f"{part.file} does not hold what it should"
+            stored, _, is_new = read(content, part, layout.words, of_level=True)
+            if (is_new.view(np.uint8) > 1).any():
+                return "marks that are neither true nor false"
+            problem = problem_with_rows(stored, layout, self.tables, self.system.channel)
+            if problem is not None:
+                return problem
+            rows += part.size
+            new += int(is_new.sum()) if part in self.parts else 0
+        return facts.problem(new=new, rows=rows)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs import Run
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 
 from .claims import Entry, Evidence, Shown
+
+if TYPE_CHECKING:
+    from crownless.model_check.saved_runs import SavedCheck
 
 WIDTH = 118
 
@@ -25,17 +28,23 @@ def computation(name: str) -> Computation:
 
 def run(name: str) -> Run:
     """A bundled run."""
-    (facts,) = json.loads(library.path(name, ".json").read_text("utf-8"))
-    (broken,) = facts["properties"]
-    return Run.from_json(facts["process_names"], broken["run"])
+    (check,) = _checks(name)
+    ((_, found),) = check.violations()
+    return found
+
+
+def _checks(name: str) -> list[SavedCheck]:
+    from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
+
+    return read_checks(library.path(name, ".json").read_bytes(), name)
 
 
 def facts() -> list[dict[str, Any]]:
     """Of every bundled counterexample: its name, what it is, the claim it is to, and its title."""
     runs = [
-        {"name": name, "kind": "run", "claim": known["claim"], "text": known["title"]}
+        {"name": name, "kind": "run", "claim": check.claim, "text": check.title}
         for name in library.counterexamples(".json")
-        for known in json.loads(library.path(name, ".json").read_text("utf-8"))
+        for check in _checks(name)
     ]
     return sorted([*map(_facts_of_computation, library.counterexamples()), *runs], key=lambda known: known["name"])
 

@@ -28,6 +28,7 @@ from crownless.spec.clocks import CLOCKS
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS
+from crownless.spec.printable import printable, printable_name
 
 from .endings import say
 from .options import parse_settings, with_limits
@@ -38,6 +39,7 @@ from .output import (
     STYLES,
     console,
     print_json,
+    print_line,
     print_table,
     some,
     speaks_unicode,
@@ -233,7 +235,7 @@ def check(
         raise KeyboardInterrupt
     left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
-        print(f"crownless: interrupted; not checked: {', '.join(left_out)}", file=sys.stderr)
+        say(f"interrupted; not checked: {', '.join(left_out)}")
     if results and results[-1].saved is not None:
         _say_saved(checkpoint or resume, engine)
     if as_json:
@@ -298,7 +300,7 @@ def _saved(
         manifest = manifest_in(directory, LEVELS)
     else:
         manifest = manifest_in(directory, CHECKPOINT)
-    saved, reduced = check_of(manifest["question"])
+    saved, reduced = check_of(manifest["question"], f"--resume {directory}")
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program_name}",
@@ -339,7 +341,7 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
         else:
             refused.setdefault(why, []).append(one.protocol + (_over(one) if differ else ""))
     for why, protocols in refused.items():
-        print(f"crownless: not run, {why}: {', '.join(dict.fromkeys(protocols))}", file=sys.stderr)
+        say(f"not run, {why}: {', '.join(dict.fromkeys(protocols))}")
     if not admitted:
         raise BadInput("no protocol admits this", mend="name one to be told why")
     return admitted
@@ -363,14 +365,14 @@ def _print(result: CheckResult, *, drawings: bool) -> None:
         verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
         note = _note(line)
         if note:
-            verdict.append(f" ({note})", style="")
+            verdict.append(printable(f" ({note})"), style="")
         rows.add_row(name, line.property.name, line.property.kind, verdict, *facts)
         name, facts = "", ("", "", "", "")
     if result.verdict == "holds" and result.never_exercised:
         rows.add_row("", "verdict", "", _verdict(result, result.never_exercised))
-    console().print(result.scope)
+    print_line(result.scope)
     print_table(rows)
-    console().print(_coverage(result))
+    print_line(_coverage(result))
     _print_completion(result)
 
 
@@ -471,7 +473,7 @@ def where(result: CheckResult) -> str:
     """Bound or program, channel and what else is not as usual, in a few words."""
     check = result.check
     if check.program is not None:
-        parts = [str(check.program_name)]
+        parts = [printable_name(str(check.program_name))]
     else:
         parts = [f"{len(result.workload.processes)}×{result.workload.messages}"]
         sends = sends_of(check, type(result.machine))

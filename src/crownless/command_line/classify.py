@@ -16,6 +16,7 @@ from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading, order_named
+from crownless.spec.printable import printable, printable_line, printable_name
 
 from .endings import say
 from .options import Folder, with_limits
@@ -27,6 +28,7 @@ from .output import (
     console,
     ended_with_nothing,
     print_json,
+    print_line,
     print_table,
     some,
     speaks_unicode,
@@ -186,8 +188,8 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
     out = console()
     subject = classification.subject
     c = subject.computation
-    run = f", run {subject.run}" if subject.run else ""
-    out.print(f"{subject.file}{run}: {some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}")
+    run = f", run {printable_name(subject.run)}" if subject.run else ""
+    print_line(f"{subject.file}{run}: {some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}")
     if drawing and c.event_count <= DRAWN_UP_TO:
         out.print()
         unreceived = "is never received by" if classification.reading == "lost" else "is not received yet by"
@@ -198,7 +200,7 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
     for verdict in classification.verdicts:
         outcome = classification.outcome(verdict)
         why = "" if verdict.witness is None else verdict.witness.headline(c)
-        why = classification.unknown.get(verdict.order, why)
+        why = printable_line(classification.unknown.get(verdict.order, why))
         rows.add_row(verdict.order, Text(outcome, style=STYLES[outcome]), why)
     print_table(rows)
     explained: dict[tuple[str, ...], list[str]] = {}
@@ -209,17 +211,17 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         if details:
             out.print(f"{', '.join(broken)}:")
         for detail in details:
-            out.print(f"  {detail}")
+            print_line(f"  {detail}")
     if classification.strongest():
         out.print(f"strongest: {', '.join(classification.strongest())}")
     if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         out.print(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if (told := _about_control_messages(subject)) is not None:
-        out.print(told)
+        print_line(told)
     for note in subject.notes:
-        out.print(f"note: {note}")
+        print_line(f"note: {note}")
     for hole in subject.holes:
-        out.print(f"hole: {hole.text}")
+        print_line(f"hole: {hole.text}")
     if c.unreceived:
         names = ", ".join(dict.fromkeys(c.messages[m].name for m, _ in c.unreceived))
         how = (
@@ -227,13 +229,13 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             if classification.reading == "lost"
             else "still to come (can an order be kept yet?)"
         )
-        out.print(f"not received: {names}; read as {how}; see --unreceived")
+        print_line(f"not received: {names}; read as {how}; see --unreceived")
     out.print()
 
 
 def _about_control_messages(subject: oracle.Subject) -> str | None:
     """Of a bundled counterexample with control messages, that they are there; None of all else."""
-    if subject.file not in library.counterexamples() or Path(subject.file).exists():
+    if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
         return None
     split = split_by_names(subject.computation)
     control = [message.name for m, message in enumerate(subject.computation.messages) if m not in split.own]
@@ -244,6 +246,10 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
+def _where(subject: oracle.Subject) -> str:
+    return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
+
+
 def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> None:
     """How many keep each order, and the first that breaks it."""
     out = console()
@@ -252,7 +258,7 @@ def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> No
     for order in asked:
         outcomes = [classification.outcomes()[order] for classification in found]
         first = outcomes.index("broken") if "broken" in outcomes else None
-        where = "" if first is None else f"{found[first].subject.file}, run {found[first].subject.run}"
+        where = "" if first is None else _where(found[first].subject)
         rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
     print_table(rows)
     shown: list[oracle.Classification] = []

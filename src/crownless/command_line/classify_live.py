@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -19,7 +18,8 @@ from crownless.pipeline.logs.live import DELAY, LATER, PATIENCE, WITHDRAWN, judg
 from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.orders import Reading
 
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, status
+from .endings import say
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, status
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -106,7 +106,7 @@ def classify_live(
         stream = told.writeStream.foreachBatch(keep).option("checkpointLocation", where)
         query = stream.trigger(processingTime=f"{int(1000 * seconds)} milliseconds").start()
         if not quiet:
-            print(f"crownless: judging what is put into {folder}; Ctrl-C ends it", file=sys.stderr)
+            say(f"judging what is put into {folder}; Ctrl-C ends it")
         began = time_now()
         # An interrupt that is raised in the midst of a talk with Java would break it off.
         with deferred() as asked_to_end:
@@ -123,7 +123,7 @@ def _print_json(row: dict[str, Any]) -> None:
     facts = {name: value for name, value in row.items() if value is not None}
     if "witness" in facts:
         facts["witness"] = json.loads(facts["witness"])
-    print(json.dumps(facts, ensure_ascii=False), flush=True)
+    print_json(facts, indent=None)
 
 
 def _print(row: dict[str, Any]) -> None:
@@ -139,4 +139,4 @@ def _print(row: dict[str, Any]) -> None:
         said = f"quarantine{because}: {row['row']}"
     else:
         said = f"{row['about']}{because}"
-    console().print(f"{run}{said}")
+    print_line(f"{run}{said}")

@@ -19,14 +19,15 @@ from crownless.pipeline.progress import tasks_told
 from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Reading
+from crownless.spec.printable import printable_name
 
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
-    console,
     ended_with_nothing,
     print_json,
+    print_line,
     print_table,
     some,
     status,
@@ -180,23 +181,22 @@ def _some_of(rows: DataFrame) -> list[dict[str, Any]]:
 
 
 def _print(facts: dict[str, Any], out: str | None) -> None:
-    to = console()
     rows = facts["rows"]
-    to.print(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
+    print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
     shown = table("order", "first that breaks it", right=("kept", "broken", "unknown"))
     for order, told in facts["orders"].items():
         first = told["first_broken"]
-        where = "" if first is None else f"run {first['run']}"
+        where = "" if first is None else f"run {printable_name(first['run'])}"
         shown.add_row(order, where, *(f"{told['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
     print_table(shown)
     for row in facts["quarantine"]:
-        to.print(f"quarantine: {_of_run(row['run'])}{row['reason']}: {row['row']}")
+        print_line(f"quarantine: {_of_run(row['run'])}{row['reason']}: {row['row']}")
     _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)
     for row in facts["holes"]:
-        to.print(f"hole: {_of_run(row['run'])}{row['hole']}")
+        print_line(f"hole: {_of_run(row['run'])}{row['hole']}")
     _print_how_many_more(facts["holes_found"] - len(facts["holes"]), "holes", out)
     if out is not None:
-        to.print(f"all verdicts, witnesses, quarantined rows and holes: {out}")
+        print_line(f"all verdicts, witnesses, quarantined rows and holes: {out}")
 
 
 def _of_run(name: str | None) -> str:
@@ -206,4 +206,4 @@ def _of_run(name: str | None) -> str:
 
 def _print_how_many_more(more: int, what: str, out: str | None) -> None:
     if more > 0:
-        console().print(f"and {more:,} more {what}" + ("" if out else "; --out FOLDER has all"))
+        print_line(f"and {more:,} more {what}" + ("" if out else "; --out FOLDER has all"))

@@ -17,7 +17,7 @@ from crownless.spec.errors import BadInput, unknown_name
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import Folder, parse_settings, with_limits
-from .output import console, ended_with_nothing, print_json, print_table, some, status, table
+from .output import console, ended_with_nothing, print_json, print_line, print_table, some, status, table
 
 if TYPE_CHECKING:
     from crownless.pipeline.costs.figures import Point
@@ -145,7 +145,7 @@ def cost(
     if as_json:
         print_json([point.json() for point in found])
     elif page is not None:
-        console().print(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
+        print_line(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
     else:
         _print(found)
     if broken:

@@ -13,6 +13,8 @@ import tempfile
 import traceback
 from typing import TextIO
 
+from crownless.spec.printable import printable_line
+
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
 #: As `sysexits.h` numbers them: a fault of crownless's own; no memory, and nothing to report yet; input or output that
 #: fails, such as an answer that cannot be written.
@@ -25,8 +27,8 @@ TRACEBACK = "CROWNLESS_TRACEBACK"
 
 
 def say(line: str) -> None:
-    """Prints a line on standard error."""
-    print(f"crownless: {line}", file=sys.stderr, flush=True)
+    """Prints a line on standard error, whatever the names in it hold."""
+    print(f"crownless: {printable_line(line)}", file=sys.stderr, flush=True)
 
 
 def closed_streams() -> int | None:

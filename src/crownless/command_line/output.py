@@ -1,18 +1,24 @@
-"""What all verbs share: where text and progress go, JSON, what is said of an answer that is not complete."""
+"""What all verbs share: where text and progress go, JSON, what is said of an answer that is not complete.
+
+Everything that a verb prints goes through this module or `endings.say`, which let no control character through to the
+terminal.
+"""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from crownless.model_check.stopping import INTERRUPTED, Part
+from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 
 from .endings import EXIT_HOLDS as EXIT_HOLDS
 from .endings import EXIT_INTERRUPTED, EXIT_NO_MEMORY, say
@@ -29,9 +35,30 @@ STYLES = {
 }
 
 
+class SafeConsole(Console):
+    """A console that escapes whatever a terminal would not show as itself; only its own styles are escape sequences.
+
+    Newlines stay, since drawings have them: names are made printable where they enter a line.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable_lines(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            text = segment.text
+            safe = segment.control is not None or (text.isascii() and text.isprintable())
+            yield segment if safe else Segment(printable_lines(text), segment.style)
+
+
 def console() -> Console:
     """Standard output. Lines are as long as they need to be: a terminal may wrap them, but nothing is cut off."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=10_000)
+    return SafeConsole(highlight=False, markup=False, emoji=False, soft_wrap=True, width=10_000)
+
+
+def print_line(line: str) -> None:
+    """A line on standard output, whatever the names in it hold."""
+    console().print(printable_line(line))
 
 
 def some(number: int, thing: str) -> str:
@@ -66,19 +93,31 @@ def speaks_unicode() -> bool:
     return True
 
 
-def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """A value as JSON, at once; names are exact, escaped as JSON does."""
+    ascii_only = (sys.stdout.encoding or "ascii").lower() not in ("utf-8", "utf8")
+    print(as_json(value, indent=indent, ascii_only=ascii_only), flush=True)
+
+
+class ProgressLine:
+    """A line of progress that can be changed."""
+
+    def __init__(self, line: Status) -> None:
+        self._line = line
+
+    def update(self, text: str) -> None:
+        self._line.update(Text(printable(text)))
 
 
 @contextmanager
-def status(quiet: bool) -> Iterator[Status | None]:
+def status(quiet: bool) -> Iterator[ProgressLine | None]:
     """A line of progress on standard error; None if that is no terminal or nobody wants it."""
-    stderr = Console(stderr=True, highlight=False)
+    stderr = SafeConsole(stderr=True, highlight=False, markup=False)
     if quiet or not stderr.is_terminal:
         yield None
     else:
         with stderr.status("") as line:
-            yield line
+            yield ProgressLine(line)
 
 
 def ended_with_nothing(part: Part) -> int:

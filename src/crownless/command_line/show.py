@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crownless.model_check import oracle
 from crownless.model_check.diagram import draw
-from crownless.model_check.runs import Run
 from crownless.proofs.ledger import bundled
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name
+from crownless.spec.reading import read_text
 from crownless.spec.witnesses import event_json
 
-from .output import console, print_json, speaks_unicode
+from .output import console, print_json, print_line, speaks_unicode
+
+if TYPE_CHECKING:
+    from crownless.model_check.saved_runs import SavedCheck
+
+#: So many bytes tell the result of a check from a computation and a log.
+PEEKED = 1 << 16
 
 
 @click.command()
@@ -36,17 +42,19 @@ def show(run: str, plain: bool, as_json: bool) -> None:
             _draw_computations(subjects, _bundled_title(run), unicode)
             _see(run)
         return
-    broken = [(facts, known) for facts in checks for known in facts["properties"] if known["run"] is not None]
+    try:
+        broken = [(check, name, one) for check in checks for name, one in check.violations()]
+    except BadInput as error:
+        raise error.at(file=run) from None
     if not broken:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
-    runs = [Run.from_json(facts["process_names"], known["run"]) for facts, known in broken]
     if as_json:
-        print_json([{"processes": list(one.processes), "run": one.json()} for one in runs])
+        print_json([{"processes": list(one.processes), "run": one.json()} for _, _, one in broken])
         return
     out = console()
-    for (facts, known), one in zip(broken, runs, strict=True):
-        broken_there = f"{facts['protocol']} breaks {known['name']}"
-        out.print(f"{facts.get('title', broken_there)}:")
+    for check, name, one in broken:
+        broken_there = f"{printable_name(check.protocol)} breaks {printable_name(name)}"
+        print_line(f"{check.title or broken_there}:")
         out.print(one.draw(unicode=unicode))
         out.print(one.say())
     _see(run)
@@ -54,7 +62,7 @@ def show(run: str, plain: bool, as_json: bool) -> None:
 
 def _bundled_title(name: str) -> str | None:
     """What the bundled computation of that name is; None if it is a file, or a log."""
-    if Path(name).exists() or name not in (*library.names(), *library.counterexamples()):
+    if library.is_file_name(name) or name not in (*library.names(), *library.counterexamples()):
         return None
     counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
     return counterexamples.get(name) or library.comment(name)
@@ -63,17 +71,17 @@ def _bundled_title(name: str) -> str | None:
 def _see(name: str) -> None:
     """Where it is told what a counterexample is one to."""
     claims = {known["name"]: known["claim"] for known in bundled.facts()}
-    if name in claims and not Path(name).exists():
+    if name in claims and not library.is_file_name(name):
         console().print(f"see: crownless claims {claims[name]}")
 
 
 def _draw_computations(subjects: list[oracle.Subject], title: str | None, unicode: bool) -> None:
     out = console()
     if title is not None:
-        out.print(f"{title}:")
+        print_line(f"{title}:")
     for subject in subjects:
         if subject.run:
-            out.print(f"run {subject.run}")
+            print_line(f"run {printable_name(subject.run)}")
         out.print(draw(subject.computation, unicode=unicode))
 
 
@@ -91,25 +99,21 @@ def _computation_json(c: Computation) -> dict[str, Any]:
     }
 
 
-def _checks(name: str) -> list[dict[str, Any]] | None:
+def _checks(name: str) -> list[SavedCheck] | None:
     """The objects that `check --json` printed into this file; None if it is something else."""
     path = library.path(name, ".json") if name in library.counterexamples(".json") else Path(name)
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    except (OSError, UnicodeDecodeError):
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            start = file.read(PEEKED).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except (OSError, ValueError):
         return None
-    if text.lstrip().startswith("{\n"):
+    if start.startswith((b"{\n", b"{\r")):
         mend = "give what 'check --json' printed, an event log with one object a line, or a computation"
         raise BadInput("JSON, but not the result of a check", mend=mend, file=name)
-    if not text.lstrip().startswith("["):
+    if not start.startswith(b"["):
         return None
-    try:
-        checks = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInput(
-            f"not JSON: {error.msg}", mend="give what 'check --json' printed", file=name, line=error.lineno
-        ) from error
-    for facts in checks:
-        if not isinstance(facts, dict) or not {"protocol", "process_names", "properties"} <= facts.keys():
-            raise BadInput("not the result of a check", mend="give what 'check --json' printed", file=name)
-    return list(checks)
+    from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
+
+    return read_checks(read_text(path, name).encode(), name)

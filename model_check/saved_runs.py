@@ -1,0 +1,97 @@
+"""The JSON that `check --json` prints, as `show` reads it back: its schema, and the runs in it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from crownless.spec.errors import BadInput
+from crownless.spec.json_reader import decode_json
+
+from .runs import Run, ShownAction, ShownPacket
+
+MEND = "give what 'check --json' printed"
+
+
+class SavedPacket(msgspec.Struct):
+    """A packet that an action transmits."""
+
+    kind: str
+    message: str | None
+    to: str
+
+
+class SavedEvent(msgspec.Struct):
+    """What happened for the application."""
+
+    event: str
+    message: str
+
+
+class SavedAction(msgspec.Struct, rename={"source": "from"}):
+    """An action of a run."""
+
+    process: str
+    action: str
+    transmits: list[SavedPacket]
+    happens: list[SavedEvent]
+    message: str | None = None
+    to: list[str] = []
+    source: str | None = None
+    packet: str | None = None
+    by_channel: bool = False
+
+    def shown(self) -> ShownAction:
+        packet = None
+        if self.packet is not None:
+            if self.source is None:
+                raise BadInput(f"{self.process} takes a packet 'from' nobody", mend=MEND)
+            packet = ShownPacket(self.packet, self.message, self.source, self.process)
+        return ShownAction(
+            process=self.process,
+            action=self.action,
+            message=self.message,
+            to=tuple(self.to),
+            packet=packet,
+            transmits=tuple(ShownPacket(x.kind, x.message, self.process, x.to) for x in self.transmits),
+            happened=tuple((x.event, x.message) for x in self.happens),
+            by_channel=self.by_channel,
+        )
+
+
+class SavedProperty(msgspec.Struct):
+    """A property, and the run that violates it."""
+
+    name: str
+    run: list[SavedAction] | None
+
+
+class SavedCheck(msgspec.Struct):
+    """The result of a check; or, with `title` and `claim`, a bundled counterexample."""
+
+    protocol: str
+    process_names: list[str]
+    properties: list[SavedProperty]
+    title: str = ""
+    claim: str = ""
+
+    def violations(self) -> list[tuple[str, Run]]:
+        """The properties that are violated, each with its run."""
+        return [(known.name, self._run(known.run)) for known in self.properties if known.run is not None]
+
+    def _run(self, actions: list[SavedAction]) -> Run:
+        names = self.process_names
+        if len(set(names)) < len(names) or not all(names):
+            raise BadInput("'process_names' has an empty name, or one twice", mend=MEND)
+        run = Run(tuple(names), tuple(action.shown() for action in actions))
+        known = set(names)
+        for action in run.actions:
+            source = [action.packet.source] if action.packet is not None else []
+            for name in (action.process, *action.to, *source, *(packet.destination for packet in action.transmits)):
+                if name not in known:
+                    raise BadInput(f"the run names a process {name}", mend=f"known: {', '.join(names)}")
+        return run
+
+
+def read_checks(content: bytes, file: str) -> list[SavedCheck]:
+    """The checks in JSON."""
+    return decode_json(content, list[SavedCheck], file=file, mend=MEND)

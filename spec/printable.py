@@ -1,0 +1,77 @@
+"""Text from outside made safe to print: names, file names and messages on a terminal, in a table, in a diagram.
+
+A name may hold anything: escape sequences that move the cursor, U+202E that reverses what follows, a newline that
+forges a line of output, characters that take no room. All of these are printed as escapes, ``\\x1b`` or ``\\u202e``.
+JSON output keeps names as they are, and escapes them as JSON does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from itertools import chain
+from typing import Any
+
+#: A longer name is cut when it is printed, and ends in an ellipsis. JSON output has it whole.
+LONGEST_NAME = 60
+#: A longer line is cut in the middle.
+LONGEST_LINE = 2_000
+
+#: Characters that Python counts as printable and that show nothing: fillers, blanks, variation selectors.
+_INVISIBLE = frozenset(
+    chain(
+        (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+        range(0x180B, 0x1810),
+        range(0xFE00, 0xFE10),
+        range(0xE0100, 0xE01F0),
+    )
+)
+_NOT_ASCII = re.compile(r"[^ -~\n]")
+
+
+def is_shown(character: str) -> bool:
+    """True if a terminal shows the character, in its place in the line."""
+    return character.isprintable() and ord(character) not in _INVISIBLE
+
+
+def printable(text: str) -> str:
+    """The text on one line, with an escape for each character that is not shown as itself."""
+    if text.isascii() and text.isprintable():
+        return text
+    shown = [character if is_shown(character) else _escape(character) for character in text]
+    if unicodedata.category(text[0]).startswith("M"):
+        shown[0] = _escape(text[0])  # it would change the character printed before
+    return "".join(shown)
+
+
+def printable_name(name: str) -> str:
+    """A name as it is printed: one line, escaped, and cut if it is long."""
+    shown = printable(name[: LONGEST_NAME + 1])
+    return shown if len(shown) <= LONGEST_NAME else shown[: LONGEST_NAME - 1] + "…"
+
+
+def printable_line(line: str) -> str:
+    """A line of output: escaped, and cut in the middle if it is very long."""
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE * 3 // 4]} … {line[-LONGEST_LINE // 4 :]}"
+    return printable(line)
+
+
+def printable_lines(text: str) -> str:
+    """The same of a drawing or another text of several lines, none of which is cut."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def as_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+    """A value as JSON that is safe to print: names stay exact, and what a terminal does not show is escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    return _NOT_ASCII.sub(lambda found: _json_escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _json_escape(character: str) -> str:
+    return character if is_shown(character) else json.dumps(character)[1:-1]

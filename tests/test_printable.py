@@ -1,0 +1,144 @@
+"""Names reach the terminal only escaped, whichever verb prints them; JSON has them exactly."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from fuzz_inputs import Input, run, wrong_with
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from crownless.model_check.diagram import draw
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.printable import (
+    LONGEST_LINE,
+    LONGEST_NAME,
+    as_json,
+    is_shown,
+    printable,
+    printable_line,
+    printable_name,
+)
+
+VERBS = Path(__file__).parent.parent / "src" / "crownless" / "command_line"
+
+HOSTILE = (
+    "\x1b[31mred",
+    "\x1b]0;title\x07",
+    "\u202eabc\u202c",
+    "a\nb",
+    "a\r\x08b",
+    "zero\u200bwidth\ufeff",
+    "\u3164\u2800",
+    "\x9b2J",
+    "[bold red]x[/]",
+    ":smile: {0} %s",
+    "漢字" * 20,
+    "e\u0301\u0301",
+    "x" * 5_000,
+)
+
+
+@given(st.text())
+def test_what_is_printed_is_shown_as_itself(text: str) -> None:
+    for shown in (printable(text), printable_name(text), printable_line(text)):
+        assert all(map(is_shown, shown))
+        assert "\n" not in shown
+    assert len(printable_name(text)) <= LONGEST_NAME
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_json_is_exact_and_shown_as_itself(text: str) -> None:
+    for ascii_only in (False, True):
+        said = as_json({text: [text]}, indent=1, ascii_only=ascii_only)
+        assert json.loads(said) == {text: [text]}
+        assert all(is_shown(character) or character == "\n" for character in said)
+        assert said.isascii() or not ascii_only
+
+
+def test_what_every_terminal_shows_stays() -> None:
+    for name in ("P1", "Zoë", "приём", "漢字", "मराठी", "\U0001f600", "[red]", "a b", "\\n"):
+        assert printable(name) == printable_name(name) == name
+
+
+def test_long_names_and_lines_are_cut() -> None:
+    assert printable_name("x" * 61) == "x" * 59 + "…"
+    line = printable_line("a" * 5_000 + "the end")
+    assert len(line) <= LONGEST_LINE + 3
+    assert line.endswith("the end")
+
+
+def test_wide_names_keep_the_drawing_aligned() -> None:
+    c = Computation(("漢字漢字", "P2"), (Message("漢", 0, (1,)),), ((Event("send", 0),), (Event("receive", 0),)))
+    rows = draw(c).splitlines()
+    second = cell_len(rows[1][: rows[1].rindex("┃")])
+    assert second == cell_len(rows[2][: rows[2].rindex("●")])
+    assert second == cell_len(rows[3][: rows[3].rindex("┃")])
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_no_verb_prints_a_name_raw(name: str, tmp_path: Path) -> None:
+    packet = {"kind": name, "message": name, "to": name}
+    action = {"process": name, "action": name, "message": name, "to": [name], "transmits": [packet], "from": name}
+    action = {**action, "packet": name, "happens": [{"event": name, "message": name}]}
+    check = {"protocol": name, "process_names": [name], "properties": [{"name": name, "run": [action]}]}
+    (tmp_path / "run.json").write_text(json.dumps([check]), "utf-8")
+    row = {"run": "r", "process": "P1", "index": 0, "kind": "send", "message": "x", "peer": "P2"}
+    commands = [["show", "run.json"], ["show", "run.json", "--json"], ["show", "run.json", "--ascii"]]
+    for key in ("run", "process", "message", "peer", "kind"):
+        (tmp_path / f"{key}.jsonl").write_text(json.dumps({**row, key: name}), "utf-8")
+        commands += [["classify", f"{key}.jsonl"], ["classify", f"{key}.jsonl", "--json"], ["show", f"{key}.jsonl"]]
+    for text in (f"{name}: send x to P2\nP2:", f"P1: send {name} to P2\nP2: receive {name}", name):
+        (tmp_path / f"{len(commands)}.txt").write_text(text, "utf-8")
+        bounds = ["--engine", "plain", "--max-states", "9"]
+        commands += [
+            ["classify", f"{len(commands)}.txt"],
+            ["check", "unordered", "--program", f"{len(commands)}.txt", *bounds],
+        ]
+    commands = [[str(tmp_path / word) if (tmp_path / word).is_file() else word for word in words] for words in commands]
+    commands += [
+        [name],
+        ["check", name],
+        ["check", "rst", "--program", name],
+        *(["check", "rst", f"--{option}", name] for option in ("set", "order", "channel", "clock", "crash", "engine")),
+        *(["check", "rst", f"--{option}", name] for option in ("resume", "sends", "reduce", "max-memory", "master")),
+        ["classify", name],
+        ["classify", "mf-fig1", "--order", name],
+        ["show", name],
+        ["realize", name],
+        ["realize", "rst", "--set", name],
+        ["prove", name],
+        ["claims", name],
+        ["cost", name],
+        ["cost", "--workload", name],
+        ["count", "-n", name, "-m", "1"],
+    ]
+    for words in commands:
+        code, out, err = run(Input(words))
+        violated = ("violated", "broken")
+        assert wrong_with(code, out, err, Input(words, frozenset({0, 3}), violated)) is None, words
+
+
+def test_json_output_has_names_exactly(tmp_path: Path) -> None:
+    for name in HOSTILE:
+        action = {"process": name, "action": "send", "message": name, "to": [name], "transmits": [], "happens": []}
+        check = {"protocol": "p", "process_names": [name], "properties": [{"name": "x", "run": [action]}]}
+        (tmp_path / "run.json").write_text(json.dumps([check]), "utf-8")
+        _, out, _ = run(Input(["show", str(tmp_path / "run.json"), "--json"]))
+        assert json.loads(out) == [{"processes": [name], "run": [action]}]
+
+
+def test_only_the_module_for_output_makes_consoles_and_json() -> None:
+    for file in VERBS.glob("*.py"):
+        if file.name == "output.py":
+            continue
+        called = {
+            ast.unparse(node.func)
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.Call)
+        }
+        assert not called & {"Console", "json.dumps", "json.dump", "click.echo", "sys.stdout.write"}, file.name
