@@ -106,8 +106,9 @@ class Copies:
 class Ledger(Observer):
     """What is owed to the application: of each message handed over, its send event, and its delivery to each receiver.
 
-    A delivery must be owed; and, unless the protocol may deliver before the send event, that event must have happened,
-    on which `FifoAndCausal` relies. Ghost: the set of what is owed, as bits; a send is like a copy to receiver -1.
+    A send event must be owed, at the sender; a delivery must be owed; and, unless the protocol may deliver before the
+    send event, that event must have happened, on which `FifoAndCausal` relies. Ghost: the set of what is owed, as bits;
+    a send is like a copy to receiver -1.
     """
 
     watches = ("delivers-once",)
@@ -122,13 +123,13 @@ class Ledger(Observer):
         return 0
 
     def encode(self, observation: Observation) -> tuple[int, int, bool, int]:
-        """(what is owed from now on, what no longer is, is that a delivery, what must not be owed any more)."""
+        """(what is owed from now on, what no longer is, must that have been owed, what must not be owed any more)."""
         kind, process, message = observation
         send = self._send(message)
         if kind == "hand":
             return send | self.copies.all_of(message), 0, False, 0
         if kind == "send":
-            return 0, send, False, 0
+            return 0, send if process == message.sender else 0, True, 0
         if kind == "unsend":
             return 0, send | self.copies.all_of(message), False, 0
         if kind == "undeliver":
@@ -146,16 +147,17 @@ class Ledger(Observer):
     def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
         """As usual, but that handing over and sending in one step, the common case, is one code."""
         codes: list[tuple[int, int, bool, int]] = []
-        for code in map(self.encode, observations):
-            if codes and codes[-1][0] & code[1] and not code[2]:
+        for observation in observations:
+            code = self.encode(observation)
+            if codes and codes[-1][0] & code[1] and observation.kind == "send":
                 codes[-1] = (codes[-1][0] & ~code[1], 0, False, 0)
             else:
                 codes.append(code)
         return codes
 
     def observe(self, ghost: int, code: tuple[int, int, bool, int]) -> tuple[Ghost, tuple[str, ...]]:
-        handed, happened, delivered, too_early = code
-        if delivered and (not ghost & happened or ghost & too_early):
+        handed, happened, must_be_owed, too_early = code
+        if must_be_owed and (not ghost & happened or ghost & too_early):
             return ghost & ~happened, ("delivers-once",)
         return ghost & ~happened | handed, ()
 

@@ -28,7 +28,9 @@ class Property(NamedTuple):
 
 
 DELIVERS_ONCE = Property(
-    "delivers-once", "always", "no message is delivered twice to one process, or before it is sent"
+    "delivers-once",
+    "always",
+    "no message is sent twice, delivered twice to one process, or delivered before it is sent",
 )
 DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is delivered in the end")
 NEVER_BLOCKS = Property(

@@ -291,7 +291,7 @@ class _Pooled(Ghosts):
         if number is None:
             number = self._code_numbers[key] = len(self._starts) - 1
             for kind, process, message in key:
-                if message not in self.messages:
+                if message not in self.messages or (kind == "send" and process != message.sender):
                     raise Unforeseen
                 self._kinds.append(self.KINDS[kind])
                 self._whose.append(process)
