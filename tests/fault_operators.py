@@ -230,12 +230,12 @@ ARITHMETIC: dict[type[Integers], str] = {
 def computing_with(base: Machine, arithmetic: type[Integers]) -> Machine:
     """The protocol's integers are wrong."""
 
-    def __init__(self: Any, n: Any, ops: Any = None, parameters: Any = None) -> None:
+    def initialize(self: Any, n: Any, ops: Any = None, parameters: Any = None) -> None:
         base.__init__(self, n, ops, parameters)
         if ops is None:
             self.ops = arithmetic(n)
 
-    return subclass(base, f"computes with {arithmetic.__name__}", {"__init__": __init__})
+    return subclass(base, f"computes with {arithmetic.__name__}", {"__init__": initialize})
 
 
 # -- the parts of a protocol -------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ class Hang(BaseException):
 def run(given: Input) -> tuple[int | str, str, str]:
     """The exit code (or what was raised), what was printed, and what was said."""
     from crownless.command_line import main
-    from crownless.command_line.output import say
+    from crownless.command_line.endings import say
     from crownless.spec.errors import BadInput
 
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
@@ -408,7 +408,7 @@ class Forged(Reader):
     def prepare(self, directory: Path) -> None:
         from crownless.model_check.asking import Check, load_program
         from crownless.model_check.checking import run_check
-        from crownless.model_check.explorer import Limits
+        from crownless.model_check.limits import Limits
 
         outside = directory / "outside"
         outside.mkdir()
@@ -579,7 +579,7 @@ class ForgedOnSpark(Forged):
 
     def prepare(self, directory: Path) -> None:
         from crownless.model_check.asking import Check
-        from crownless.model_check.explorer import Limits
+        from crownless.model_check.limits import Limits
 
         self.outside = directory / "outside"
         self.outside.mkdir()

@@ -15,7 +15,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import CheckResult, run_check
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.spec.errors import BadInput
 
 #: One line a fault: what was found of it.
@@ -50,7 +50,12 @@ class Finding(NamedTuple):
 
 
 def check(
-    machine: type[ProtocolMachine], n: int | None = None, m: int | None = None, *, engine: str, limits: Limits | None = ENOUGH
+    machine: type[ProtocolMachine],
+    n: int | None = None,
+    m: int | None = None,
+    *,
+    engine: str,
+    limits: Limits | None = ENOUGH,
 ) -> CheckResult:
     """One check of a machine that is in no registry."""
     name = machine.__name__

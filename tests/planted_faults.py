@@ -129,12 +129,14 @@ def faults_of(protocol: str) -> Iterator[Fault]:
                     ("drops the third", plant.without_last),
                 ):
                     change = plant.queue_fault(field, fault, 3)
-                    yield row(f"queue: {field}", plant.changed_steps(base, method, f"{method} {name} in {field}", change))
+                    yield row(
+                        f"queue: {field}", plant.changed_steps(base, method, f"{method} {name} in {field}", change)
+                    )
         yield from _step_faults(row, base, method, use)
     yield from _guard_faults(row, base)
     yield from _index_faults(row, base)
-    for field in _stamp_components(base):
-        yield row(f"stamp: {field or 'all of it'}", plant.stamped_as_first(base, field))
+    for component in _stamp_components(base):
+        yield row(f"stamp: {component or 'all of it'}", plant.stamped_as_first(base, component))
     operations = frozenset().union(*(use.ops for use in used.values()))
     for arithmetic, operation in ARITHMETIC.items():
         if operation in operations:
@@ -154,7 +156,9 @@ def _step_faults(row: partial[Fault], base: type[ProtocolMachine], method: str, 
             yield row("packets", plant.changed_steps(base, method, name, plant.drops_last_packet, where))
     for kind in sorted(use.events):
         yield row("events", plant.changed_steps(base, method, f"{method} says no {kind}", plant.drops_events(kind)))
-        yield row("events", plant.changed_steps(base, method, f"{method} says {kind} twice", plant.repeats_events(kind)))
+        yield row(
+            "events", plant.changed_steps(base, method, f"{method} says {kind} twice", plant.repeats_events(kind))
+        )
     if method in ("send", "arrive"):
         for where in SELDOM:
             label = f"{method} may do nothing instead"

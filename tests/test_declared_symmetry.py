@@ -19,7 +19,8 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import CheckResult, run_check
-from crownless.model_check.explorer import Exploration, Limits
+from crownless.model_check.explorer import Exploration
+from crownless.model_check.limits import Limits
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.native.questions import question_of
 from crownless.spec.errors import BadInput

@@ -161,7 +161,7 @@ def test_a_part_is_stopped_where_memory_is_used() -> None:
 
 
 def test_what_takes_a_stop_for_itself_hears_of_it_again() -> None:
-    heard = []
+    heard: list[object] = []
     with stoppable(Limits(seconds=0.1)) as part:
         while len(heard) < 3:
             try:
@@ -182,7 +182,7 @@ class Slow:
 
 def test_no_exception_is_raised_in_a_destructor_where_it_would_be_lost() -> None:
     """This is what z3's terms printed: `Exception ignored in: <function AstRef.__del__>`."""
-    lost = []
+    lost: list[object] = []
     with patch.object(sys, "unraisablehook", lost.append), stoppable(Limits(seconds=0.1)) as part:
         for _ in range(100):
             Slow()

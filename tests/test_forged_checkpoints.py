@@ -16,7 +16,7 @@ from fuzz_inputs import Input, contents, run, wrong_with
 
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import run_check
-from crownless.model_check.explorer import Limits
+from crownless.model_check.limits import Limits
 from crownless.model_check.native import questions
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.saved_files import create, open_regular

@@ -74,7 +74,7 @@ def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
         patch.object(subprocess, "Popen", Noted),
         pytest.raises(KeyboardInterrupt),
     ):
-        sessions._start_gateway("512m", "-XX:TieredStopAtLevel=1")
+        sessions._start_gateway("512m", "-XX:TieredStopAtLevel=1", alone=True)
     assert started[-1].poll() == -signal.SIGKILL
 
 

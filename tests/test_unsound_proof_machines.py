@@ -15,7 +15,8 @@ from crownless.command_line.prove import prove_
 from crownless.impl.channels import Unordered
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
-from crownless.model_check.explorer import Limits, explore
+from crownless.model_check.explorer import explore
+from crownless.model_check.limits import Limits
 from crownless.model_check.observers import observers_of
 from crownless.model_check.properties import properties_of
 from crownless.model_check.system import System
