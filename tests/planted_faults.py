@@ -42,6 +42,9 @@ class Fault(NamedTuple):
 #: Where a fault strikes, beside always.
 SELDOM = (LAST_PROCESS, THIRD_MESSAGE, FIFTH_MESSAGE)
 
+#: Those beyond the default bound, and at one process.
+RARE = (LAST_PROCESS, FIFTH_MESSAGE)
+
 METHODS = ("send", "arrive", "receive", "internal")
 
 
@@ -151,7 +154,7 @@ def _step_faults(row: partial[Fault], base: type[ProtocolMachine], method: str, 
             ("sends its packets to itself", plant.sends_packets_to_itself),
         ):
             yield row("packets", plant.changed_steps(base, method, f"{method} {name}", change))
-        for where in SELDOM if method != "internal" else (LAST_PROCESS,):
+        for where in RARE if method != "internal" else (LAST_PROCESS,):
             name = f"{method} drops its last packet"
             yield row("packets", plant.changed_steps(base, method, name, plant.drops_last_packet, where))
     for kind in sorted(use.events):
@@ -160,14 +163,15 @@ def _step_faults(row: partial[Fault], base: type[ProtocolMachine], method: str, 
             "events", plant.changed_steps(base, method, f"{method} says {kind} twice", plant.repeats_events(kind))
         )
     if method in ("send", "arrive"):
-        for where in SELDOM:
+        for where in RARE:
             label = f"{method} may do nothing instead"
             yield row("step", plant.changed_steps(base, method, label, plant.may_do_nothing, where))
 
 
 def _guard_faults(row: partial[Fault], base: type[ProtocolMachine]) -> Iterator[Fault]:
     for where in (ALWAYS, *SELDOM):
-        yield row("guard", plant.guard(base, "accepts nothing", lambda machine, i, state, packet: False, where))
+        if where is not LAST_PROCESS:
+            yield row("guard", plant.guard(base, "accepts nothing", lambda machine, i, state, packet: False, where))
         if plant.overridden(base, "accepts"):
             yield row("guard", plant.guard(base, "accepts everything", lambda machine, i, state, packet: True, where))
     if plant.overridden(base, "accepts"):
@@ -183,7 +187,7 @@ def _index_faults(row: partial[Fault], base: type[ProtocolMachine]) -> Iterator[
     def from_neighbour(machine: ProtocolMachine, i: int, packet: Packet) -> Packet:
         return packet._replace(source=(packet.source + 1) % machine.n)
 
-    for where in (ALWAYS, *SELDOM):
+    for where in (ALWAYS, *RARE):
         yield row("index", plant.arrives_as(base, "takes the sender for its neighbour", from_neighbour, where))
 
 

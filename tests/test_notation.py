@@ -272,8 +272,8 @@ def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
     path = tmp_path / "absent.txt"
     with pytest.raises(BadInput) as caught:
         load(path)
-    assert str(caught.value) == f"{path}: cannot read it: No such file or directory; name a text file"
-    with pytest.raises(BadInput, match=r"cannot read it: Is a directory; name a text file$"):
+    assert str(caught.value) == f"{path}: cannot read it: No such file or directory; name a text file or a log"
+    with pytest.raises(BadInput, match=r"cannot read it: Is a directory; name a text file or a log$"):
         load(tmp_path)
 
 

@@ -21,9 +21,9 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.purity import Purity
+from crownless.model_check.rules import Exercised
 from crownless.spec.computation import Message
 
-from ..rules import Exercised
 from . import kernels
 from .columns import Column, Map
 from .ghosts import Ghosts, PlainGhosts, Unforeseen
