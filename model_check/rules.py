@@ -7,9 +7,11 @@ see: whether the bound, all used up by others, leaves a process the send that it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Transition
+from crownless.spec.errors import BadInput
 
 from .properties import HOLDS_BACK, RELEASES
 
@@ -45,12 +47,23 @@ class Exercised:
                 self._let_in.clear()
 
     def by(self, transition: Transition) -> list[str]:
-        """The rules that this transition exercises and none did before."""
-        return [
-            name
-            for name, holds in self.machine.rules.items()
-            if name not in self.reached and holds(self.machine, transition)
-        ]
+        """The rules that this transition exercises and none did before; raises `BadInput` for a rule that fails."""
+        rules, reached = self.machine.rules, self.reached
+        if len(rules) < len(reached) and rules.keys() <= reached:
+            return []
+        return [name for name, holds in rules.items() if name not in reached and self._holds(name, holds, transition)]
+
+    def _holds(self, name: str, holds: Callable[[Any, Transition], Any], transition: Transition) -> bool:
+        try:
+            return bool(holds(self.machine, transition))
+        except Exception as error:
+            kind = type(self.machine)
+            owner = next(base for base in kind.__mro__ if name in vars(base).get("rules", ()))
+            raise BadInput(
+                f"{kind.__name__}: its rule '{name}', of {owner.__name__}, fails at P{transition.process + 1} "
+                f"({transition.action}): {type(error).__name__}: {error}",
+                mend="where states or stamps are of another shape, give the class rules of its own: rules = {}",
+            ) from error
 
     def add(self, transition: Transition) -> None:
         """The input of this transition was refused."""
