@@ -87,7 +87,8 @@ def test_the_scope_says_how_processes_differ() -> None:
         ", and symmetry reduces nothing"
     )
     because = "process 3 accepts a packet that process 1 refuses"
-    assert result.json()["symmetry"] == {"declared": True, "found": False, "because": because}
+    not_shared = {"parametric": None, "entries": None, "compared": None}
+    assert result.json()["symmetry"] == {"declared": True, "found": False, "because": because, **not_shared}
     reduced = checked(LastAcceptsAll, 3, 3, reductions=["symmetry"])
     assert reduced.verdict == "violated"
     assert reduced.json()["reductions"] == []
