@@ -66,6 +66,10 @@ class SymmetryCheck(NamedTuple):
         return self.told_apart is None and not self.parametric and self.compared < self.entries
 
 
+#: Of a search that takes no process for another.
+NOT_CHECKED = SymmetryCheck()
+
+
 @dataclass(frozen=True)
 class Engine:
     """What explores a check, and how."""
@@ -78,7 +82,7 @@ class Engine:
     #: Why it is not the native one, where it was not asked for by name.
     because: str = ""
     #: What the search saw of processes that are declared alike.
-    symmetry: SymmetryCheck = SymmetryCheck()
+    symmetry: SymmetryCheck = NOT_CHECKED
 
     @property
     def told_apart(self) -> str | None:

@@ -185,10 +185,15 @@ class Purity:
 
     def _left_behind(self, method: str, i: int | None) -> None:
         """Raises if an attribute of the machine or its class is not what it was."""
-        if all(_are_the_same(vars(owner).values(), values) for owner, values in self._attributes) and not any(
-            _inside(value) != inside for _, _, value, inside in self._mutable
-        ):
-            return
+        for owner, values in self._attributes:
+            if not _are_the_same(vars(owner).values(), values):
+                break
+        else:
+            for _, _, value, inside in self._mutable:
+                if (value if type(inside) is dict else _inside(value)) != inside:
+                    break
+            else:
+                return
         for owner, names in self._counts:
             if len(vars(owner)) != len(names):
                 for name in sorted(self._names(owner) ^ names):
@@ -215,16 +220,17 @@ class PurityByEntry(Purity):
 
     def __init__(self, machine: ProtocolMachine) -> None:
         super().__init__(machine)
-        self._doubles = True
+        #: True while an entry is filled in of which all calls are made twice.
+        self.doubles = True
 
     def inputs_of(self, entry: int) -> Inputs:
         """The inputs by which to fill in the entry of that number: this canary, or the machine itself."""
-        self._doubles = self.calls < FIRST_CALLS or not entry % EVERY
-        return self if self._doubles else self.machine
+        self.doubles = self.calls < FIRST_CALLS or not entry % EVERY
+        return self if self.doubles else self.machine
 
     def _skips(self) -> bool:
         self.calls += 1
-        return not self._doubles
+        return not self.doubles
 
 
 #: What has the inputs of a machine.

@@ -35,9 +35,6 @@ from crownless.spec.errors import BadInput
 FIRST_ENTRIES = 50_000
 EVERY = 16
 
-#: What process 0 breaks and meets in a local state: names of invariants and of witnesses.
-Judged = tuple[tuple[str, ...], tuple[str, ...]]
-
 
 #: What no local state is.
 NOWHERE: Any = object()
@@ -74,6 +71,7 @@ class Alike:
     def __init__(
         self,
         canary: Purity,
+        judge: Callable[[int, Any], int] | None,
         workload: Free,
         cells: Sequence[tuple[int, Any, Position]],
         packets: Sequence[Packet],
@@ -81,9 +79,10 @@ class Alike:
         comparisons: Sequence[Comparison],
         *,
         parametric: bool,
-        judges: bool,
     ) -> None:
         self._canary = canary
+        #: What a process breaks and meets in a local state, as bits; None if that need not be compared.
+        self._judge = judge
         #: By what the entry is filled in that is filled in now.
         self.inputs: Inputs = canary
         self._workload = workload
@@ -92,8 +91,6 @@ class Alike:
         self._comparisons = comparisons
         #: True if what the processes do need not be compared.
         self.parametric = parametric
-        #: True if what is said of local states must be compared.
-        self._judges = judges
         #: True while an entry is filled in that is compared.
         self._compares = True
         #: Entries so far, and those of them that were compared.
@@ -124,25 +121,24 @@ class Alike:
 
     # -- images --------------------------------------------------------------------------------------------------------
 
-    def new_cell(self, number: int, local: Any, judged: Judged) -> None:
-        """A cell that got the next number; `judged` is what process 0 breaks and meets there."""
+    def new_cell(self, number: int, local: Any, seen: int) -> None:
+        """A cell that got the next number; `seen` is what process 0 breaks and meets there."""
         if self.parametric:
-            if self._judges:
-                self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], judged)
+            if self._judge is not None:
+                self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
         else:
-            self._locals.append(self._images_of_local(local, judged) if self._compares else None)
+            self._locals.append(self._images_of_local(local, seen) if self._compares else None)
 
     def _local(self, cell: int, process: int) -> Any:
         """The local state of which the cell is the one at process 0."""
         images = self._locals[cell]
         if images is None:
             local = self._cells[cell][1]
-            canary = self._canary
-            judged = (canary.invariants_broken(0, local), canary.witnesses_met(0, local)) if self._judges else ((), ())
-            images = self._locals[cell] = self._images_of_local(local, judged)
+            seen = 0 if self._judge is None else self._judge(0, local)
+            images = self._locals[cell] = self._images_of_local(local, seen)
         return images[process]
 
-    def _images_of_local(self, local: Any, judged: Judged) -> list[Any]:
+    def _images_of_local(self, local: Any, seen: int) -> list[Any]:
         images = self._of_local.get(local)
         if images is None:
             images = self._of_local[local] = [local]
@@ -151,24 +147,26 @@ class Alike:
                 if self._known_as(self._known_locals[process], image, local) is not local:
                     raise NotSymmetric("its `renamed` makes one local state of two")
                 images.append(image)
-            if self._judges:
-                self._judge_all(images, judged)
+            if self._judge is not None:
+                self._judge_all(images, seen)
         return images
 
-    def _judge_all(self, images: Sequence[Any], judged: Judged) -> None:
+    def _judge_all(self, images: Sequence[Any], seen: int) -> None:
+        assert self._judge is not None
         for process, image in enumerate(images[1:], 1):
-            here = self._judged(process, image)
-            if here != judged:
-                (name, *_) = sorted({*here[0], *here[1]} ^ {*judged[0], *judged[1]})
+            try:
+                same = self._judge(process, image) == seen
+            except BadInput:
+                raise
+            except Exception as error:
+                failure = f"what it says of local states fails at process {process + 1}: {_of(error)}"
+                raise NotSymmetric(failure) from error
+            if not same:
+                (name, *_) = sorted(self._said_of(0, images[0]) ^ self._said_of(process, image))
                 raise NotSymmetric(f"`{name}` says of process {process + 1} what it does not say of process 1")
 
-    def _judged(self, p: int, local: Any) -> Judged:
-        try:
-            return self._canary.invariants_broken(p, local), self._canary.witnesses_met(p, local)
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"what it says of local states fails at process {p + 1}: {_of(error)}") from error
+    def _said_of(self, process: int, local: Any) -> set[str]:
+        return {*self._canary.invariants_broken(process, local), *self._canary.witnesses_met(process, local)}
 
     def new_packet(self, number: int, packet: Packet) -> None:
         """A packet, to process 0, that got the next number."""
@@ -260,40 +258,51 @@ class Alike:
         """
         if self._known(cell, -1):
             return
+        inputs = self.inputs
         for comparison in self._comparisons:
             process, renaming, frames = comparison
             local = self._local(self.cell_frames[cell][frames[0]] if frames[0] else cell, process)
-            for message, outcomes in sends:
-                steps = self._made(process, self.inputs.send, local, renaming.message(message))
+            try:
+                sent = [list(inputs.send(process, local, renaming.message(message))) for message, _ in sends]
+                named = list(inputs.internal(process, local)) if own else []
+                given = list(inputs.receive(process, local, None)) if own else []
+            except BadInput:
+                raise
+            except Exception as error:
+                raise self._fails(process, error) from error
+            for steps, (_, outcomes) in zip(sent, sends, strict=True):
                 if not self._same(comparison, outcomes, steps):
                     raise NotSymmetric(self._differs(process, "sends a message otherwise"))
             if own:
-                named = self._made(process, self.inputs.internal, local)
-                names, steps = [name for name, _ in named], [step for _, step in named]
-                if not self._same(comparison, own[0], steps, names):
+                if not self._same(comparison, own[0], [step for _, step in named], [name for name, _ in named]):
                     raise NotSymmetric(self._differs(process, "takes other steps by itself"))
-                if not self._same(comparison, own[1], self._made(process, self.inputs.receive, local, None)):
+                if not self._same(comparison, own[1], given):
                     raise NotSymmetric(self._differs(process, "gives its application other messages"))
 
     def arrival(self, cell: int, packet: int, outcomes: Sequence[Outcome] | None) -> None:
         """Compares what becomes of a packet that reaches a process; None: it is refused."""
         if self._known(cell, packet):
             return
+        inputs = self.inputs
         for comparison in self._comparisons:
             process, _, frames = comparison
             frame = frames[0]
             local = self._local(self.cell_frames[cell][frame] if frame else cell, process)
             value = self._packet(self.packet_frames[packet][frame] if frame else packet, process)
-            accepted = self._asked(process, self.inputs.accepts, local, value)
+            try:
+                accepted = bool(inputs.accepts(process, local, value))
+                steps = list(inputs.arrive(process, local, value)) if accepted and outcomes is not None else []
+            except BadInput:
+                raise
+            except Exception as error:
+                raise self._fails(process, error) from error
             if accepted != (outcomes is not None):
                 does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
                 if process:
                     raise NotSymmetric(f"process {process + 1} {does} a packet that process 1 {other}")
                 raise NotSymmetric("process 1 accepts a packet by the names in it")
-            if outcomes is not None:
-                steps = self._made(process, self.inputs.arrive, local, value)
-                if not self._same(comparison, outcomes, steps):
-                    raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
+            if outcomes is not None and not self._same(comparison, outcomes, steps):
+                raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
 
     def _known(self, cell: int, packet: int) -> bool:
         """Has an entry of the same orbit been compared? With shifts alone each entry is asked about once."""
@@ -350,21 +359,9 @@ class Alike:
                 return False
         return True
 
-    def _made(self, process: int, made: Callable[..., Any], *arguments: Any) -> list[Any]:
-        try:
-            return list(made(process, *arguments))
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}") from error
-
-    def _asked(self, process: int, guard: Callable[..., Any], local: Any, packet: Packet) -> bool:
-        try:
-            return bool(guard(process, local, packet))
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}") from error
+    @staticmethod
+    def _fails(process: int, error: Exception) -> NotSymmetric:
+        return NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}")
 
     @staticmethod
     def _differs(process: int, what: str) -> str:

@@ -97,8 +97,9 @@ class Tables:
             by_shift = [Comparison(p, shift, (0,) * n) for p, shift in enumerate(self._shifts)]
             by_any = [Comparison(image[0], Renaming(image), row) for image, row in zip(images, self.frame, strict=True)]
             comparisons = by_any if symmetric else by_shift
-            known = self._canary, workload, self.cells, self.packets, self._shifts, comparisons[1:]
-            self.alike = Alike(*known, parametric=parametric, judges=bool(judged_anew))
+            judge = self._judge if judged_anew else None
+            known = workload, self.cells, self.packets, self._shifts, comparisons[1:]
+            self.alike = Alike(self._canary, judge, *known, parametric=parametric)
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
         self._packet_numbers: dict[Packet, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
@@ -152,11 +153,7 @@ class Tables:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
-        broken, met = judged = (
-            self._canary.invariants_broken(process, local),
-            self._canary.witnesses_met(process, local),
-        )
-        seen = sum([self._invariants[name] for name in broken]) | sum([self._witnesses[name] for name in met])
+        seen = self._judge(process, local)
         asks = self.workload.asks(position, process)
         made = sum(position) if self.workload.takes_anything else 0
         flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
@@ -164,8 +161,26 @@ class Tables:
         self._cells.append([made, flags, seen, number, 0, -1])
         self.cell_renamed.extend([number] * len(self.frames))
         if self.alike is not None:
-            self.alike.new_cell(number, local, judged)
+            self.alike.new_cell(number, local, seen)
         return number
+
+    def _judge(self, process: int, local: Any) -> int:
+        """The properties that a local state breaks, and the witnesses that it is, as bits."""
+        seen = 0
+        if self._canary.doubles:
+            for name in self._canary.invariants_broken(process, local):
+                seen |= self._invariants[name]
+            for name in self._canary.witnesses_met(process, local):
+                seen |= self._witnesses[name]
+            return seen
+        machine = self._canary.machine
+        for name, holds in machine.invariants.items():
+            if not holds(machine, process, local):
+                seen |= self._invariants[name]
+        for name, holds in machine.witnesses.items():
+            if holds(machine, process, local):
+                seen |= self._witnesses[name]
+        return seen
 
     def _close_cells(self, number: int) -> None:
         """Numbers all that the cell can be renamed to."""
