@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, Row, ThirdMessageOfTheSecond
+from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, Row, ThirdMessageOfTheSecond, Unnumbered
 from impure_machines import IMPURE
 from impure_machines import Row as ImpureRow
 from native_engine_setup import question, same_verdicts, told
@@ -200,15 +200,16 @@ def test_of_large_tables_a_sample_is_compared_and_the_scope_says_how_large(
 
 
 @ROWS
-def test_a_difference_beyond_the_first_entries_is_seen_in_the_sample(row: Row) -> None:
+def test_a_difference_is_seen_in_a_sample_of_large_tables(row: Row) -> None:
     asked = question(row.machine, row.processes, row.messages)
-    with patch.object(symmetry, "FIRST_ENTRIES", 0), patch.object(symmetry, "EVERY", 2):
+    with patch.object(symmetry, "FIRST_ENTRIES", 0):
         search = asked.search()
         found = search.explore()
-    if search.told_apart is not None:
-        assert told(found) == told(by_the_plain_engine(row))
-    else:
+    if row.machine is Unnumbered:  # it has 77 entries, of which those that differ are not in the sample
         assert search.symmetry.is_a_sample
+    else:
+        assert search.told_apart is not None
+        assert told(found) == told(by_the_plain_engine(row))
 
 
 def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:

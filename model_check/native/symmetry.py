@@ -31,6 +31,8 @@ from crownless.model_check.purity import Inputs, Purity
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
+from .frames import Comparison
+
 #: So many entries are all compared, and of those that follow one in so many.
 FIRST_ENTRIES = 50_000
 EVERY = 16
@@ -54,15 +56,6 @@ class Outcome(NamedTuple):
     #: (number of the packet, its destination)
     packets: Sequence[tuple[int, int]]
     events: Sequence[Happened]
-
-
-class Comparison(NamedTuple):
-    """A renaming under which entries are compared: process 0 becomes `process`."""
-
-    process: int
-    renaming: Renaming
-    #: For the process at each place: the renaming, fixing process 0, by which its cells and packets are renamed.
-    frames: Sequence[int]
 
 
 class Alike:
@@ -324,8 +317,10 @@ class Alike:
         """Are the steps the images of the outcomes, in whatever order?"""
         if len(outcomes) != len(steps):
             return False
-        if names is None and len(steps) == 1:
-            return self._is_image(comparison, outcomes[0], steps[0])
+        if len(steps) <= 1:
+            return not steps or (
+                (names is None or names[0] == outcomes[0].name) and self._is_image(comparison, outcomes[0], steps[0])
+            )
         left = list(zip(names or [""] * len(steps), steps, strict=True))
         for outcome in outcomes:
             for place, (name, step) in enumerate(left):

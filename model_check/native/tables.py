@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
-from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.purity import Inputs, PurityByEntry
 from crownless.spec.computation import Message
@@ -26,9 +24,10 @@ from crownless.spec.computation import Message
 from ..rules import Exercised
 from . import kernels
 from .columns import Column, Map
+from .frames import Frames
 from .ghosts import Ghosts, PlainGhosts, Unforeseen
 from .ranks import Ranks
-from .symmetry import Alike, Comparison, NotSymmetric, Outcome
+from .symmetry import Alike, NotSymmetric, Outcome
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
@@ -75,30 +74,18 @@ class Tables:
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
-        self._shifts = [Renaming(tuple((k + i) % n for k in range(n))) for i in range(n)]
-        fixing_0 = [(0, *image) for image in permutations(range(1, n))] if symmetric else [tuple(range(n))]
-        self.frames = [Renaming(image) for image in fixing_0]
-        number = {image: k for k, image in enumerate(fixing_0)}
-        self._composed = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
-        #: [permutation]: where each process goes, then who comes to each place.
-        images = list(permutations(range(n))) if symmetric else [tuple(range(n))]
-        self.permutations = [(*image, *(image.index(place) for place in range(n))) for image in images]
-        self.renamings = [Renaming(image) for image in images]
-        self.frame = [
-            [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] if symmetric else 0 for p in range(n)]
-            for image in images
-        ]
+        frames = Frames(n, symmetric=symmetric)
+        self._shifts, self._composed = frames.shifts, frames.composed
+        self.frames, self.frame = frames.fixing_0, frames.frame
+        self.permutations, self.renamings = frames.permutations, frames.renamings
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
         #: What processes that share the tables have in common, and whether they do.
         self.alike: Alike | None = None
         if shared:
             assert isinstance(workload, Free)
-            by_shift = [Comparison(p, shift, (0,) * n) for p, shift in enumerate(self._shifts)]
-            by_any = [Comparison(image[0], Renaming(image), row) for image, row in zip(images, self.frame, strict=True)]
-            comparisons = by_any if symmetric else by_shift
             judge = self._judge if judged_anew else None
-            known = workload, self.cells, self.packets, self._shifts, comparisons[1:]
+            known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
             self.alike = Alike(self._canary, judge, *known, parametric=parametric)
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
         self._packet_numbers: dict[Packet, int] = {}
