@@ -19,9 +19,9 @@ import numpy as np
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.purity import Inputs, PurityByEntry
+from crownless.model_check.rules import Exercised
 from crownless.spec.computation import Message
 
-from ..rules import Exercised
 from . import kernels
 from .columns import Column, Map
 from .frames import Frames
