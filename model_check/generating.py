@@ -153,6 +153,8 @@ class Search:
 
     `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
     message twice, or to whom it was not sent; it was not followed from there. `ended`: ghosts with which a run may end.
+    `held`: what an interrupted search had at hand; to free millions of objects takes seconds, for which nobody waits
+    who has interrupted it.
     """
 
     states: int = 1
@@ -161,6 +163,7 @@ class Search:
     stopped: str | None = None
     ended: set[int] = field(default_factory=set)
     forms: frozenset[Form] = frozenset()
+    held: list[object] = field(default_factory=list, repr=False)
 
 
 class Clock:
@@ -195,10 +198,14 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: 
     found = Search()
     collecting = gc.isenabled()
     gc.disable()  # as in the explorer: millions of tuples and no cycles
+    system = System(machine, workload, channel_named(channel), [memory])
+    known: dict[State, set[int]] = {}
     try:
-        _search(System(machine, workload, channel_named(channel), [memory]), found, clock)
+        _search(system, known, found, clock)
     except KeyboardInterrupt as ending:
         found.stopped = reason_of(ending)
+        found.held += [memory, system, known]
+        gc.freeze()  # or the collector would go through them all
     except MemoryError:
         found.stopped = allocation_failed()
     finally:
@@ -219,10 +226,12 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: 
     return found
 
 
-def _search(system: System, found: Search, clock: Clock) -> None:
-    """Level by level. Where new computations reach an old state, it is expanded again for those alone."""
+def _search(system: System, known: dict[State, set[int]], found: Search, clock: Clock) -> None:
+    """Level by level. Where new computations reach an old state, it is expanded again for those alone. `known`: empty
+    at first, then all states that were reached, with their computations.
+    """
     level: dict[State, set[int]] = {system.initial(): set(system.initial_ghost())}
-    known = {state: set(ghosts) for state, ghosts in level.items()}
+    known |= {state: set(ghosts) for state, ghosts in level.items()}
     while level:
         following: dict[State, set[int]] = {}
         for done, (state, ghosts) in enumerate(level.items()):

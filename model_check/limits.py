@@ -18,6 +18,9 @@ import psutil
 #: Of the memory that is available a search uses so much, unless told otherwise.
 SHARE = 0.75
 
+#: Why a search ended where not even that can be found out.
+NO_MEMORY = "no more memory could be had"
+
 Measure = Literal["rss", "vms", "data"]
 
 #: What is measured, in words.
@@ -94,9 +97,12 @@ def memory_in_use() -> int:
 
 def allocation_failed() -> str:
     """Why a search ended to which the system gave no more memory."""
-    said = f"no more memory could be had than {memory_in_use() >> 20} MiB"
-    limits = [name for _, limit, name in _BY_THE_SHELL if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY]
-    return f"{said}; {' and '.join(limits)} set a limit" if limits else said
+    try:
+        said = f"{NO_MEMORY} than {memory_in_use() >> 20} MiB"
+        limits = [name for _, limit, name in _BY_THE_SHELL if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY]
+        return f"{said}; {' and '.join(limits)} set a limit" if limits else said
+    except (MemoryError, OSError):
+        return NO_MEMORY
 
 
 def available() -> list[Available]:

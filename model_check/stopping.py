@@ -22,7 +22,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from .limits import Limits, allocation_failed
+from crownless.spec.memory import lacks_memory, release_reserve
+
+from .limits import NO_MEMORY, Limits, allocation_failed
+from .threads import Beside, Repeatedly
 
 #: Why a search ended that a signal ended.
 INTERRUPTED = "interrupted"
@@ -36,6 +39,8 @@ LOOK_EVERY, NUDGE_EVERY = 0.1, 0.3
 #: Seconds in which the main thread must hear of a signal, have ended after a second one, and have left a part that is
 #: to end.
 HEARS_WITHIN, ENDS_WITHIN, LEAVES_WITHIN = 1.5, 1.0, 8.0
+#: Seconds for which the main thread waits for the threads to end.
+WAITS = 1.0
 #: Functions from which no exception gets out: destructors, and what z3 calls.
 LOSES_EXCEPTIONS = ("__del__", "z3_error_handler")
 #: Exit codes of a process that is ended by the thread: by signals, or at a limit.
@@ -52,21 +57,33 @@ def reason_of(ending: KeyboardInterrupt) -> str:
 
 
 class Part:
-    """What can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed."""
+    """What can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed.
 
-    def __init__(self, limits: Limits, interrupt: Callable[[], None]) -> None:
+    `interrupt` is called in a thread of its own, as a solver may have it wait for a lock, and nothing else is to.
+    """
+
+    def __init__(self, limits: Limits, interrupt: Callable[[], None] | None) -> None:
         self.limits = limits
-        self.interrupt = interrupt
         self.began = time.monotonic()
         self.reason: str | None = None
         self.out_of_memory = False
-        self._interrupting: threading.Thread | None = None
+        self._interrupting = None if interrupt is None else Repeatedly(interrupt)
 
-    def interrupt_apart(self) -> None:
-        """Interrupts in a thread of its own: a solver may have it wait for a lock, and nothing else is to."""
-        if self._interrupting is None or not self._interrupting.is_alive():
-            self._interrupting = threading.Thread(target=self.interrupt, daemon=True)
-            self._interrupting.start()
+    def interrupt(self) -> None:
+        """Stops what does not run Python."""
+        if self._interrupting is not None:
+            self._interrupting.ask()
+
+    def lacked_memory(self, reason: str) -> None:
+        """Notes that an allocation failed, if nothing else has stopped it."""
+        if self.reason is None:
+            self.out_of_memory = True
+            self.reason = reason
+
+    def left(self) -> None:
+        """From then on nothing is interrupted, as what is interrupted may be taken down."""
+        if self._interrupting is not None:
+            self._interrupting.end(WAITS)
 
 
 class _Watch:
@@ -86,6 +103,10 @@ class _Watch:
         self.heard = 0
         self.heard_at = 0.0
         self.raised_at = float("-inf")
+        # Of the thread: when each signal came, when it last nudged, and since when a part is to end.
+        self._came: list[float] = []
+        self._nudged_at = self._stopped_at = 0.0
+        self._stopped: Part | None = None
 
     @property
     def at_once(self) -> bool:
@@ -100,16 +121,16 @@ class _Watch:
         numbers = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         before = [(number, signal.signal(number, self._handle)) for number in (*numbers, _NUDGE)]
         others = signal.set_wakeup_fd(writes.fileno(), warn_on_full_buffer=False)
-        thread = threading.Thread(target=self._watch, daemon=True)
-        thread.start()
+        thread: Beside | None = None
         try:
+            thread = Beside(self._watch)
             yield
         finally:
             self.leaving = True
             signal.set_wakeup_fd(others)
             writes.close()
-            thread.join()
-            self._reads.close()
+            if thread is None or thread.wait(WAITS):
+                self._reads.close()
             for number, handler in before:
                 signal.signal(number, handler)
         if self.pending is not None:
@@ -142,34 +163,41 @@ class _Watch:
     # -- in the thread -------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        came: list[float] = []
-        nudged_at = stopped_at = 0.0
-        stopped: Part | None = None
-        while True:
-            ready, _, _ = select.select([self._reads], [], [], LOOK_EVERY)
-            if ready:
-                numbers = self._reads.recv(64)
-                if not numbers:
-                    return
-                came += [time.monotonic()] * sum(numbers.count(number) for number in SIGNALS)
-            now, part = time.monotonic(), self.part
-            if part is not None and part.reason is None and self.heard == len(came):
-                part.reason = part.limits.reached(now - part.began)
-            stops = part is not None and (part.reason is not None or self.heard < len(came))
-            if (stops or self.pending is not None) and now - nudged_at > NUDGE_EVERY:
-                nudged_at = now
-                if part is not None and stops:
-                    part.interrupt_apart()
-                self._nudge()
-            if part is not None and part.reason is not None:
-                stopped, stopped_at = (stopped, stopped_at) if part is stopped else (part, now)
-                if now - stopped_at > LEAVES_WITHIN:
-                    code = _CODE_OF_SIGNALS if came else _CODE_OF_LIMITS
-                    _end(code, f"{part.reason}, in the middle of what cannot be ended otherwise")
-            if len(came) > 1 and now - came[1] > ENDS_WITHIN:
-                _end(_CODE_OF_SIGNALS, INTERRUPTED)
-            if came and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
-                _end(_CODE_OF_SIGNALS, f"{INTERRUPTED}, in the middle of what cannot be ended otherwise")
+        while not self.leaving:
+            try:
+                self._look()
+            except MemoryError:
+                if self.part is not None:
+                    self.part.lacked_memory(NO_MEMORY)
+                time.sleep(LOOK_EVERY)
+
+    def _look(self) -> None:
+        came = self._came
+        ready, _, _ = select.select([self._reads], [], [], LOOK_EVERY)
+        if ready:
+            numbers = self._reads.recv(64)
+            came += [time.monotonic()] * sum(numbers.count(number) for number in SIGNALS)
+        if self.leaving:
+            return
+        now, part = time.monotonic(), self.part
+        if part is not None and part.reason is None and self.heard >= len(came):
+            part.reason = part.limits.reached(now - part.began)
+        stops = part is not None and (part.reason is not None or self.heard < len(came))
+        if (stops or self.pending is not None) and now - self._nudged_at > NUDGE_EVERY:
+            self._nudged_at = now
+            if part is not None and stops:
+                part.interrupt()
+            self._nudge()
+        if part is not None and part.reason is not None:
+            if part is not self._stopped:
+                self._stopped, self._stopped_at = part, now
+            if now - self._stopped_at > LEAVES_WITHIN:
+                code = _CODE_OF_SIGNALS if came else _CODE_OF_LIMITS
+                _end(code, f"{part.reason}, in the middle of what cannot be ended otherwise")
+        if len(came) > 1 and now - came[1] > ENDS_WITHIN:
+            _end(_CODE_OF_SIGNALS, INTERRUPTED)
+        if came and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
+            _end(_CODE_OF_SIGNALS, f"{INTERRUPTED}, in the middle of what cannot be ended otherwise")
 
     def _nudge(self) -> None:
         main = threading.main_thread().ident
@@ -190,8 +218,10 @@ def _in_destructor(frame: FrameType | None) -> bool:
 
 
 def _end(code: int, said: str) -> None:
-    os.write(2, f"crownless: {said}\n".encode())
-    os._exit(code)
+    try:
+        os.write(2, f"crownless: {said}\n".encode())
+    finally:  # also where nothing can be written
+        os._exit(code)
 
 
 @contextmanager
@@ -210,18 +240,18 @@ def watching() -> Iterator[None]:
 
 
 @contextmanager
-def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] = lambda: None) -> Iterator[Part]:
+def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] | None = None) -> Iterator[Part]:
     """A part that ends at a signal or at a limit, wherever it is, and then goes on after the block; see `Part.reason`.
 
     It is told of that again until the block is left, since a search within may take it for the wish that it end early
     alone. `interrupt` stops what does not run Python, such as a solver; the thread calls it. An allocation that fails
     is an end of the same kind. Outside the main thread signals and limits have no effect.
     """
-    part = Part(limits or Limits(), interrupt)
     if threading.current_thread() is not threading.main_thread():
-        yield part
+        yield Part(limits or Limits(), None)
         return
     with watching():
+        part = Part(limits or Limits(), interrupt)
         (watch,) = _watches
         outer, watch.part = watch.part, part
         try:
@@ -231,15 +261,17 @@ def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] = lamb
             if watch.at_once:
                 raise
             part.reason = part.reason or reason_of(ending)
-        except MemoryError:
-            if part.reason is None:
-                part.reason, part.out_of_memory = allocation_failed(), True
-        except Exception:
-            if part.reason is None:
+        except Exception as error:
+            if lacks_memory(error):
+                watch.part = None
+                release_reserve()
+                part.lacked_memory(allocation_failed())
+            elif part.reason is None:
                 raise
             # What is broken off in the middle may fail in any way.
         finally:
             watch.part = outer
+            part.left()
 
 
 def stop_reason() -> str | None:

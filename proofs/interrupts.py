@@ -15,6 +15,8 @@ from crownless.model_check.stopping import Part, Stopped, stop_reason, stoppable
 INTERRUPTED = "interrupted from keyboard"
 #: What it says at its limit of steps; sometimes also "canceled", or "push canceled", which nobody did.
 AT_ITS_LIMIT = "max. resource limit exceeded"
+#: Bytes without which z3 cannot begin: it would break down, as `z3.Context` does not look whether it has been made.
+ROOM = 24 << 20
 
 
 def reason_for_giving_up(reason: str) -> str:
@@ -34,6 +36,7 @@ def stoppable_proof(limits: Limits | None = None) -> Iterator[Part]:
         with stoppable(limits) as part:
             yield part
         return
+    bytearray(ROOM)  # `MemoryError` if they are not there
     before = z3.get_param("ctrl_c")
     z3.set_param("ctrl_c", False)
     try:

@@ -1,19 +1,61 @@
-"""Where the `crownless` command starts: an interrupt or a fault has its exit code while all is imported, too."""
+"""Where the `crownless` command starts and ends: an interrupt or a fault has its exit code while all is imported, too.
 
+It ends without Python's taking everything down: to free millions of objects takes seconds, and what solvers keep in
+other threads may be in the way.
+"""
+
+import atexit
+import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
+
+#: With which it ends, should nothing else be known.
+_code = 70
 
 
 def main() -> None:
     """The `crownless` command."""
+    global _code
+    atexit.register(_end)  # the first, so that it is called after all others
+    try:
+        _run()
+    except SystemExit as ended:
+        _code = ended.code if isinstance(ended.code, int) else 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)  # all is said; nothing is left to be broken off
+        raise
+
+
+def _run() -> None:
     try:
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         from crownless.command_line import main as crownless
     except KeyboardInterrupt:
         sys.exit(130)
-    except Exception:  # the installation is broken, or there is no memory for it
+    except Exception as error:  # the installation is broken, or there is no memory for it
+        if _lacks_memory(error):
+            os.write(2, b"crownless: out of memory, and nothing is known yet; ask for less, or raise ulimit -v\n")
+            sys.exit(71)
         traceback.print_exc()
         sys.exit(70)
     crownless()
+
+
+def _lacks_memory(error: Exception) -> bool:
+    try:
+        from crownless.spec.memory import lacks_memory
+
+        return lacks_memory(error)
+    except (ImportError, MemoryError):
+        return isinstance(error, MemoryError)
+
+
+def _end() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # it cannot be written, or is closed
+            stream.flush()
+    os._exit(_code)

@@ -14,6 +14,7 @@ from importlib import import_module
 import click
 
 from crownless.spec.errors import BadInput
+from crownless.spec.memory import keep_reserve
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
 
@@ -44,6 +45,12 @@ class Verbs(click.Group):
         verb = getattr(import_module(f"{__name__}.{module}"), name)
         assert isinstance(verb, click.Command)
         return verb
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # click would print an empty line
+            raise click.Abort from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -78,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     code = closed_streams()
     if code is not None:
         sys.exit(code)
+    keep_reserve()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die

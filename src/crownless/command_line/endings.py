@@ -13,6 +13,7 @@ import tempfile
 import traceback
 from typing import TextIO
 
+from crownless.spec.memory import lacks_memory, release_reserve
 from crownless.spec.printable import printable_line
 
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
@@ -24,6 +25,15 @@ EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
 #: Set in the environment, it has the whole traceback of an internal error printed.
 TRACEBACK = "CROWNLESS_TRACEBACK"
+
+
+#: What is not freed; the process ends without that (`crownless.start`).
+_not_freed: list[object] = []
+
+
+def keep_to_the_end(what: object) -> None:
+    """Has it not be freed: to free millions of objects takes seconds."""
+    _not_freed.append(what)
 
 
 def say(line: str) -> None:
@@ -64,6 +74,9 @@ def flush() -> None:
 
 def code_of(error: BaseException) -> int:
     """The exit code for what was raised, which is said in a line; never that of a violation."""
+    if lacks_memory(error):
+        error.__traceback__ = error.__context__ = error.__cause__ = None  # with all that was at hand
+        release_reserve()
     try:
         code = _said(error)
         flush()
@@ -79,7 +92,7 @@ def _said(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return EXIT_INTERRUPTED
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         say("out of memory, and nothing is known yet; ask for less, or raise ulimit -v")
         return EXIT_NO_MEMORY
     if isinstance(error, OSError):

@@ -14,6 +14,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
 
+from .endings import keep_to_the_end
 from .options import parse_settings, with_limits
 from .output import (
     EXIT_HOLDS,
@@ -73,6 +74,7 @@ def realize(
                 line.update(f"{protocol}: {said}")
 
         answer = realizing.realize(asked, limits=limits, progress=progress)
+    keep_to_the_end(answer.found.held)
     if as_json:
         print_json(answer.json())
     else:

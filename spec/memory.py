@@ -1,0 +1,32 @@
+"""When memory runs out: which errors mean that, and a reserve from which the last line is printed all the same."""
+
+from __future__ import annotations
+
+import errno
+
+#: Bytes; a few of the blocks in which Python takes memory. Never written to, so that it is address space alone.
+SIZE = 4 << 20
+#: What failures of other kinds say where there is no memory: to start a thread, to load a library.
+_SAID = ("can't start new thread", "annot allocate memory", "failed to map segment", "out of memory")
+
+_reserve: list[bytearray] = []
+
+
+def keep_reserve() -> None:
+    """Sets memory aside, once."""
+    if not _reserve:
+        _reserve.append(bytearray(SIZE))
+
+
+def release_reserve() -> None:
+    """Gives it back: to be called where memory has run out, before anything is said of that."""
+    _reserve.clear()
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Was this raised because no memory could be had?"""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, Exception) and any(said in str(error) for said in _SAID)
