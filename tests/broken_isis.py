@@ -499,6 +499,8 @@ HARMLESS = (
                 "a-message-is-deleted",
                 "a-message-is-sent-after-a-collection",
                 "a-message-not-requested-is-kept",
+                "a-noted-message-is-left-out",
+                "a-packet-carries-messages-of-others",
                 "a-packet-delivers-several",
                 "a-request-names-a-message-deleted-here",
                 "a-site-knows-a-message-of-others",

@@ -447,6 +447,7 @@ HARMLESS = (
         3,
         8661,
         MULTICAST,
+        never_reaches=frozenset({"an-entry-without-destinations-is-purged"}),
     ),
     Harmless(
         OneStampForAll,

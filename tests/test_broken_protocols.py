@@ -186,7 +186,7 @@ def test_a_machine_that_never_comes_into_a_situation_is_not_said_to_reach_it(
     kind: type[ProtocolMachine], situation: str
 ) -> None:
     assert situation in never_reached(check(kind, 3, 3))
-    assert never_reached(check(original(kind), 3, 3)) == set()
+    assert situation not in never_reached(check(original(kind), 3, 3))
 
 
 # -- variations --------------------------------------------------------------------------------------------------------

@@ -265,7 +265,7 @@ def test_a_program_is_held_to_what_it_says(tmp_path: Path, crownless: Run, monke
     program.unlink()
     assert crownless("check", "--resume", saved)[::2] == (
         2,
-        f"crownless: {program}: cannot read it: No such file or directory; name a text file\n",
+        f"crownless: {program}: cannot read it: No such file or directory; name a text file or a log\n",
     )
     (tmp_path / "moved.txt").write_text(PROGRAM, "utf-8")
     assert crownless("check", "rst", "--program", tmp_path / "moved.txt", "--resume", saved)[0] != 2
