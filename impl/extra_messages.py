@@ -106,17 +106,27 @@ class ExtraMessages(ProtocolMachine):
 
     def clearings(self, i: int, state: State) -> Iterable[tuple[State, Sequence[Packet]]]:
         """Every way of sending extra messages until the matrix has fewer than k non-zero entries, each once."""
-        column_sizes = [sum(1 for row in state.matrix if row[j]) for j in range(self.n)]
-        most = max(column_sizes)
-        if sum(column_sizes) < self.setting("k", i) or most < 2:
+        columns = self.columns_to_clear(i, state)
+        if not columns:
             return [(state, ())]
         ways = {
-            (cleared, tuple(sorted((Packet(i, j, "extra", None, self.column(state, j)), *more))))
-            for j in range(self.n)
-            if column_sizes[j] == most
+            (cleared, tuple(sorted((self.extra(i, state, j), *more))))
+            for j in columns
             for cleared, more in self.clearings(i, self.after_sending(i, state, j))
         }
         return sorted(ways)
+
+    def columns_to_clear(self, i: int, state: State) -> list[int]:
+        """The columns with most entries, any of which may be cleared next; none if the matrix is small enough."""
+        column_sizes = [sum(1 for row in state.matrix if row[j]) for j in range(self.n)]
+        most = max(column_sizes)
+        if sum(column_sizes) < self.setting("k", i) or most < 2:
+            return []
+        return [j for j in range(self.n) if column_sizes[j] == most]
+
+    def extra(self, i: int, state: State, j: int) -> Packet:
+        """The extra message to P_j."""
+        return Packet(i, j, "extra", None, self.column(state, j))
 
     def column(self, state: State, j: int) -> Entries:
         """M_i[-, j], the constraints that P_j should fulfil: all that an extra message carries."""

@@ -59,7 +59,7 @@ class Integers:
         return tuple([tuple([entry(k, l) for l in processes]) for k in processes])
 
     def every(self, holds: Callable[[int], bool]) -> bool:
-        return all(holds(k) for k in range(self.n))
+        return all(map(holds, range(self.n)))
 
     def all_of(self, *conditions: bool) -> bool:
         return all(conditions)

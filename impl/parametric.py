@@ -9,6 +9,8 @@ every renaming of the processes. What holds of one process then holds of all, in
 That rests on the code being unable to look behind a sort, so the code itself is read too: whatever could tell an
 opaque value from a number (`type`, `is`, `try`, another module's function), or keep something between two calls, is
 refused. All that is refused may still be symmetric: it must be compared process by process.
+
+The predicates on local states, of a machine that is parametric, are read and run likewise, each by itself.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ OF_TUPLES = OF_CLASSES | _words(
 FACTS = frozenset(ProtocolMachine.__annotations__) | {"ordered_at", "remark"}
 
 #: Those that hold code which is not read; and what is set, which is given to the run as it is.
-UNREAD = frozenset({"invariants", "witnesses", "parameters", "settings", "ordered_at", "remark"})
+UNREAD = frozenset({"constants", "invariants", "rules", "witnesses", "parameters", "settings", "ordered_at", "remark"})
 
 
 class NotParametric(Exception):
@@ -78,6 +80,33 @@ def why_not_parametric(machine: ProtocolMachine) -> str | None:
     except Exception as error:
         return f"it does not run on opaque values: {type(error).__name__}: {error}"
     return None
+
+
+def predicates_not_parametric(machine: ProtocolMachine) -> frozenset[str]:
+    """The names of the invariants and witnesses of a parametric machine that are not seen to be parametric too."""
+    found = [machine.invariants, machine.witnesses]
+    bases = [vars(base) for base in type(machine).__mro__]
+    if any(type(base.get(name, {})) is not dict for base in bases for name in ("invariants", "witnesses")):
+        return frozenset(name for predicates in found for name in predicates)
+    return frozenset(
+        name
+        for predicates in found
+        for name, holds in predicates.items()
+        if not _is_parametric_predicate(machine, holds)
+    )
+
+
+def _is_parametric_predicate(machine: ProtocolMachine, holds: Any) -> bool:
+    try:
+        if not isinstance(holds, FunctionType):
+            raise NotParametric("it is no function")
+        _read_function(holds, {Step, Packet, Happened, Message})
+        i: Any = _Process()
+        opaque = _opaque(type(machine), machine)
+        _expect(type(holds(opaque, i, _fresh(_shape(opaque.initial(i))))) in (_Truth, bool))
+    except Exception:
+        return False
+    return True
 
 
 # -- reading the code --------------------------------------------------------------------------------------------------
@@ -272,11 +301,16 @@ class _Ops:
 # -- running the machine -----------------------------------------------------------------------------------------------
 
 
-def _run(kind: type[ProtocolMachine], machine: ProtocolMachine) -> None:
-    """Runs every input in a state, and on packets, of which only the shape is known."""
+def _opaque(kind: type[ProtocolMachine], machine: ProtocolMachine) -> ProtocolMachine:
+    """The machine for processes of which nothing is known, with its settings."""
     settings = {name: machine.setting(name) for name in machine.parameters}
     _expect(all(type(value) is int for value in (*settings.values(), *machine.settings.values())))
-    opaque = kind(_Opaque(), _Ops(), settings)
+    return kind(_Opaque(), _Ops(), settings)
+
+
+def _run(kind: type[ProtocolMachine], machine: ProtocolMachine) -> None:
+    """Runs every input in a state, and on packets, of which only the shape is known."""
+    opaque = _opaque(kind, machine)
     i: Any = _Process()
     shape = _shape(opaque.initial(i))
     #: (kind, does it carry a message) → the shape of the stamp.

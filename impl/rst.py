@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .ops import Value
@@ -39,8 +38,8 @@ class Rst(ProtocolMachine):
     symmetric = True
 
     invariants = {
-        "deliv-equals-sent-column": lambda machine, i, state: invariants.deliv_equals_sent_column(
-            state.sent, state.deliv, i
+        "deliv-equals-sent-column": lambda machine, i, state: machine.ops.every(
+            lambda k: state.deliv[k] == state.sent[k][i]
         ),
     }
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .ops import Value
@@ -41,8 +40,10 @@ class Ses(ProtocolMachine):
     symmetric = True
 
     invariants = {
-        "pairs-are-of-the-past": lambda machine, i, state: invariants.pairs_are_of_the_past(state.time, state.buffer),
-        "no-pair-for-itself": lambda machine, i, state: not any(state.buffer[i]),
+        "pairs-are-of-the-past": lambda machine, i, state: machine.ops.every(
+            lambda l: machine.ops.every(lambda k: state.buffer[l][k] <= state.time[k])
+        ),
+        "no-pair-for-itself": lambda machine, i, state: machine.ops.every(lambda k: state.buffer[i][k] == 0),
     }
 
     rules = {

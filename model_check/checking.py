@@ -21,7 +21,7 @@ from crownless.spec.errors import BadInput
 from .asking import Asked, Check, sends_of
 from .clocks import Clocks
 from .cycles import EndlessRuns, GaveUp
-from .engines import Elsewhere, Engine, engine_for
+from .engines import Elsewhere, Engine, SymmetryCheck, engine_for
 from .explorer import Exploration, Progress, explore
 from .limits import Limits, allocation_failed
 from .observers import observers_of
@@ -154,6 +154,16 @@ class CheckResult:
         return "unknown" if self.exploration.stopped else "never"
 
     @property
+    def _compared(self) -> dict[str, Any]:
+        """How it was made sure that processes that share tables are alike; None: they share none."""
+        check, shared = self.engine.symmetry, self.engine.shared
+        return {
+            "parametric": check.parametric if shared else None,
+            "entries": check.entries if shared else None,
+            "compared": check.compared if shared else None,
+        }
+
+    @property
     def interrupted(self) -> bool:
         """Was it ended by Ctrl-C?"""
         return self.exploration.stopped == INTERRUPTED or any(x.note.endswith(INTERRUPTED) for x in self.properties)
@@ -184,6 +194,7 @@ class CheckResult:
                 "declared": self.machine.symmetric,
                 "found": False if self.engine.told_apart is not None else True if self.engine.shared else None,
                 "because": self.engine.told_apart,
+                **self._compared,
             },
             "workers": self.engine.workers,
             "states": found.states,
@@ -236,10 +247,10 @@ def run_check(
     with _saving(check, asked, chosen, checkpoint, resume, tell, elsewhere) as saving:
         clock = _clock_for(chosen)
         started = clock()
-        found, seconds_before, told_apart = _explore(
+        found, seconds_before, symmetry = _explore(
             chosen, asked, system, properties, limits, progress, saving, elsewhere
         )
-        chosen = chosen.after(told_apart)
+        chosen = chosen.after(symmetry)
         endless = _endless(chosen, system, found, properties, limits, progress, lambda: clock() - started)
         to_show = limits
         if found.stopped or isinstance(endless, str):
@@ -325,22 +336,22 @@ def _explore(
     progress: Progress | None,
     saving: Checkpoint | None,
     elsewhere: Elsewhere | None,
-) -> tuple[Exploration, float, str | None]:
-    """What is found, how many seconds it took before the search was gone on with, and how processes that are declared
-    alike were seen to differ.
+) -> tuple[Exploration, float, SymmetryCheck]:
+    """What is found, how many seconds it took before the search was gone on with, and what it saw of processes that
+    are declared alike.
     """
     if engine.name == "plain":
-        return explore(system, properties, limits, progress), 0.0, None
+        return explore(system, properties, limits, progress), 0.0, SymmetryCheck()
     if engine.name == "spark":
         assert elsewhere is not None
         began = time.monotonic()
         with elsewhere.search(asked, engine, system.observers, properties, saving) as there:
             until_it_stood = time.monotonic() - began
-            return there.explore(limits, progress), there.seconds_before - until_it_stood, there.told_apart
+            return there.explore(limits, progress), there.seconds_before - until_it_stood, there.symmetry
     from .native.search import NativeSearch
 
     search = _native(NativeSearch, engine, asked, system, properties, engine.reductions)
-    return search.explore(limits, progress, saving), search.seconds_before, search.told_apart
+    return search.explore(limits, progress, saving), search.seconds_before, search.symmetry
 
 
 def _native(

@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import factorial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from crownless.impl.channels import Channel
 from crownless.impl.workloads import Free
@@ -50,6 +50,26 @@ LONG_TO_COMPILE = ("expand", "expand_reduced")
 BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
 
 
+class SymmetryCheck(NamedTuple):
+    """How a search made sure that processes that are declared alike are."""
+
+    #: How they were seen to differ: then they shared nothing, and none stood for another.
+    told_apart: str | None = None
+    #: True if they are alike by construction, so that what they do needs no comparison.
+    parametric: bool = False
+    #: Entries of the tables that they share, and how many of those were compared at every process.
+    entries: int = 0
+    compared: int = 0
+
+    @property
+    def is_a_sample(self) -> bool:
+        return self.told_apart is None and not self.parametric and self.compared < self.entries
+
+
+#: Of a search that takes no process for another.
+NOT_CHECKED = SymmetryCheck()
+
+
 @dataclass(frozen=True)
 class Engine:
     """What explores a check, and how."""
@@ -61,20 +81,31 @@ class Engine:
     shared: bool = False
     #: Why it is not the native one, where it was not asked for by name.
     because: str = ""
-    #: How processes that are declared alike were seen to differ: then they shared nothing, and none stood for another.
-    told_apart: str | None = None
+    #: What the search saw of processes that are declared alike.
+    symmetry: SymmetryCheck = NOT_CHECKED
 
-    def after(self, told_apart: str | None) -> Engine:
+    @property
+    def told_apart(self) -> str | None:
+        return self.symmetry.told_apart
+
+    def after(self, symmetry: SymmetryCheck) -> Engine:
         """The engine as it was in the end, by what the search saw of processes that are declared alike."""
-        if told_apart is None:
-            return self
+        if symmetry.told_apart is None:
+            return replace(self, symmetry=symmetry)
         reductions = tuple(name for name in self.reductions if name != "symmetry")
-        return replace(self, reductions=reductions, shared=False, told_apart=told_apart)
+        return replace(self, reductions=reductions, shared=False, symmetry=symmetry)
 
     def __str__(self) -> str:
         if self.told_apart is not None:
             undone = "each process has its own tables, and symmetry reduces nothing"
-            return f"{replace(self, told_apart=None)}; declared symmetric, but {self.told_apart}, so {undone}"
+            return f"{self._said}; declared symmetric, but {self.told_apart}, so {undone}"
+        if self.shared and self.symmetry.is_a_sample:
+            compared, entries = self.symmetry.compared, self.symmetry.entries
+            return f"{self._said}; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
+        return self._said
+
+    @property
+    def _said(self) -> str:
         if self.name == "plain":
             return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
         said = f"native engine, {self.workers} worker{'s' * (self.workers != 1)}"

@@ -8,6 +8,7 @@ space and data; the smallest counts.
 from __future__ import annotations
 
 import resource
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ import psutil
 
 #: Of the memory that is available a search uses so much, unless told otherwise.
 SHARE = 0.75
+#: Seconds between two looks at memory.
+LOOK_EVERY = 0.02
 
 #: Why a search ended where not even that can be found out.
 NO_MEMORY = "no more memory could be had"
@@ -54,6 +57,8 @@ class Limits:
     memory: int | None = None
     #: For each measure the most that may be used, and why, in words.
     _most: tuple[tuple[Measure, int, str], ...] = field(init=False, repr=False, compare=False)
+    #: When memory is looked at again.
+    _look_again: float = field(default=float("-inf"), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.memory is not None:
@@ -85,7 +90,11 @@ class Limits:
         return f"{self.seconds:g} seconds are over" if self.seconds is not None and seconds > self.seconds else None
 
     def memory_is_used(self) -> str | None:
-        """Says so, if all the memory is in use that may be."""
+        """Says so, if all the memory is in use that may be; it is looked at now and then, since a look is slow."""
+        now = time.monotonic()
+        if now < self._look_again:
+            return None
+        object.__setattr__(self, "_look_again", now + LOOK_EVERY)
         used = _used()
         return next((said for measure, most, said in self._most if used[measure] > most), None)
 

@@ -3,15 +3,16 @@
 Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
 a pure function. So the first calls, and every 64th of those that follow, are made twice: both must give the same,
 leave the state and the packet as they were, and leave nothing behind at the machine or at its class. What is impure
-once in a while may slip through; what is impure from the start does not.
+once in a while may slip through; what is impure from the start does not. An engine that fills tables counts their
+entries instead of calls, and makes all calls of an entry twice or none (`PurityByEntry`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
-from itertools import count
+from operator import is_
 from typing import Any, NamedTuple, NoReturn
 
 from crownless.impl.ops import Integers
@@ -21,7 +22,7 @@ from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
 #: So many calls are all made twice, and of those that follow one in so many (a power of two).
-FIRST_CALLS = 1_000
+FIRST_CALLS = 256
 EVERY = 64
 
 HINT = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
@@ -40,7 +41,10 @@ ARGUMENTS = {
 
 
 class _Kept(NamedTuple):
-    """An attribute of a machine or its class, as it was at first; `inside`: what a mutable value consisted of."""
+    """An attribute of a machine or its class, as it was at first.
+
+    `inside`: what a mutable value consisted of, by `_inside`; None if it cannot change.
+    """
 
     owner: Any
     name: str
@@ -55,7 +59,8 @@ class Purity:
         self.machine = machine
         kind = type(machine)
         self._name = kind.__name__
-        self._calls = count(1)
+        #: How many calls could be skipped so far, made once or twice.
+        self.calls = 0
         self._cached = {
             name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)
         }
@@ -68,6 +73,9 @@ class Purity:
             for name in sorted(names)
             if not _is_code(value := vars(owner)[name])
         ]
+        #: All attributes of each owner, code included, to see at once that none is another.
+        self._attributes = [(owner, list(vars(owner).values())) for owner, _ in self._counts]
+        self._mutable = [kept for kept in self._kept if kept.inside is not None]
 
     # -- the inputs ----------------------------------------------------------------------------------------------------
 
@@ -147,8 +155,8 @@ class Purity:
     # -- the canary ----------------------------------------------------------------------------------------------------
 
     def _skips(self) -> bool:
-        number = next(self._calls)
-        return number > FIRST_CALLS and number % EVERY != 0
+        self.calls += 1
+        return self.calls > FIRST_CALLS and self.calls % EVERY != 0
 
     def _twice(
         self,
@@ -173,10 +181,19 @@ class Purity:
         return first
 
     def _may_change(self, value: Any) -> bool:
-        return not (value is self.machine or isinstance(value, Renaming) or immutable(value))
+        return not (value is self.machine or type(value) is Renaming or immutable(value))
 
     def _left_behind(self, method: str, i: int | None) -> None:
         """Raises if an attribute of the machine or its class is not what it was."""
+        for owner, values in self._attributes:
+            if not _are_the_same(vars(owner).values(), values):
+                break
+        else:
+            for _, _, value, inside in self._mutable:
+                if (value if type(inside) is dict else _inside(value)) != inside:
+                    break
+            else:
+                return
         for owner, names in self._counts:
             if len(vars(owner)) != len(names):
                 for name in sorted(self._names(owner) ^ names):
@@ -198,14 +215,43 @@ class Purity:
         raise BadInput(f"{called} is not a pure function: {at}{what}", mend=HINT)
 
 
+class PurityByEntry(Purity):
+    """Likewise, for an engine that makes its calls to fill in the entries of tables."""
+
+    def __init__(self, machine: ProtocolMachine) -> None:
+        super().__init__(machine)
+        #: True while an entry is filled in of which all calls are made twice.
+        self.doubles = True
+
+    def inputs_of(self, entry: int) -> Inputs:
+        """The inputs by which to fill in the entry of that number: this canary, or the machine itself."""
+        self.doubles = self.calls < FIRST_CALLS or not entry % EVERY
+        return self if self.doubles else self.machine
+
+    def _skips(self) -> bool:
+        self.calls += 1
+        return not self.doubles
+
+
+#: What has the inputs of a machine.
+Inputs = Purity | ProtocolMachine
+
+
 def immutable(value: Any) -> bool:
     """True if it is made of tuples, frozen sets and plain values alone."""
     kind = type(value)
     if kind in PLAIN:
         return True
     if isinstance(value, tuple | frozenset):
-        return not hasattr(value, "__dict__") and all(map(immutable, value))
+        if kind.__dictoffset__:
+            return False
+        return PLAIN.issuperset(map(type, value)) or all(map(immutable, value))
     return isinstance(value, Integers | Enum)
+
+
+def _are_the_same(values: Collection[Any], others: Collection[Any]) -> bool:
+    """True if these are the very same objects, in the same order."""
+    return len(values) == len(others) and all(map(is_, values, others))
 
 
 def _inside(value: Any) -> Any:

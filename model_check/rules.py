@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Transition
+from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition
+from crownless.spec.errors import BadInput
 
 from .properties import HOLDS_BACK, RELEASES
 
@@ -24,6 +25,16 @@ class Exercised:
         self._guards = type(machine).accepts is not ProtocolMachine.accepts
         self._held_back: set[Packet] = set()
         self._let_in: set[Packet] = set()
+        self._left: list[tuple[str, Rule]] = []
+        self._reached_then = -1
+
+    @property
+    def left(self) -> list[tuple[str, Rule]]:
+        """The machine's own rules that were not exercised yet."""
+        if len(self.reached) != self._reached_then:
+            self._reached_then = len(self.reached)
+            self._left = [(name, holds) for name, holds in self.machine.rules.items() if name not in self.reached]
+        return self._left
 
     def guard(
         self, process: int, state: Any, packet: Packet, *, accepted: bool, known_as: Packet | None = None
@@ -31,11 +42,12 @@ class Exercised:
         """The guard was asked about a packet that is there. Where states that differ by names are one, `known_as` is
         the same for all packets that differ by names.
         """
-        if not self._guards:
+        if not self._guards or (accepted and RELEASES.name in self.reached):
             return
         if not accepted:
             self.reached.add(HOLDS_BACK.name)
-            self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
+            if self.left:
+                self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
         if RELEASES.name not in self.reached:
             of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
             of_this.add(known_as or packet)
@@ -45,12 +57,20 @@ class Exercised:
                 self._let_in.clear()
 
     def by(self, transition: Transition) -> list[str]:
-        """The rules that this transition exercises and none did before."""
-        return [
-            name
-            for name, holds in self.machine.rules.items()
-            if name not in self.reached and holds(self.machine, transition)
-        ]
+        """The rules that this transition exercises and none did before; raises `BadInput` for a rule that fails."""
+        return [name for name, holds in self.left if self._holds(name, holds, transition)]
+
+    def _holds(self, name: str, holds: Rule, transition: Transition) -> bool:
+        try:
+            return bool(holds(self.machine, transition))
+        except Exception as error:
+            kind = type(self.machine)
+            owner = next(base for base in kind.__mro__ if name in vars(base).get("rules", ()))
+            raise BadInput(
+                f"{kind.__name__}: its rule '{name}', of {owner.__name__}, fails at P{transition.process + 1} "
+                f"({transition.action}): {type(error).__name__}: {error}",
+                mend="where states or stamps are of another shape, give the class rules of its own: rules = {}",
+            ) from error
 
     def add(self, transition: Transition) -> None:
         """The input of this transition was refused."""

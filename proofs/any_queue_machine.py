@@ -204,7 +204,7 @@ def _name_of(name: str) -> ast.Name:
 #: Methods that no step calls.
 _NOT_STEPS = {"renamed", "renamed_stamp", "renamed_packet", "agree"}
 #: Attributes that no step reads.
-_FACTS = {"invariants", "witnesses", "parameters"}
+_FACTS = {"invariants", "rules", "witnesses", "parameters"}
 
 
 def on_any_queues(machine: type[ProtocolMachine]) -> ProtocolMachine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -35,12 +34,24 @@ def of_each(holds: Term, things: Things) -> Term:
     return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
 
 
-class Three(NamedTuple):
+class FiniteSort(NamedTuple):
+    """A sort, and all things of it."""
+
     sort: Term
     all: Sequence[Term]
 
 
-@cache
-def three(name: str, things: str) -> Three:
-    """A sort of three things; z3 wants to be told once."""
-    return Three(*z3.EnumSort(f"{name} of three", things.split()))
+#: Those declared so far, by name: z3 declares a name once.
+_DECLARED: dict[str, FiniteSort] = {}
+
+
+def finite_sort(name: str, things: Sequence[str]) -> FiniteSort:
+    """The sort of exactly these things; a name always stands for the same."""
+    if name not in _DECLARED:
+        _DECLARED[name] = FiniteSort(*z3.EnumSort(name, things))
+    return _DECLARED[name]
+
+
+def three(name: str, things: str) -> FiniteSort:
+    """A sort of three things."""
+    return finite_sort(f"{name} of three", things.split())

@@ -18,7 +18,7 @@ import z3
 from crownless.impl.ops import Integers, Ops
 
 from .comprehensions import read_out
-from .ground import of_each
+from .ground import finite_sort, of_each
 from .symbols import Symbol, SymbolicOps
 from .terms import Term, Terms
 
@@ -210,18 +210,12 @@ def _shaped(names: Sequence[str], n: int, values: Sequence[int]) -> dict[str, An
     return shaped
 
 
-@cache
-def _processes(n: int) -> tuple[Term, Sequence[Term]]:
-    """A sort of exactly n processes; z3 wants to be told once."""
-    return z3.EnumSort(f"{n} processes", [f"process {k} of {n}" for k in range(n)])  # type: ignore[no-any-return]
-
-
 class OnTerms:
     """Programs on terms over a sort of n processes, evaluated for values."""
 
     def __init__(self, n: int, terms: Callable[[Term], Terms]) -> None:
         self.n = n
-        self.sort, self.processes = _processes(n)
+        self.sort, self.processes = finite_sort(f"{n} processes", [f"process {k} of {n}" for k in range(n)])
         self.ops = SymbolicOps(terms(self.sort))
 
     def program(

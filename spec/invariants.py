@@ -41,11 +41,6 @@ def all_bigger(i: int, processes: Iterable[int]) -> bool:
     return all(j > i for j in processes)
 
 
-def pairs_are_of_the_past(time: Sequence[int], pairs: Sequence[Sequence[int]]) -> bool:
-    """For every pair (S', VT) in a site's buffer: VT ≤ VT(S) ([SES] Lemma 2)."""
-    return all(entry <= time[k] for pair in pairs for k, entry in enumerate(pair))
-
-
 def column_is_zero(matrix: Sequence[Sequence[int]], i: int) -> bool:
     """For all k: M_i[k, i] = 0 ([SA] §3: a process's own column need not be kept)."""
     return not any(row[i] for row in matrix)

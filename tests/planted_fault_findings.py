@@ -75,13 +75,20 @@ class Finding(NamedTuple):
     def violated(self) -> frozenset[str]:
         """The properties violated at some bound."""
         found = self.default or self.seen_at.partition(": ")[2]
-        return frozenset(part.split()[0] for part in found.split("; ") if part) if "refused" not in found else frozenset()
+        if found.startswith("refused"):
+            return frozenset()
+        return frozenset(part.split()[0] for part in found.split("; ") if part)
+
+    @property
+    def proved(self) -> frozenset[str]:
+        """What `prove` says is proved of the machine."""
+        said = [part.partition(" ") for part in self.proof.split("; ")]
+        return frozenset(shown for shown, _, outcome in said if outcome == "proved")
 
     @property
     def proved_although_violated(self) -> frozenset[str]:
         """What `prove` says is proved of the machine, and a run denies."""
-        proved = {shown for shown, _, outcome in (part.partition(" ") for part in self.proof.split("; ")) if outcome == "proved"}
-        return frozenset(proved & {DENIES.get(name, "") for name in self.violated})
+        return self.proved & {DENIES.get(name, "") for name in self.violated}
 
 
 def key_of(fault: Fault) -> tuple[str, str, str]:
@@ -178,75 +185,82 @@ def read() -> dict[tuple[str, str, str], Finding]:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def page(rows: Iterable[Finding]) -> str:
-    """The findings as a page: a table of counts, then one of faults that the default bound does not show."""
-    rows = list(rows)
-    lines = [
-        "# Planted faults",
-        "",
-        "Faults planted in every part of every protocol, one at a time (`tests/planted_faults.py`), and what `check` and",
-        "`prove` find of each. Written by `python tests/planted_faults.py`; the tests recompute it.",
-        "",
-        f"Of {len(rows)} faults the default bound of `check` shows {sum(row.seen for row in rows)}, a larger bound "
-        f"{sum(bool(row.seen_at) for row in rows)} more.",
-        f"No property notices {sum(not row.seen and not row.seen_at for row in rows)} within the bounds tried: each is "
-        "listed with those bounds.",
-        "`prove` says `proved` of nothing that a run denies.",
-        "",
-        "| protocol | faults | seen at the default bound | seen at a larger bound | not seen | put to `prove`: refused "
-        "| not proved, unknown or refuted | proved |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for protocol in PROTOCOLS:
-        lines.append("| " + " | ".join([f"`{protocol}`", *map(str, _counts(row for row in rows if row.protocol == protocol))]) + " |")
-    lines += ["", "## Not seen at the default bound", ""]
-    lines += ["| protocol | part | fault | seen at | else: explored whole | `prove` |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        if not row.seen:
-            lines.append(
-                f"| `{row.protocol}` | {row.part} | {row.fault} | {row.seen_at} | {row.unseen_at} | {row.proof} |"
-            )
-    parts = Counter(row.part.partition(":")[0] for row in rows)
-    lines += ["", "## By part", "", "| part | faults | seen at the default bound |", "| --- | --- | --- |"]
-    for part, count in parts.items():
-        seen = sum(row.seen for row in rows if row.part.partition(":")[0] == part)
-        lines.append(f"| {part} | {count} | {seen} |")
-    return "\n".join(lines) + "\n"
+HEAD = """# Planted faults
+
+Faults planted in every part of every protocol, one at a time (`tests/planted_faults.py`), and what `check` and `prove`
+find of each. `python tests/planted_faults.py` writes this page; the tests recompute what it says.
+
+Of {faults} faults the default bound of `check` shows {seen}, a larger bound {later} more. Of the other {unseen} no
+property notices anything at the bounds tried, which are listed. Nothing that a run denies is `proved`.
+
+| protocol | faults | seen at the default bound | at a larger one | not seen | `prove`: refused | not proved | proved |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+UNSEEN_HEAD = """
+## Not seen at the default bound
+
+| protocol | part | fault | seen at | not seen at | `prove` |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+PARTS_HEAD = """
+## By part
+
+| part | faults | seen at the default bound |
+| --- | --- | --- |
+"""
 
 
-def _counts(rows: Iterable[Finding]) -> list[int | str]:
-    rows = list(rows)
+def page(found: Iterable[Finding]) -> str:
+    """The findings as a page: counts, the faults that the default bound does not show, counts by part."""
+    rows = list(found)
     later = sum(bool(row.seen_at) for row in rows)
     seen = sum(row.seen for row in rows)
-    found: list[int | str] = [len(rows), seen, later, len(rows) - seen - later]
+    text = HEAD.format(faults=len(rows), seen=seen, later=later, unseen=len(rows) - seen - later)
+    for protocol in PROTOCOLS:
+        text += _line(f"`{protocol}`", *_counts([row for row in rows if row.protocol == protocol]))
+    text += UNSEEN_HEAD
+    for row in rows:
+        if not row.seen:
+            text += _line(f"`{row.protocol}`", row.part, row.fault, row.seen_at, row.unseen_at, row.proof)
+    text += PARTS_HEAD
+    for part, count in Counter(row.part.partition(":")[0] for row in rows).items():
+        text += _line(part, count, sum(row.seen for row in rows if row.part.partition(":")[0] == part))
+    return text
+
+
+def _line(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _counts(rows: Sequence[Finding]) -> list[int | str]:
+    later = sum(bool(row.seen_at) for row in rows)
+    seen = sum(row.seen for row in rows)
+    counts: list[int | str] = [len(rows), seen, later, len(rows) - seen - later]
     if not any(row.proof for row in rows):
-        return [*found, "", "", ""]
+        return [*counts, "", "", ""]
     refused = sum(row.proof == "refused" for row in rows)
-    proved = sum(row.proof != "refused" and "safe proved" in f"{row.proof};".split("; ")[0].rstrip(";") for row in rows)
-    return [*found, refused, len(rows) - refused - proved, proved]
+    proved = sum("safe" in row.proved for row in rows)
+    return [*counts, refused, len(rows) - refused - proved, proved]
 
 
 def write(faults: Sequence[Fault] = FAULTS) -> int:
-    """Finds it all out anew, on every processor; goes on where an earlier call was ended."""
+    """Finds it all out, on every processor, and writes the page; what is on file of an earlier call is kept."""
     done = read() if FINDINGS.exists() else {}
+    missing = [number for number, fault in enumerate(faults) if key_of(fault) not in done]
     with ProcessPoolExecutor() as pool, FINDINGS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Finding._fields)
-        left = [number for number, fault in enumerate(faults) if key_of(fault) not in done]
-        found = pool.map(_numbered, left)
+        found = pool.map(_numbered, missing)
         for number, fault in enumerate(faults):
-            row = next(found) if number in left else done[key_of(fault)]
-            writer.writerow(row)
+            writer.writerow(done.get(key_of(fault)) or next(found))
             file.flush()
             print(f"{number + 1} of {len(faults)}: {fault.machine.__name__}", file=sys.stderr)
-    PAGE.write_text(page(csv_rows()), encoding="utf-8")
+    read.cache_clear()
+    PAGE.write_text(page(read().values()), encoding="utf-8")
     return 0
 
 
 def _numbered(number: int) -> Finding:
     return finding(FAULTS[number])
-
-
-def csv_rows() -> list[Finding]:
-    read.cache_clear()
-    return list(read().values())

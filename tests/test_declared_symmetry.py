@@ -8,19 +8,24 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, Row, ThirdMessageOfTheSecond
+from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, Row, ThirdMessageOfTheSecond, Unnumbered
 from impure_machines import IMPURE
 from impure_machines import Row as ImpureRow
 from native_engine_setup import question, same_verdicts, told
 
 from crownless.impl import registry
-from crownless.impl.parametric import is_parametric, why_not_parametric
+from crownless.impl.buffer import Buffer
+from crownless.impl.isis import Isis
+from crownless.impl.optimal import Optimal
+from crownless.impl.parametric import is_parametric, predicates_not_parametric, why_not_parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import CheckResult, run_check
 from crownless.model_check.explorer import Exploration
 from crownless.model_check.limits import Limits
+from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.native.questions import question_of
 from crownless.spec.errors import BadInput
@@ -87,7 +92,8 @@ def test_the_scope_says_how_processes_differ() -> None:
         ", and symmetry reduces nothing"
     )
     because = "process 3 accepts a packet that process 1 refuses"
-    assert result.json()["symmetry"] == {"declared": True, "found": False, "because": because}
+    not_shared = {"parametric": None, "entries": None, "compared": None}
+    assert result.json()["symmetry"] == {"declared": True, "found": False, "because": because, **not_shared}
     reduced = checked(LastAcceptsAll, 3, 3, reductions=["symmetry"])
     assert reduced.verdict == "violated"
     assert reduced.json()["reductions"] == []
@@ -121,6 +127,105 @@ def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path
         search = asked.search()
         assert told(search.explore(checkpoint=saving)) == told(asked.plain())
         assert search.told_apart is not None
+
+
+# -- what need not be compared -----------------------------------------------------------------------------------------
+
+
+def test_what_parametric_protocols_say_of_local_states_is_parametric_too() -> None:
+    for name, kind in PROTOCOLS.items():
+        if is_parametric(kind(3)):
+            assert not predicates_not_parametric(kind(3)), name
+
+
+class SaysOtherwiseOfTheSecond(Rst):
+    invariants = {
+        **Rst.invariants,
+        "little-is-delivered": lambda machine, i, state: i != 1 or sum(state.deliv) < 2,
+    }
+
+
+class SubscriptOfTheFirst(Rst):
+    invariants = {"nothing-of-the-first": lambda machine, i, state: state.deliv[0] == 0}
+
+
+class RanksInAWitness(Rst):
+    witnesses = {"a-greater-one-sent": lambda machine, i, state: any(state.deliv[k] for k in range(i, machine.n))}
+
+
+@pytest.mark.parametrize("machine", [SaysOtherwiseOfTheSecond, SubscriptOfTheFirst, RanksInAWitness])
+def test_a_predicate_that_names_processes_is_compared_where_the_protocol_is_parametric(
+    machine: type[ProtocolMachine],
+) -> None:
+    (name,) = {*machine.invariants, *machine.witnesses} - Rst.invariants.keys()
+    assert is_parametric(machine(3))
+    assert predicates_not_parametric(machine(3)) == {name}
+    asked = question(machine, 3, 3)
+    search = asked.search()
+    assert told(search.explore()) == told(asked.plain())
+    assert f"`{name}`" in str(search.told_apart)
+
+
+def test_a_parametric_protocol_is_said_to_be_one() -> None:
+    result = checked(Rst, 3, 3)
+    said = result.json()["symmetry"]
+    assert (said["found"], said["parametric"], said["compared"]) == (True, True, 0)
+    assert said["entries"] > 0
+    assert "compared" not in result.scope
+
+
+def test_where_everything_is_compared_the_scope_does_not_say_so() -> None:
+    result = checked(Buffer, 3, 3)
+    said = result.json()["symmetry"]
+    assert said["compared"] == said["entries"] > 0
+    assert "compared" not in result.scope
+
+
+@pytest.mark.parametrize("machine", [Buffer, Isis, Optimal])
+@pytest.mark.parametrize("reductions", [(), ("symmetry",)])
+def test_of_large_tables_a_sample_is_compared_and_the_scope_says_how_large(
+    machine: type[ProtocolMachine], reductions: tuple[str, ...]
+) -> None:
+    whole = checked(machine, 3, 3, reductions=reductions)
+    with patch.object(symmetry, "FIRST_ENTRIES", 20):
+        sample = checked(machine, 3, 3, reductions=reductions)
+    said = sample.json()["symmetry"]
+    compared, entries = said["compared"], said["entries"]
+    assert compared == 20 + entries // symmetry.EVERY - 20 // symmetry.EVERY
+    assert entries == whole.json()["symmetry"]["entries"]
+    assert sample.scope.endswith(
+        f"; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
+    )
+    assert told(sample.exploration) == told(whole.exploration)
+
+
+@ROWS
+def test_a_difference_is_seen_in_a_sample_of_large_tables(row: Row) -> None:
+    asked = question(row.machine, row.processes, row.messages)
+    with patch.object(symmetry, "FIRST_ENTRIES", 0):
+        search = asked.search()
+        found = search.explore()
+    if row.machine is Unnumbered:  # it has 77 entries, of which those that differ are not in the sample
+        assert search.symmetry.is_a_sample
+    else:
+        assert search.told_apart is not None
+        assert told(found) == told(by_the_plain_engine(row))
+
+
+def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
+    asked = question("buffer", 3, 4)
+    about = question_of(asked.check, asked.asked, ())
+    with patch.object(symmetry, "FIRST_ENTRIES", 20):
+        whole = asked.search()
+        expected = told(whole.explore())
+        with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
+            asked.search().explore(Limits(states=3_000), checkpoint=saving)
+        with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
+            search = asked.search()
+            found = search.explore(checkpoint=saving)
+    assert told(found) == expected
+    assert search.symmetry == whole.symmetry
+    assert search.symmetry.is_a_sample
 
 
 # -- impure machines ---------------------------------------------------------------------------------------------------

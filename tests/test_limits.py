@@ -90,9 +90,9 @@ def test_by_default_three_quarters_of_what_is_available_may_be_used() -> None:
     with patch.object(module, "available", return_value=[Available("rss", 1000 * MIB, "this machine")]):
         limits = Limits()
     used = memory_in_use()
-    assert limits.memory_is_used() is None
-    for more, over in ((700 * MIB, False), (800 * MIB, True)):
-        with patch.object(module, "_used", return_value={"rss": used + more, "vms": 0, "data": 0}):
+    for more, over in ((0, False), (700 * MIB, False), (800 * MIB, True)):
+        always = patch.object(module, "LOOK_EVERY", 0.0)
+        with always, patch.object(module, "_used", return_value={"rss": used + more, "vms": 0, "data": 0}):
             said = limits.memory_is_used()
             assert (said is not None) == over
             if said is not None:

@@ -720,6 +720,8 @@ def test_a_checkpoint_of_another_question_or_format_is_refused(stopped: tuple[Qu
 class SaysMore(Rst):
     """As if its text had been changed: every message comes with a second packet."""
 
+    rules = {}  # those of the protocol read a stamp that the second packet has not
+
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         more = Packet(i, message.receiver, "more")
         return [step._replace(packets=[*step.packets, more]) for step in super().send(i, state, message)]

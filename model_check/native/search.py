@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from crownless.impl.parametric import is_parametric
+from crownless.impl.parametric import is_parametric, predicates_not_parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
+from crownless.model_check.engines import SymmetryCheck
 from crownless.model_check.explorer import Exploration, Progress
 from crownless.model_check.limits import Limits, allocation_failed
 from crownless.model_check.observers import Observer
@@ -270,6 +271,14 @@ class NativeSearch:
         self.told_apart = why
         self._given = (observers, channel, False, tuple(name for name in reductions if name != "symmetry"))
 
+    @property
+    def symmetry(self) -> SymmetryCheck:
+        """What was seen of processes that are declared alike."""
+        alike = self.tables.alike
+        if alike is None:
+            return SymmetryCheck(self.told_apart)
+        return SymmetryCheck(None, alike.parametric, alike.entries, alike.compared)
+
     def _prepare_tables(self, *, plain_ghosts: bool) -> None:
         observers, channel, shared, reductions = self._given
         workload = self.workload
@@ -279,6 +288,8 @@ class NativeSearch:
         self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
         if self.in_order and isinstance(self.ghosts, PlainGhosts):
             self.ghosts = PlainGhosts([*observers, InTurn()], bit)
+        parametric = shared and _unicast(workload) and is_parametric(self.machine)
+        own = frozenset([*self.machine.invariants, *self.machine.witnesses])
         self.tables = Tables(
             self.machine,
             workload,
@@ -288,7 +299,8 @@ class NativeSearch:
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
-            parametric=shared and _unicast(workload) and is_parametric(self.machine),
+            parametric=parametric,
+            judged_anew=predicates_not_parametric(self.machine) if parametric else own,
         )
         self.system = kernels.System(
             self.n,

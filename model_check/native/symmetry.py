@@ -9,8 +9,12 @@ Processes that share tables are held as process 0 would see them. What a table n
 
 For the last, each input of an entry is given to all processes. Symmetry reduction relies on all renamings in place of
 the shifts alone, so each orbit of entries is compared under all of them. A protocol that is parametric in the names of
-its processes (`crownless.impl.parametric`) treats them alike by construction: only what it says of local states is
-compared.
+its processes (`crownless.impl.parametric`) treats them alike by construction: only those of its predicates on local
+states that are not parametric are compared.
+
+Of very large tables a sample is compared: the first entries, and then one in so many, by their number. What is compared
+thus follows from the order in which the entries were filled in, which a checkpoint keeps. Images are made where they
+are first needed.
 
 Where something differs, `NotSymmetric` says what, and the search starts again without sharing anything.
 """
@@ -18,14 +22,26 @@ Where something differs, `NotSymmetric` says what, and the search starts again w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from crownless.impl.protocol import Happened, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
-from crownless.model_check.purity import Purity
+from crownless.model_check.purity import Inputs, Purity
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
+
+from .frames import Comparison
+
+#: So many entries are all compared, and of those that follow one in so many.
+FIRST_ENTRIES = 50_000
+EVERY = 16
+
+
+#: What no local state is.
+NOWHERE: Any = object()
+
+T = TypeVar("T")
 
 
 class NotSymmetric(Exception):
@@ -42,124 +58,184 @@ class Outcome(NamedTuple):
     events: Sequence[Happened]
 
 
-class Comparison(NamedTuple):
-    """A renaming under which entries are compared: process 0 becomes `process`."""
-
-    process: int
-    renaming: Renaming
-    #: For the process at each place: the renaming, fixing process 0, by which its cells and packets are renamed.
-    frames: Sequence[int]
-
-
 class Alike:
     """The images of cells and packets, and the comparisons of entries."""
 
     def __init__(
         self,
-        inputs: Purity,
+        canary: Purity,
+        judge: Callable[[int, Any], int] | None,
         workload: Free,
+        cells: Sequence[tuple[int, Any, Position]],
+        packets: Sequence[Packet],
         shifts: Sequence[Renaming],
         comparisons: Sequence[Comparison],
         *,
         parametric: bool,
     ) -> None:
-        self._inputs = inputs
+        self._canary = canary
+        #: What a process breaks and meets in a local state, as bits; None if that need not be compared.
+        self._judge = judge
+        #: By what the entry is filled in that is filled in now.
+        self.inputs: Inputs = canary
         self._workload = workload
+        self._cells, self._tabulated = cells, packets
         self._shifts = shifts
         self._comparisons = comparisons
-        #: Need what the processes do not be compared?
+        #: True if what the processes do need not be compared.
         self.parametric = parametric
-        self._judges = bool(inputs.machine.invariants or inputs.machine.witnesses)
-        #: [number][process]: the local state there, the packet to there.
-        self._locals: list[list[Any]] = []
-        self._packets: list[list[Packet]] = []
+        #: True while an entry is filled in that is compared.
+        self._compares = True
+        #: Entries so far, and those of them that were compared.
+        self.entries = self.compared = 0
+        #: [number][process]: the local state there, the packet to there; None: not made yet.
+        self._locals: list[list[Any] | None] = []
+        self._packets: list[list[Packet] | None] = []
+        #: The images of each local state at process 0.
+        self._of_local: dict[Any, list[Any]] = {}
         #: [number][renaming that fixes process 0]: what they become.
         self.cell_frames: list[Sequence[int]] = []
         self.packet_frames: list[Sequence[int]] = []
-        #: (process, its local state, the position as process 0 sees it) → the number.
-        self._known_locals: dict[tuple[int, Any, Position], int] = {}
+        #: [process]: its local state → that at process 0.
+        self._known_locals: list[dict[Any, Any]] = [{} for _ in shifts]
         #: The number of each packet, as it really is.
         self.real_packets: dict[Packet, int] = {}
         self._compared: set[tuple[int, int]] = set()
 
+    def begins(self, entry: int, inputs: Inputs) -> bool:
+        """The entry of that number, from 1 on, is filled in by these inputs now; returns whether it is compared."""
+        self.inputs = inputs
+        self.entries = entry
+        if self.parametric:
+            return False
+        self._compares = entry <= FIRST_ENTRIES or not entry % EVERY
+        self.compared += self._compares
+        return self._compares
+
     # -- images --------------------------------------------------------------------------------------------------------
 
-    def new_cell(self, number: int, local: Any, position: Position, judged: tuple[tuple[str, ...], ...]) -> None:
-        """A cell that got the next number; `judged` is what process 0 breaks and meets there."""
-        if self.parametric and not self._judges:
-            return
-        rename = self._inputs.machine.renamed if self.parametric else self.renamed
-        images = [local]
-        for p, shift in enumerate(self._shifts[1:], 1):
-            image = rename(local, shift)
-            if not self.parametric:
-                images.append(image)
-                key = (p, image, position)
-                if self._numbered(self._known_locals, key, number) != number:
-                    raise NotSymmetric("its `renamed` makes one local state of two")
-            if self._judges and (here := self._judged(p, image)) != judged:
-                (name, *_) = sorted({*here[0], *here[1]} ^ {*judged[0], *judged[1]})
-                raise NotSymmetric(f"`{name}` says of process {p + 1} what it does not say of process 1")
-        self._locals.append(images)
+    def new_cell(self, number: int, local: Any, seen: int) -> None:
+        """A cell that got the next number; `seen` is what process 0 breaks and meets there."""
+        if self.parametric:
+            if self._judge is not None:
+                self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
+        else:
+            self._locals.append(self._images_of_local(local, seen) if self._compares else None)
 
-    def _judged(self, p: int, local: Any) -> tuple[tuple[str, ...], ...]:
-        try:
-            return self._inputs.invariants_broken(p, local), self._inputs.witnesses_met(p, local)
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"what it says of local states fails at process {p + 1}: {_of(error)}") from error
+    def _local(self, cell: int, process: int) -> Any:
+        """The local state of which the cell is the one at process 0."""
+        images = self._locals[cell]
+        if images is None:
+            local = self._cells[cell][1]
+            seen = 0 if self._judge is None else self._judge(0, local)
+            images = self._locals[cell] = self._images_of_local(local, seen)
+        return images[process]
+
+    def _images_of_local(self, local: Any, seen: int) -> list[Any]:
+        images = self._of_local.get(local)
+        if images is None:
+            images = self._of_local[local] = [local]
+            for process, shift in enumerate(self._shifts[1:], 1):
+                image = self.renamed(local, shift)
+                if self._known_as(self._known_locals[process], image, local) is not local:
+                    raise NotSymmetric("its `renamed` makes one local state of two")
+                images.append(image)
+            if self._judge is not None:
+                self._judge_all(images, seen)
+        return images
+
+    def _judge_all(self, images: Sequence[Any], seen: int) -> None:
+        assert self._judge is not None
+        for process, image in enumerate(images[1:], 1):
+            try:
+                same = self._judge(process, image) == seen
+            except BadInput:
+                raise
+            except Exception as error:
+                failure = f"what it says of local states fails at process {process + 1}: {_of(error)}"
+                raise NotSymmetric(failure) from error
+            if not same:
+                (name, *_) = sorted(self._said_of(0, images[0]) ^ self._said_of(process, image))
+                raise NotSymmetric(f"`{name}` says of process {process + 1} what it does not say of process 1")
+
+    def _said_of(self, process: int, local: Any) -> set[str]:
+        return {*self._canary.invariants_broken(process, local), *self._canary.witnesses_met(process, local)}
 
     def new_packet(self, number: int, packet: Packet) -> None:
         """A packet, to process 0, that got the next number."""
-        if self.parametric:
-            return
+        if not self.parametric:
+            self._packets.append(self._images_of_packet(number, packet) if self._compares else None)
+
+    def _packet(self, number: int, process: int) -> Packet:
+        """The packet to that process of which this is the one to process 0."""
+        images = self._packets[number]
+        if images is None:
+            images = self._packets[number] = self._images_of_packet(number, self._tabulated[number])
+        return images[process]
+
+    def _images_of_packet(self, number: int, packet: Packet) -> list[Packet]:
         images = [packet, *(self.renamed_packet(packet, shift) for shift in self._shifts[1:])]
         for image in images:
-            if self._numbered(self.real_packets, image, number) != number:
+            if self._known_as(self.real_packets, image, number) != number:
                 raise NotSymmetric("its `renamed_stamp` makes one packet of two")
-        self._packets.append(images)
+        return images
 
     @staticmethod
-    def _numbered(known: dict[Any, int], image: Any, number: int) -> int:
-        """The number that an image had already, or has now."""
+    def _known_as(known: dict[Any, T], image: Any, now: T) -> T:
+        """What an image was known as already, or is now."""
         try:
-            return known.setdefault(image, number)
+            return known.setdefault(image, now)
         except TypeError as error:
             raise NotSymmetric(f"what is renamed cannot be looked up: {error}") from error
 
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""
+        destination = packet.destination
+        if self.parametric:
+            if destination:
+                packet = self.inputs.renamed_packet(packet, self._shifts[-destination])
+            return number(packet)
         known = self.real_packets.get(packet)
         if known is not None:
             return known
-        known = number(self.renamed_packet(packet, self._shifts[-packet.destination]) if packet.destination else packet)
-        if self.real_packets.setdefault(packet, known) != known:
-            raise NotSymmetric("its `renamed_stamp`, there and back, gives another packet")
-        if not self.parametric and self._packets[known][packet.destination] != packet:
+        known = number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
+        if self.real_packets.setdefault(packet, known) != known or (
+            self._compares and self._packet(known, destination) != packet
+        ):
             raise NotSymmetric("its `renamed_stamp`, there and back, gives another packet")
         return known
 
-    def known_cell(self, process: int, local: Any, position: Position) -> int:
-        """The number of the cell whose image at a process this is; -1 if there is none."""
-        position = self._workload.renamed(position, self._shifts[-process])
-        return self._known_locals.get((process, local, position), -1)
+    def seen_by_process_0(self, process: int, local: Any) -> Any:
+        """The local state at process 0 of which this is the image at a process; one that does not occur if none is."""
+        if self.parametric:
+            return self.inputs.renamed(local, self._shifts[-process])
+        found = self._known_locals[process].get(local, NOWHERE)
+        if found is NOWHERE and self.compared < self.entries:
+            return self.renamed(local, self._shifts[-process])
+        return found
+
+    def known_packet(self, packet: Packet, number: Callable[[Packet], int]) -> int:
+        """The number of a packet that occurs; `number` gives that of one to process 0."""
+        if not self.parametric:
+            known = self.real_packets.get(packet, -1)
+            if known >= 0 or self.compared == self.entries:
+                return known
+        return number(self.renamed_packet(packet, self._shifts[-packet.destination]))
 
     def renamed(self, local: Any, renaming: Renaming) -> Any:
-        return self._image("renamed", self._inputs.renamed, local, renaming)
+        return self._image("renamed", self.inputs.renamed, local, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        image: Packet = self._image("renamed_stamp", self._inputs.renamed_packet, packet, renaming)
+        image: Packet = self._image("renamed_stamp", self.inputs.renamed_packet, packet, renaming)
         return image
 
     def _image(self, method: str, rename: Callable[[Any, Renaming], Any], value: Any, renaming: Renaming) -> Any:
         try:
-            image = rename(value, renaming)
+            return rename(value, renaming)
         except BadInput:
             raise
         except Exception as error:
             raise NotSymmetric(f"its `{method}` cannot rename what it meets: {_of(error)}") from error
-        return image
 
     # -- comparisons ---------------------------------------------------------------------------------------------------
 
@@ -173,42 +249,53 @@ class Alike:
         """Compares what a process does that takes no packet in: of each message that it may send, then its internal
         steps and what it gives its application, unless it has neither.
         """
-        if self.parametric or self._known(cell, -1):
+        if self._known(cell, -1):
             return
+        inputs = self.inputs
         for comparison in self._comparisons:
             process, renaming, frames = comparison
-            local = self._locals[self.cell_frames[cell][frames[0]] if frames[0] else cell][process]
-            for message, outcomes in sends:
-                steps = self._made(process, self._inputs.send, local, renaming.message(message))
+            local = self._local(self.cell_frames[cell][frames[0]] if frames[0] else cell, process)
+            try:
+                sent = [list(inputs.send(process, local, renaming.message(message))) for message, _ in sends]
+                named = list(inputs.internal(process, local)) if own else []
+                given = list(inputs.receive(process, local, None)) if own else []
+            except BadInput:
+                raise
+            except Exception as error:
+                raise self._fails(process, error) from error
+            for steps, (_, outcomes) in zip(sent, sends, strict=True):
                 if not self._same(comparison, outcomes, steps):
                     raise NotSymmetric(self._differs(process, "sends a message otherwise"))
             if own:
-                named = self._made(process, self._inputs.internal, local)
-                names, steps = [name for name, _ in named], [step for _, step in named]
-                if not self._same(comparison, own[0], steps, names):
+                if not self._same(comparison, own[0], [step for _, step in named], [name for name, _ in named]):
                     raise NotSymmetric(self._differs(process, "takes other steps by itself"))
-                if not self._same(comparison, own[1], self._made(process, self._inputs.receive, local, None)):
+                if not self._same(comparison, own[1], given):
                     raise NotSymmetric(self._differs(process, "gives its application other messages"))
 
     def arrival(self, cell: int, packet: int, outcomes: Sequence[Outcome] | None) -> None:
         """Compares what becomes of a packet that reaches a process; None: it is refused."""
-        if self.parametric or self._known(cell, packet):
+        if self._known(cell, packet):
             return
+        inputs = self.inputs
         for comparison in self._comparisons:
             process, _, frames = comparison
             frame = frames[0]
-            local = self._locals[self.cell_frames[cell][frame] if frame else cell][process]
-            value = self._packets[self.packet_frames[packet][frame] if frame else packet][process]
-            accepted = self._asked(process, self._inputs.accepts, local, value)
+            local = self._local(self.cell_frames[cell][frame] if frame else cell, process)
+            value = self._packet(self.packet_frames[packet][frame] if frame else packet, process)
+            try:
+                accepted = bool(inputs.accepts(process, local, value))
+                steps = list(inputs.arrive(process, local, value)) if accepted and outcomes is not None else []
+            except BadInput:
+                raise
+            except Exception as error:
+                raise self._fails(process, error) from error
             if accepted != (outcomes is not None):
                 does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
                 if process:
                     raise NotSymmetric(f"process {process + 1} {does} a packet that process 1 {other}")
                 raise NotSymmetric("process 1 accepts a packet by the names in it")
-            if outcomes is not None:
-                steps = self._made(process, self._inputs.arrive, local, value)
-                if not self._same(comparison, outcomes, steps):
-                    raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
+            if outcomes is not None and not self._same(comparison, outcomes, steps):
+                raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
 
     def _known(self, cell: int, packet: int) -> bool:
         """Has an entry of the same orbit been compared? With shifts alone each entry is asked about once."""
@@ -230,8 +317,10 @@ class Alike:
         """Are the steps the images of the outcomes, in whatever order?"""
         if len(outcomes) != len(steps):
             return False
-        if names is None and len(steps) == 1:
-            return self._is_image(comparison, outcomes[0], steps[0])
+        if len(steps) <= 1:
+            return not steps or (
+                (names is None or names[0] == outcomes[0].name) and self._is_image(comparison, outcomes[0], steps[0])
+            )
         left = list(zip(names or [""] * len(steps), steps, strict=True))
         for outcome in outcomes:
             for place, (name, step) in enumerate(left):
@@ -246,40 +335,28 @@ class Alike:
         process, renaming, frames = comparison
         _, after, packets, events = outcome
         frame = frames[0]
-        if self._locals[self.cell_frames[after][frame] if frame else after][process] != step.state:
+        if self._local(self.cell_frames[after][frame] if frame else after, process) != step.state:
             return False
         if len(step.packets) != len(packets) or len(step.events) != len(events):
             return False
         if packets:
             image = renaming.image
             expected = [
-                self._packets[self.packet_frames[number][frames[to]] if frames[to] else number][image[to]]
+                self._packet(self.packet_frames[number][frames[to]] if frames[to] else number, image[to])
                 for number, to in packets
             ]
             found = list(step.packets)
             # Nobody can tell in which order packets travel on different links.
             if expected != found and sorted(expected, key=_link) != sorted(found, key=_link):
                 return False
-        return all(
-            event.kind == known.kind and event.message == renaming.message(known.message)
-            for event, known in zip(step.events, events, strict=True)
-        )
+        for event, known in zip(step.events, events, strict=True):
+            if event.kind != known.kind or event.message != renaming.message(known.message):
+                return False
+        return True
 
-    def _made(self, process: int, made: Callable[..., Any], *arguments: Any) -> list[Any]:
-        try:
-            return list(made(process, *arguments))
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}") from error
-
-    def _asked(self, process: int, guard: Callable[..., Any], local: Any, packet: Packet) -> bool:
-        try:
-            return bool(guard(process, local, packet))
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}") from error
+    @staticmethod
+    def _fails(process: int, error: Exception) -> NotSymmetric:
+        return NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}")
 
     @staticmethod
     def _differs(process: int, what: str) -> str:

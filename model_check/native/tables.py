@@ -12,29 +12,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
-from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
-from crownless.model_check.purity import Purity
+from crownless.model_check.purity import Inputs, PurityByEntry
 from crownless.model_check.rules import Exercised
 from crownless.spec.computation import Message
 
 from . import kernels
 from .columns import Column, Map
+from .frames import Frames
 from .ghosts import Ghosts, PlainGhosts, Unforeseen
 from .ranks import Ranks
-from .symmetry import Alike, Comparison, NotSymmetric, Outcome
+from .symmetry import Alike, NotSymmetric, Outcome
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
-
-#: What stands for an outcome that is not tabulated.
-NOT_WANTED = Outcome("", -1, (), ())
 
 
 class Tables:
@@ -54,8 +50,12 @@ class Tables:
         symmetric: bool,
         in_order: bool,
         parametric: bool = False,
+        judged_anew: frozenset[str] = frozenset(),
     ) -> None:
-        self.inputs = Purity(machine)
+        self._canary = PurityByEntry(machine)
+        #: By what the entry is filled in that is filled in now, and its number.
+        self.inputs: Inputs = self._canary
+        self._entry = 0
         self.workload = workload
         self.ghosts = ghosts
         self.n = n = machine.n
@@ -74,30 +74,20 @@ class Tables:
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
-        self._shifts = [Renaming(tuple((k + i) % n for k in range(n))) for i in range(n)]
-        fixing_0 = [(0, *image) for image in permutations(range(1, n))] if symmetric else [tuple(range(n))]
-        self.frames = [Renaming(image) for image in fixing_0]
-        number = {image: k for k, image in enumerate(fixing_0)}
-        self._composed = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
-        #: [permutation]: where each process goes, then who comes to each place.
-        images = list(permutations(range(n))) if symmetric else [tuple(range(n))]
-        self.permutations = [(*image, *(image.index(place) for place in range(n))) for image in images]
-        self.renamings = [Renaming(image) for image in images]
-        self.frame = [
-            [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] if symmetric else 0 for p in range(n)]
-            for image in images
-        ]
+        frames = Frames(n, symmetric=symmetric)
+        self._shifts, self._composed = frames.shifts, frames.composed
+        self.frames, self.frame = frames.fixing_0, frames.frame
+        self.permutations, self.renamings = frames.permutations, frames.renamings
+        self.cells: list[tuple[int, Any, Position]] = []
+        self.packets: list[Packet] = []
         #: What processes that share the tables have in common, and whether they do.
         self.alike: Alike | None = None
         if shared:
             assert isinstance(workload, Free)
-            by_shift = [Comparison(p, shift, (0,) * n) for p, shift in enumerate(self._shifts)]
-            by_any = [Comparison(image[0], Renaming(image), row) for image, row in zip(images, self.frame, strict=True)]
-            comparisons = by_any if symmetric else by_shift
-            self.alike = Alike(self.inputs, workload, self._shifts, comparisons[1:], parametric=parametric)
-        self.cells: list[tuple[int, Any, Position]] = []
+            judge = self._judge if judged_anew else None
+            known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
+            self.alike = Alike(self._canary, judge, *known, parametric=parametric)
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
-        self.packets: list[Packet] = []
         self._packet_numbers: dict[Packet, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
         self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
@@ -117,7 +107,7 @@ class Tables:
         #: At most so many outcomes of one cell's own, of one arrival, and packets in one step.
         self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
-        locals_ = [self.inputs.initial(i) for i in range(n)]
+        locals_ = [self._canary.initial(i) for i in range(n)]
         if self.alike is not None:
             self.alike.initial(locals_)
             self.initial = [self.cell(0, locals_[0], start)] * n
@@ -139,7 +129,7 @@ class Tables:
         try:
             number = self._cell_numbers.get(key)
         except TypeError as error:
-            raise self.inputs.unhashable("local state", process, error) from error
+            raise self._canary.unhashable("local state", process, error) from error
         if number is None:
             number = self._new_cell(key)
             if len(self.frames) > 1:
@@ -150,8 +140,7 @@ class Tables:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
-        broken, met = judged = self.inputs.invariants_broken(process, local), self.inputs.witnesses_met(process, local)
-        seen = sum([self._invariants[name] for name in broken]) | sum([self._witnesses[name] for name in met])
+        seen = self._judge(process, local)
         asks = self.workload.asks(position, process)
         made = sum(position) if self.workload.takes_anything else 0
         flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
@@ -159,8 +148,26 @@ class Tables:
         self._cells.append([made, flags, seen, number, 0, -1])
         self.cell_renamed.extend([number] * len(self.frames))
         if self.alike is not None:
-            self.alike.new_cell(number, local, position, judged)
+            self.alike.new_cell(number, local, seen)
         return number
+
+    def _judge(self, process: int, local: Any) -> int:
+        """The properties that a local state breaks, and the witnesses that it is, as bits."""
+        seen = 0
+        if self._canary.doubles:
+            for name in self._canary.invariants_broken(process, local):
+                seen |= self._invariants[name]
+            for name in self._canary.witnesses_met(process, local):
+                seen |= self._witnesses[name]
+            return seen
+        machine = self._canary.machine
+        for name, holds in machine.invariants.items():
+            if not holds(machine, process, local):
+                seen |= self._invariants[name]
+        for name, holds in machine.witnesses.items():
+            if holds(machine, process, local):
+                seen |= self._witnesses[name]
+        return seen
 
     def _close_cells(self, number: int) -> None:
         """Numbers all that the cell can be renamed to."""
@@ -195,19 +202,15 @@ class Tables:
         """The number of the cell in which a process is, as `system.System` has it; -1 if it has not occurred."""
         position = self.workload.alone(position, process)
         if self.alike is not None and process:
-            if not self.alike.parametric:
-                return self.alike.known_cell(process, local, position)
             assert isinstance(self.workload, Free)
-            shift = self._shifts[-process]
-            local, position = self.inputs.renamed(local, shift), self.workload.renamed(position, shift)
+            local = self.alike.seen_by_process_0(process, local)
+            position = self.workload.renamed(position, self._shifts[-process])
         return self._cell_numbers.get((self.frame_of(process), local, position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
         if self.alike is not None and packet.destination:
-            if not self.alike.parametric:
-                return self.alike.real_packets.get(packet, -1)
-            packet = self.inputs.renamed_packet(packet, self._shifts[-packet.destination])
+            return self.alike.known_packet(packet, lambda seen: self._packet_numbers.get(seen, -1))
         return self._packet_numbers.get(packet, -1)
 
     def packet(self, packet: Packet) -> int:
@@ -215,7 +218,7 @@ class Tables:
         try:
             number = self._packet_numbers.get(packet)
         except TypeError as error:
-            raise self.inputs.unhashable("packet", packet.source, error) from error
+            raise self._canary.unhashable("packet", packet.source, error) from error
         if number is None:
             number = self._new_packet(packet)
             if len(self.frames) > 1:
@@ -302,51 +305,67 @@ class Tables:
             for kind, (first, second) in bounds.items()
         ) and self.ghosts.has_room_for(steps)
 
+    def _begin_entry(self) -> Alike | None:
+        """What compares the next entry, if anything does."""
+        self._entry = entry = self._entry + 1
+        self.inputs = inputs = self._canary.inputs_of(entry)
+        return self.alike if self.alike is not None and self.alike.begins(entry, inputs) else None
+
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
-        sends, own = [], []
+        alike = self._begin_entry()
+        sends: list[tuple[Message, list[Outcome]]] = []
+        own: list[list[Outcome]] = []
         for wish in self.workload.wishes(position, process):
-            steps = self.inputs.send(process, local, wish.message)
+            message = wish.message
+            steps = self.inputs.send(process, local, message)
             if not steps:
-                self.exercised.add(Transition(process, local, "send", wish.message))
-            sent = [self._outcome(cell, process, "send", step, wish.after, hands=wish.message) for step in steps]
-            sends.append((wish.message, sent))
+                self.exercised.add(Transition(process, local, "send", message))
+            sends.append((message, []))
+            made = None if alike is None else sends[-1][1]
+            for step in steps:
+                self._outcome(cell, process, local, "send", step, wish.after, made, hands=message)
         if self._takes_own_steps:
-            named = self.inputs.internal(process, local)
-            own.append([self._outcome(cell, process, name, step, position, named=name) for name, step in named])
+            own.append([])
+            made = None if alike is None else own[-1]
+            for name, step in self.inputs.internal(process, local):
+                self._outcome(cell, process, local, name, step, position, made, named=name)
             if self.workload.asks(position, process):
                 given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))
-                own.append([self._outcome(cell, process, "deliver", step, position) for step in given])
+                own.append([])
+                made = None if alike is None else own[-1]
+                for step in given:
+                    self._outcome(cell, process, local, "deliver", step, position, made)
         self._own.append((cell, start, len(self._outcomes) - start))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
-        if self.alike is not None:
-            self.alike.own(cell, sends, *own)
+        if alike is not None:
+            alike.own(cell, sends, *own)
 
     def _arrival(self, cell: int, number: int) -> int:
         process, local, position = self.cells[cell]
         packet = self.packets[number]
         start = len(self._outcomes)
+        alike = self._begin_entry()
         accepted = bool(self.inputs.accepts(process, local, packet))
-        frames = len(self.frames)
-        least = self.packets[min(self.packet_renamed[number * frames + k] for k in range(frames))]
+        least = self.packets[min(self.alike.packet_frames[number])] if self.alike and len(self.frames) > 1 else packet
         self.exercised.guard(process, local, packet, accepted=accepted, known_as=least)
-        taken = None
+        made: list[Outcome] | None = None
         if accepted:
-            taken = []
+            made = None if alike is None else []
+            of_kind, delivery = f"receive {packet.kind}", ("deliver", packet.message)
             for step in self.inputs.arrive(process, local, packet):
-                delivers = any(event == ("deliver", packet.message) for event in step.events)
-                name = "deliver" if delivers else f"receive {packet.kind}"
-                taken.append(self._outcome(cell, process, name, step, position, packet=packet))
+                name = "deliver" if delivery in step.events else of_kind
+                self._outcome(cell, process, local, name, step, position, made, packet=packet)
         else:
             self.refuses = True
-        if self.alike is not None:
-            self.alike.arrival(cell, number, taken)
-        if self._channel == kernels.FIFO and start == len(self._outcomes):
-            self._waits = True
+        if alike is not None:
+            alike.arrival(cell, number, made)
         count = len(self._outcomes) - start
+        if self._channel == kernels.FIFO and not count:
+            self._waits = True
         self.most_of_arrival = max(self.most_of_arrival, count)
         return start << 21 | count << 1 | accepted
 
@@ -354,15 +373,20 @@ class Tables:
         self,
         cell: int,
         process: int,
+        local: Any,
         name: str,
         step: Step,
         position: Position,
+        made: list[Outcome] | None,
         *,
         packet: Packet | None = None,
         hands: Message | None = None,
         named: str = "",
-    ) -> Outcome:
-        """Tabulates an outcome, unless it delivers what the application does not want now; `named`: by the machine."""
+    ) -> None:
+        """Tabulates an outcome, unless it delivers what the application does not want now; `named`: by the machine.
+
+        Where outcomes are compared it is added to those `made`.
+        """
         flags = 0 if hands is None else kernels.HANDS
         for event in step.events:
             if event.kind == "deliver":
@@ -370,37 +394,36 @@ class Tables:
                 if self._choosy:
                     position = self.workload.delivered(position, process, event.message)
                     if position is None:
-                        return NOT_WANTED
-        message = hands if packet is None else packet.message
+                        return
         exercised = 0
-        for rule in self.exercised.by(Transition(process, self.cells[cell][1], name, message, packet, step)):
-            exercised |= self._rules[rule]
+        if self.exercised.left:
+            message = hands if packet is None else packet.message
+            for rule in self.exercised.by(Transition(process, local, name, message, packet, step)):
+                exercised |= self._rules[rule]
         after = self.cell(process, step.state, position)
-        emitted = [(self._emitted(sent), sent.destination) for sent in step.packets]
+        emitted, kinds = [], []
+        for sent in step.packets:
+            number = self.packet(sent) if self.alike is None else self.alike.number_of(sent, self.packet)
+            emitted.append((number, sent.destination))
+            kinds.append(sent.kind)
         if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
             raise Unforeseen
-        observations: list[tuple[str, Message]] = [] if hands is None else [("hand", hands)]
-        observations += step.events
-        adds = not self._in_order or bool(step.packets) or hands is not None
-        kinds = tuple([sent.kind for sent in step.packets])
+        adds = not self._in_order or bool(kinds) or hands is not None
         consumed = () if packet is None else (packet.kind,)
-        self.ranks.step(cell, after, consumed, kinds, adds=adds)
+        self.ranks.step(cell, after, consumed, tuple(kinds), adds=adds)
         if self._in_order:
-            self._all_ranks.step(cell, after, consumed, kinds)
+            self._all_ranks.step(cell, after, consumed, tuple(kinds))
         if len(self.frames) > 1:
-            images = [self.cell_renamed[after * len(self.frames) + k] for k in range(len(self.frames))]
-            self.ranks.same(images)
-            self._all_ranks.same(images)
-        code = self._code(process, observations)
+            assert self.alike is not None
+            self.ranks.same(self.alike.cell_frames[after])
+            self._all_ranks.same(self.alike.cell_frames[after])
+        code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
         rules = (exercised & (1 << kernels.LOW_BITS) - 1, exercised >> kernels.LOW_BITS)
         self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), *rules])
         self.emitted.extend([number << kernels.PROCESS_BITS | (to - process) % self.n for number, to in emitted])
         self.most_emitted = max(self.most_emitted, len(emitted))
-        return Outcome(named, after, emitted, step.events)
-
-    def _emitted(self, packet: Packet) -> int:
-        """The number of a packet that a process of the tables transmits."""
-        return self.packet(packet) if self.alike is None else self.alike.number_of(packet, self.packet)
+        if made is not None:
+            made.append(Outcome(named, after, emitted, step.events))
 
     def arrays(self) -> kernels.Tables:
         """The tables as the kernels read them; what is filled in later does not change these."""

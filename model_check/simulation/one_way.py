@@ -17,21 +17,13 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 class ClearsOneWay(ExtraMessages):
     """The protocol with one way of clearing: the first of those that the machine lists, column by column."""
 
-    _one_column = False
-
     def clearings(self, i: int, state: State) -> Iterable[tuple[State, Sequence[Packet]]]:
-        if self._one_column:
-            return [(state, ())]  # what is listed then ends after one column
         packets: list[Packet] = []
-        while True:
-            self._one_column = True
-            try:
-                (state, more), *_ = super().clearings(i, state)
-            finally:
-                self._one_column = False
-            packets += more
-            if not more:
-                return [(state, packets)]
+        while columns := self.columns_to_clear(i, state):
+            ways = [(self.after_sending(i, state, j), self.extra(i, state, j)) for j in columns]
+            state, packet = min(ways)
+            packets.append(packet)
+        return [(state, packets)]
 
 
 #: Protocols whose own machine lists too many outcomes → the machine that takes one of them.

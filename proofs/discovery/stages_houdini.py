@@ -9,14 +9,13 @@ reading by `Facts`. That what is needed is kept for any number of processes and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 import z3
 
-from crownless.proofs.ground import Things, of_each
+from crownless.proofs.ground import FiniteSort, Things, finite_sort, of_each
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.stages import About, Formulas, Part, StageEvent, fixed_by, symbolic
@@ -36,11 +35,9 @@ class GaveUp(Exception):
     """z3 neither finds a situation nor shows that there is none."""
 
 
-@cache
-def _things(sort: str, size: int) -> tuple[Term, Sequence[Term]]:
-    """A sort of so many things; z3 wants to be told once."""
-    made: tuple[Term, Sequence[Term]] = z3.EnumSort(f"{sort} of {size}", [f"{sort} {k}" for k in range(size)])
-    return made
+def _things(sort: str, size: int) -> FiniteSort:
+    """A sort of so many things."""
+    return finite_sort(f"{sort} of {size}", [f"{sort} {k}" for k in range(size)])
 
 
 class Few:

@@ -29,8 +29,8 @@ from .evidence import (
 )
 
 FOR_EVERY_N = (
-    "any number of processes and messages, any reliable channel; of the stages of a message, with which the machine is "
-    "compared up to a bound"
+    "any number of processes and messages, any reliable channel; of the stages of a message, of which each step of the "
+    "machine is shown to be one"
 )
 TEXT = Text()
 

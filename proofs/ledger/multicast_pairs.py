@@ -41,6 +41,7 @@ class PairsBesides(SesMulticast):
     """The pairs of the other destinations go besides those of the sender's buffer, which all stay."""
 
     symmetric = False
+    rules = {}  # those of the protocol read stamps of another shape
 
     def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Accompanying:
         among, one_if = self.ops.among, self.ops.one_if

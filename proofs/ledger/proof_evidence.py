@@ -36,7 +36,7 @@ def all_refuted(claims: Iterable[Claim]) -> bool:
 
 def any_refuted(claims: Iterable[Claim]) -> bool:
     """True if z3 has something against one of them, which it sees at once."""
-    return any(theorem(*claim, effort=A_FEW_STEPS).outcome == "refuted" for claim in claims)
+    return any(theorem(*claim, effort=A_FEW_STEPS, attempts=ATTEMPTS).outcome == "refuted" for claim in claims)
 
 
 # -- [MF] --------------------------------------------------------------------------------------------------------------
