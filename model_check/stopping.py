@@ -186,6 +186,8 @@ class _Watch:
         if (stops or self.pending is not None) and now - self._nudged_at > NUDGE_EVERY:
             self._nudged_at = now
             if part is not None and stops:
+                if part.reason is None and not self.deferring:
+                    part.reason = INTERRUPTED  # before anything fails because it is interrupted
                 part.interrupt()
             self._nudge()
         if part is not None and part.reason is not None:
@@ -271,6 +273,8 @@ def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] | None
             # What is broken off in the middle may fail in any way.
         finally:
             watch.part = outer
+            if part.reason is not None and not watch.at_once:
+                watch.pending = None  # the part has heard of it
             part.left()
 
 

@@ -76,5 +76,5 @@ class Repeatedly:
             self._asked.acquire()
             if self._over:
                 return
-            with suppress(MemoryError):  # it will be asked again
+            with suppress(Exception):  # of any kind, as solvers have their own: it will be asked again
                 self._function()
