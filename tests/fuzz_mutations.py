@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 HUGE, DEEP = "@huge@", "@deep@"
@@ -26,7 +27,8 @@ class Mutator(random.Random):
     """Makes one hostile input."""
 
     def value(self) -> Any:
-        return self.choice(self.choice((NAMES, NUMBERS, OTHERS)))
+        """A hostile value, which nothing else holds: a later mutation may change it."""
+        return deepcopy(self.choice(self.choice((NAMES, NUMBERS, OTHERS))))
 
     def mangled(self, content: bytes) -> bytes:
         """Flips, cuts, splices."""
@@ -89,7 +91,7 @@ class Mutator(random.Random):
             if what == 0:
                 del holder[key]
             elif what == 1 and isinstance(holder, list):
-                holder.insert(key, holder[self.randrange(len(holder))])
+                holder.insert(key, deepcopy(self.choice(holder)))
             elif what == 2 and isinstance(holder, dict):
                 holder[self.choice(NAMES)] = holder.pop(key)
             elif what == 3 and type(holder[key]) is int:

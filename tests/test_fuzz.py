@@ -19,7 +19,7 @@ import fuzz_inputs
 import pytest
 from fuzz_children import fuzz
 from fuzz_inputs import READERS, Log, run_all
-from fuzz_mutations import Mutator
+from fuzz_mutations import DEEP, OTHERS, Mutator
 from fuzz_readers import Reader
 from fuzz_verdicts import Input, run, wrong_with
 
@@ -57,6 +57,15 @@ def test_an_input_follows_from_its_number(tmp_path: Path) -> None:
         reader.make(Mutator("show 7"), directory)
         made.append((directory / "run.json").read_bytes())
     assert made[0] == made[1]
+
+
+def test_an_input_does_not_depend_on_those_before() -> None:
+    def made(number: int) -> Any:
+        return Mutator(f"any {number}").tree({"a": [[], {}], "b": []})
+
+    alone = [repr(made(number)) for number in range(2_000)]
+    assert [repr(made(number)) for number in range(2_000)] == alone
+    assert OTHERS == (None, True, False, [], {}, [[]], {"": {}}, [None] * 3, DEEP)
 
 
 @pytest.mark.parametrize(

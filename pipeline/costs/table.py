@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 _ARROW = {"string": "string", "int": "int32", "bigint": "int64", "double": "float64", "boolean": "bool"}
+
+#: No simulation measures more of anything; sums and squares of figures so large still have a floating-point number.
+LARGEST_FIGURE = 1e100
 
 
 def read(folder: Path) -> list[Row]:
@@ -56,7 +58,8 @@ def _rows_in(file: Path) -> list[Row]:
         raise BadInput(f"{file}: unreadable values ({error})", mend="remove it; its simulations run again") from None
     for row in rows:
         for name, value in row.items():
-            if (value is None and name not in MAY_BE_MISSING) or (isinstance(value, float) and not isfinite(value)):
+            is_no_figure = isinstance(value, float) and not abs(value) <= LARGEST_FIGURE
+            if (value is None and name not in MAY_BE_MISSING) or is_no_figure:
                 mend = "remove it; its simulations run again"
                 raise BadInput(f"{file}: {name} is {'missing' if value is None else value}", mend=mend)
     return rows
