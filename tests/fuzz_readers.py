@@ -9,12 +9,14 @@ from pathlib import Path
 from fuzz_mutations import HUGE, NAMES, Mutator
 from fuzz_verdicts import Input
 
+#: So that nobody finds out for each input how much memory there is.
+MEMORY = ("--max-memory", "8G")
 #: So that no input runs for long; later options of the same name, which an input may have, win.
 SMALL = {
-    "check": ("--engine", "plain", "--max-states", "9", "--max-seconds", "1"),
-    "realize": ("--max-seconds", "1"),
-    "count": ("--max-seconds", "1"),
-    "classify": ("--max-seconds", "1"),
+    "check": ("--engine", "plain", "--max-states", "9", "--max-seconds", "1", *MEMORY),
+    "realize": ("--max-seconds", "1", *MEMORY),
+    "count": ("--max-seconds", "1", *MEMORY),
+    "classify": ("--max-seconds", "1", *MEMORY),
 }
 
 
@@ -60,7 +62,7 @@ class Computations(Reader):
 
     def classify(self, text: bytes, directory: Path, options: list[str]) -> Input:
         (directory / "c.txt").write_bytes(text)
-        return Input(["classify", str(directory / "c.txt"), *options], violated=("broken",))
+        return Input(["classify", str(directory / "c.txt"), *MEMORY, *options], violated=("broken",))
 
 
 class Programs(Computations):
@@ -76,7 +78,7 @@ class Programs(Computations):
 
     def check(self, text: bytes, directory: Path, options: list[str]) -> Input:
         (directory / "p.txt").write_bytes(text)
-        limits = ("--max-states", "9", "--max-seconds", "1", "--max-memory", "8G")
+        limits = ("--max-states", "9", "--max-seconds", "1", *MEMORY)
         arguments = ["check", "unordered", "--program", str(directory / "p.txt"), "--engine", "plain", *limits]
         return Input([*arguments, "--quiet", *options], violated=("violated",))
 
@@ -136,7 +138,7 @@ class Logs(Reader):
 
     def classify(self, content: bytes, directory: Path, options: list[str]) -> Input:
         (directory / "log.jsonl").write_bytes(content)
-        return Input(["classify", str(directory / "log.jsonl"), *options], violated=("broken",))
+        return Input(["classify", str(directory / "log.jsonl"), *MEMORY, *options], violated=("broken",))
 
 
 class Settings(Reader):
@@ -156,7 +158,7 @@ class Settings(Reader):
         return self.check(random.choice(("buffer-bounded", "extra-messages", "isis-gc", "rst")), setting)
 
     def check(self, protocol: str, setting: str) -> Input:
-        bounds = ("-n", "2", "-m", "1", "--engine", "plain", "--max-states", "9", "--max-memory", "8G")
+        bounds = ("-n", "2", "-m", "1", "--engine", "plain", "--max-states", "9", *MEMORY)
         return Input(["check", protocol, *bounds, "--set", setting], violated=("violated",))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fuzz_mutations import DEEP, HUGE, NAMES, Mutator
-from fuzz_readers import Reader
+from fuzz_readers import MEMORY, Reader
 from fuzz_verdicts import Input, run
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Forged(Reader):
         return self.resume(there, violated)
 
     def resume(self, there: Path, violated: tuple[str, ...]) -> Input:
-        arguments = ["check", "--resume", str(there), "--json", "--quiet", "--workers", "2", "--max-memory", "8G"]
+        arguments = ["check", "--resume", str(there), "--json", "--quiet", "--workers", "2", *MEMORY]
         return Input(arguments, violated=violated, untouched=there)
 
     def _rename(self, files: dict[str, Any], key: str, name: str) -> None:
@@ -269,7 +269,7 @@ class CostTables(Reader):
     """Tables of costs, as `cost --out` goes on with them."""
 
     name = "costs"
-    asked = ["cost", "rst", "-n", "2", "-m", "10", "--seeds", "2", "--quiet", "--out"]
+    asked = ["cost", "rst", "-n", "2", "-m", "10", "--seeds", "2", "--quiet", *MEMORY, "--out"]
 
     def prepare(self, directory: Path) -> None:
         there = directory / "base"
