@@ -219,26 +219,36 @@ class ForgedOnSpark(Forged):
             (Check("ses", 2, 3), ("symmetry",)),
         ]
         self.check_of: list[int] = []
-        for number, (check, reductions) in enumerate(self.checks):
+        self.common: dict[int, tuple[Any, Any, Any, Any]] = {}
+        for number in range(len(self.checks)):
             for states in (2, 12, 40):
                 there = directory / f"base-{number}-{states}"
-                self.search(check, reductions, there, resume=False, limits=Limits(states=states))
+                self.search(number, there, resume=False, limits=Limits(states=states))
                 if (there / "manifest.json").exists():
                     self.saved.append(({path.name: path.read_bytes() for path in there.iterdir()}, ()))
                     self.check_of.append(number)
 
-    def search(self, check: Any, reductions: tuple[str, ...], there: Path, *, resume: bool, limits: Any = None) -> None:
+    def ready(self, number: int) -> tuple[Any, Any, Any, Any]:
+        """What all searches of a check have in common."""
         from crownless.model_check.asking import Asked
         from crownless.model_check.engines import engine_for
-        from crownless.model_check.native.questions import question_of
         from crownless.model_check.observers import observers_of
+
+        check, reductions = self.checks[number]
+        if number not in self.common:
+            asked = Asked.by(check)
+            observers = observers_of(asked.machine, asked.orders)
+            engine = engine_for(check, asked, observers, engine="native", reductions=reductions)
+            self.common[number] = check, asked, observers, engine
+        return self.common[number]
+
+    def search(self, number: int, there: Path, *, resume: bool, limits: Any = None) -> None:
+        from crownless.model_check.native.questions import question_of
         from crownless.model_check.properties import properties_of
         from crownless.pipeline.exploration.manifest import manifest_in
         from crownless.pipeline.exploration.search import SparkSearch
 
-        asked = Asked.by(check)
-        observers = observers_of(asked.machine, asked.orders)
-        engine = engine_for(check, asked, observers, engine="native", reductions=reductions)
+        check, asked, observers, engine = self.ready(number)
         with manifest_in(there, question_of(check, asked, engine.reductions), resume=resume) as manifest:
             search = SparkSearch(
                 asked.machine,
@@ -258,8 +268,8 @@ class ForgedOnSpark(Forged):
                 manifest.remove()
 
     def resume(self, there: Path, violated: tuple[str, ...]) -> Input:
-        check, reductions = self.checks[self.check_of[self.chosen]]
-        return Input([], call=lambda: self.search(check, reductions, there, resume=True))
+        number = self.check_of[self.chosen]
+        return Input([], call=lambda: self.search(number, there, resume=True))
 
     def _rename(self, files: dict[str, Any], key: str, name: str) -> None:
         files[name] = files.pop(key)

@@ -577,6 +577,14 @@ def test_a_figure_that_no_simulation_measures_is_refused(figure: float, tmp_path
         sweep(small(2), out=tmp_path)
 
 
+def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    sweep(small(2), out=tmp_path)
+    (file,) = tmp_path.glob("*.parquet")
+    file.write_bytes(file.read_bytes().replace(b"withheld_most", b"withheld_mos\xec"))
+    with pytest.raises(BadInput, match="unreadable values|no table of costs|no Parquet file"):
+        sweep(small(2), out=tmp_path)
+
+
 def test_tasks_are_dealt_evenly_and_the_dearest_start_first() -> None:
     rows = [row_of(each) for each in cost_studies.of_the_page(1)]
     tasks = dealt(rows, 16)
