@@ -21,7 +21,7 @@ class Input:
     #: A directory in which nothing changes where the exit code is 2.
     untouched: Path | None = None
     #: What is done in place of the command.
-    call: Callable[[], None] | None = None
+    call: Callable[[], object] | None = None
 
 
 def run(given: Input) -> tuple[int | str, str, str]:

@@ -581,7 +581,7 @@ def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     sweep(small(2), out=tmp_path)
     (file,) = tmp_path.glob("*.parquet")
     file.write_bytes(file.read_bytes().replace(b"withheld_most", b"withheld_mos\xec"))
-    with pytest.raises(BadInput, match="unreadable values|no table of costs|no Parquet file"):
+    with pytest.raises(BadInput, match=r"unreadable values|no table of costs|no Parquet file"):
         sweep(small(2), out=tmp_path)
 
 

@@ -127,7 +127,7 @@ class Harmful(Reader):
             lambda: time.sleep(60),
             lambda: os.kill(os.getpid(), signal.SIGSEGV),
             lambda: os._exit(0),
-            lambda: {}["x"],
+            lambda: signal.Signals[""],
             lambda: (directory / "stray").touch(),
             grow,
             lambda: None,
