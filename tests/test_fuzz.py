@@ -151,7 +151,7 @@ def test_each_kind_of_harm_is_found_and_the_next_input_runs() -> None:
         ["2", " more than 0.5 seconds asleep"],
         ["3", f" the process ended with {-signal.SIGSEGV}"],
         ["4", " the process ended before it was through"],
-        ["5", " KeyError at test_fuzz.py"],
+        ["5", " KeyError at enum.py"],
         ["6", " leaves files behind"],
         ["7", " much of memory"],
     ]
