@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from itertools import chain
+from collections.abc import Iterable
+from itertools import accumulate, chain
 from typing import Any
 
 #: A longer name is cut when it is printed, and ends in an ellipsis. JSON output has it whole.
 LONGEST_NAME = 60
-#: A longer line is cut in the middle.
+#: A line that is longer as it is printed, escapes included, is cut in the middle.
 LONGEST_LINE = 2_000
+_GAP = " … "
 
 #: Characters that Python counts as printable and that show nothing: fillers, blanks, variation selectors.
 _INVISIBLE = frozenset(
@@ -37,12 +39,7 @@ def is_shown(character: str) -> bool:
 
 def printable(text: str) -> str:
     """The text on one line, with an escape for each character that is not shown as itself."""
-    if text.isascii() and text.isprintable():
-        return text
-    shown = [character if is_shown(character) else _escape(character) for character in text]
-    if unicodedata.category(text[0]).startswith("M"):
-        shown[0] = _escape(text[0])  # it would change the character printed before
-    return "".join(shown)
+    return text if text.isascii() and text.isprintable() else "".join(_shown(text))
 
 
 def printable_name(name: str) -> str:
@@ -53,9 +50,13 @@ def printable_name(name: str) -> str:
 
 def printable_line(line: str) -> str:
     """A line of output: escaped, and cut in the middle if it is very long."""
-    if len(line) > LONGEST_LINE:
-        line = f"{line[: LONGEST_LINE * 3 // 4]} … {line[-LONGEST_LINE // 4 :]}"
-    return printable(line)
+    shown = printable(line) if len(line) <= LONGEST_LINE else None
+    if shown is not None and len(shown) <= LONGEST_LINE:
+        return shown
+    end = LONGEST_LINE // 4
+    head = _as_many_as_fit(_shown(line[:LONGEST_LINE]), LONGEST_LINE - end - len(_GAP))
+    tail = _as_many_as_fit(reversed(_shown(line[-end:])), end)
+    return "".join((*head, _GAP, *reversed(tail)))
 
 
 def printable_lines(text: str) -> str:
@@ -67,6 +68,20 @@ def as_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) 
     """A value as JSON that is safe to print: names stay exact, and what a terminal does not show is escaped."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     return _NOT_ASCII.sub(lambda found: _json_escape(found[0]), text)
+
+
+def _shown(text: str) -> list[str]:
+    """Each character of the text as it is printed."""
+    shown = [character if is_shown(character) else _escape(character) for character in text]
+    if text and unicodedata.category(text[0]).startswith("M"):
+        shown[0] = _escape(text[0])  # it would change the character printed before
+    return shown
+
+
+def _as_many_as_fit(shown: Iterable[str], room: int) -> list[str]:
+    """The first characters, none of whose escapes is cut in two, that take no more room."""
+    lengths = accumulate(map(len, shown := list(shown)))
+    return shown[: sum(length <= room for length in lengths)]
 
 
 def _escape(character: str) -> str:

@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from spark_session import spark  # noqa: F401
 
 from crownless.command_line.cost import cost
@@ -564,6 +565,24 @@ def test_a_table_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "part-1.parquet").write_bytes(b"nonsense")
     with pytest.raises(BadInput, match="no Parquet file"):
         sweep(small(1), out=tmp_path)
+
+
+@pytest.mark.parametrize("figure", [math.inf, math.nan, 1e308, -1e308])
+def test_a_figure_that_no_simulation_measures_is_refused(figure: float, tmp_path: Path) -> None:
+    sweep(small(2), out=tmp_path)
+    (file,) = tmp_path.glob("*.parquet")
+    rows = [row | {"delay": figure} for row in cost_table.read(tmp_path)]
+    parquet.write_table(cost_table.arrow_table(rows), file)
+    with pytest.raises(BadInput, match="delay is"):
+        sweep(small(2), out=tmp_path)
+
+
+def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    sweep(small(2), out=tmp_path)
+    (file,) = tmp_path.glob("*.parquet")
+    file.write_bytes(file.read_bytes().replace(b"withheld_most", b"withheld_mos\xec"))
+    with pytest.raises(BadInput, match=r"unreadable values|no table of costs|no Parquet file"):
+        sweep(small(2), out=tmp_path)
 
 
 def test_tasks_are_dealt_evenly_and_the_dearest_start_first() -> None:

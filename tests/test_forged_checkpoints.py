@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from fuzz_inputs import Input, contents, run, wrong_with
+from fuzz_verdicts import Input, contents, run, wrong_with
 
 from crownless.model_check.asking import Check
 from crownless.model_check.checking import run_check

@@ -5,40 +5,43 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import fuzz_children
 import fuzz_inputs
 import pytest
-from fuzz_inputs import READERS, Input, Mutator, Reader, fuzz, fuzz_here, run, wrong_with
+from fuzz_children import fuzz
+from fuzz_inputs import READERS, Log, run_all
+from fuzz_mutations import DEEP, OTHERS, Mutator
+from fuzz_readers import Reader
+from fuzz_verdicts import Input, run, wrong_with
 
 from crownless.command_line import output
 from crownless.model_check import diagram, runs
 from crownless.model_check.native import saved_directories
 
-TEXTS = ("computations", "programs", "show", "logs", "settings", "arguments")
-SAVED = ("checkpoints", "levels", "costs")
+INPUTS, BATCH = 2_000, 250
 
 
 def test_every_reader_is_fuzzed() -> None:
-    assert {*TEXTS, *SAVED} == READERS.keys()
+    assert READERS.keys() == {
+        "computations", "programs", "show", "logs", "settings", "arguments", "checkpoints", "levels", "costs",
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_no_hostile_text_does_harm(name: str) -> None:
-    assert fuzz_here(name, 0, 2_000) == []
-
-
-@pytest.mark.parametrize("name", SAVED)
-def test_nothing_forged_on_disk_does_harm(name: str) -> None:
-    assert fuzz(name, 0, 200) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAVED)
-def test_no_more_forgeries_do_harm(name: str) -> None:
-    assert fuzz(name, 200, 1_800) == []
+@pytest.mark.parametrize("first", range(0, INPUTS, BATCH))
+@pytest.mark.parametrize("name", READERS)
+def test_no_hostile_input_does_harm(name: str, first: int) -> None:
+    ran = fuzz(READERS[name], first, BATCH)
+    assert ran.findings == []
+    assert ran.inputs == BATCH
 
 
 # -- the fuzzer itself -------------------------------------------------------------------------------------------------
@@ -54,6 +57,15 @@ def test_an_input_follows_from_its_number(tmp_path: Path) -> None:
         reader.make(Mutator("show 7"), directory)
         made.append((directory / "run.json").read_bytes())
     assert made[0] == made[1]
+
+
+def test_an_input_does_not_depend_on_those_before() -> None:
+    def made(number: int) -> Any:
+        return Mutator(f"any {number}").tree({"a": [[], {}], "b": []})
+
+    alone = [repr(made(number)) for number in range(2_000)]
+    assert [repr(made(number)) for number in range(2_000)] == alone
+    assert OTHERS == (None, True, False, [], {}, [[]], {"": {}}, [None] * 3, DEEP)
 
 
 @pytest.mark.parametrize(
@@ -78,36 +90,100 @@ def test_names_printed_raw_are_found() -> None:
         patch.object(runs, "printable_name", str),
         patch.object(diagram, "printable_name", str),
         patch.object(diagram, "printable_line", str),
+        patch.object(output, "printable_line", str),
         patch.object(output, "printable_lines", str),
     ):
-        assert any("prints" in finding for finding in fuzz_here("show", 0, 300))
+        assert any("prints" in finding for finding in fuzz(READERS["show"], 0, 300).findings)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files that a hang leaves open
 def test_files_that_are_no_files_are_found() -> None:
     def follow(directory: Path, name: str) -> Any:
         return (directory / name).open("rb")
 
-    with patch.object(saved_directories, "open_regular", follow), patch.object(fuzz_inputs, "SECONDS", 1):
-        assert any("more than 1 seconds" in finding for finding in fuzz_here("checkpoints", 0, 200))
+    with patch.object(saved_directories, "open_regular", follow), patch.object(fuzz_children, "SECONDS", 0.5):
+        assert any("more than 0.5 seconds" in finding for finding in fuzz(READERS["checkpoints"], 0, 100).findings)
 
 
-class Slow(Reader):
-    """Loops for ever."""
+class Harmful(Reader):
+    """Does harm by the number of its input; only the first and the last do none."""
 
-    name = "slow"
+    name = "harmful"
+
+    def sound(self, directory: Path) -> Iterator[Input]:
+        yield Input(["list"])
 
     def make(self, random: Mutator, directory: Path) -> Input:
+        def grow() -> None:
+            self.much = bytearray(b"x") * (1 << 28)
+            time.sleep(60)
+
         def loop() -> None:
             while True:
                 pass
 
-        return Input([], call=loop)
+        harm: list[Callable[[], object]] = [
+            lambda: None,
+            loop,
+            lambda: time.sleep(60),
+            lambda: os.kill(os.getpid(), signal.SIGSEGV),
+            lambda: os._exit(0),
+            lambda: signal.Signals[""],
+            lambda: (directory / "stray").touch(),
+            grow,
+            lambda: None,
+        ]
+        number = next(
+            number for number in range(len(harm)) if Mutator(f"harmful {number}").getstate() == random.getstate()
+        )
+        return Input([], call=harm[number])
+
+    def cleanup(self, directory: Path) -> None:
+        (directory / "stray").unlink(missing_ok=True)
 
 
-def test_a_hang_is_found(tmp_path: Path) -> None:
-    with patch.object(fuzz_inputs, "SECONDS", 1):
-        assert fuzz_inputs.one(Slow(), 0, tmp_path) == "more than 1 seconds"
+def test_each_kind_of_harm_is_found_and_the_next_input_runs() -> None:
+    with patch.object(fuzz_children, "SECONDS", 0.5), patch.object(fuzz_children, "MEMORY", 1 << 27):
+        ran = fuzz(Harmful, 0, 9)
+    assert ran.inputs == 9
+    findings = [re.sub(r"\d+ MiB", "much", finding.replace("harmful ", "")) for finding in ran.findings]
+    assert [finding.split(":")[:2] for finding in findings] == [
+        ["1", " more than 0.5 seconds of processor time"],
+        ["2", " more than 0.5 seconds asleep"],
+        ["3", f" the process ended with {-signal.SIGSEGV}"],
+        ["4", " the process ended before it was through"],
+        ["5", " KeyError at enum.py"],
+        ["6", " leaves files behind"],
+        ["7", " much of memory"],
+    ]
+    assert "in loop" in ran.findings[0], "its stack is told"
+
+
+def test_a_machine_that_stands_still_is_no_hang() -> None:
+    """A child that is stopped neither runs nor sleeps, as one that waits for a processor or a disk."""
+    with patch.object(fuzz_children, "SECONDS", 0.5):
+        pid = os.fork()
+        if pid == 0:
+            signal.pause()
+            os._exit(0)
+        try:
+            os.kill(pid, signal.SIGSTOP)
+            watchdog = fuzz_children.Watchdog(pid, 0)
+            for _ in range(40):
+                time.sleep(0.06)
+                assert watchdog.why_to_end(0) is None
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def test_what_the_log_has_is_not_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    ran = run_all("settings", 0, 3, Log(path))
+    assert (ran.inputs, ran.findings) == (3, [])
+    with patch.object(fuzz_inputs, "fuzz", side_effect=AssertionError("runs again")):
+        assert run_all("settings", 0, 3, Log(path)).inputs == 3
+        with pytest.raises(AssertionError, match="runs again"):
+            run_all("settings", 3, 3, Log(path))
 
 
 # -- what it found, and was told of ------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
-from fuzz_inputs import Input, run, wrong_with
+from fuzz_verdicts import Input, run, wrong_with
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -70,6 +71,17 @@ def test_long_names_and_lines_are_cut() -> None:
     line = printable_line("a" * 5_000 + "the end")
     assert len(line) <= LONGEST_LINE + 3
     assert line.endswith("the end")
+
+
+def test_a_line_is_cut_by_its_length_as_printed_and_no_escape_is_cut_in_two() -> None:
+    for text in ("\x1b" * 1_999, "\u202e" * 400 + "end", "x" * 1_499 + "\udcad" * 500, "\U000e0100" * 9_999):
+        line = printable_line(text)
+        assert len(line) <= LONGEST_LINE
+        assert " … " in line
+        assert printable(line) == line
+        assert {*re.findall(r"\\.", line)} <= {r"\x", r"\u", r"\U"}
+        assert not re.search(r"\\(x.?|u.{0,3}|U.{0,7})( |$)", line)
+    assert printable_line("\x1b" * 500) == r"\x1b" * 500
 
 
 def test_wide_names_keep_the_drawing_aligned() -> None:

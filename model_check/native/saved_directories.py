@@ -19,6 +19,7 @@ import shlex
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from io import BufferedReader
 from pathlib import Path
@@ -83,7 +84,7 @@ class SavedDirectory:
         """From now on this is what is saved."""
         manifest = {
             "format": self.kind.format,
-            "version": version("crownless"),
+            "version": _version(),
             "made": self._made,
             "question": self.question,
             **facts,
@@ -186,7 +187,7 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
     others, mend = kind.others
     if isinstance(form, str) and form.startswith(others):
         raise BadInput(f"{where}: saved by another engine", mend=mend)
-    if form != kind.format or by != version("crownless"):
+    if form != kind.format or by != _version():
         told = f"{where}: written by another version (crownless {by}, {form})"
         raise BadInput(told, mend=f"use that version, or {ANEW}")
     try:
@@ -238,6 +239,12 @@ def _locked(directory: int) -> bool:
     except OSError:
         return True  # not every file system has locks
     return True
+
+
+@cache
+def _version() -> str:
+    """The version of crownless, which its installation says in a file: each level saved would read it again."""
+    return version("crownless")
 
 
 def _digest_of(manifest: dict[str, Any]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 _ARROW = {"string": "string", "int": "int32", "bigint": "int64", "double": "float64", "boolean": "bool"}
+
+#: No simulation measures more of anything; sums and squares of figures so large still have a floating-point number.
+LARGEST_FIGURE = 1e100
 
 
 def read(folder: Path) -> list[Row]:
@@ -42,24 +44,29 @@ def _rows_in(file: Path) -> list[Row]:
     except (arrow.ArrowException, OSError, ValueError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{file}: no Parquet file ({problem})", mend="remove it; its simulations run again") from None
-    schema = arrow_schema()
-    for column in schema:
-        mend = "name another folder"
-        if column.name not in table.column_names:
-            raise BadInput(f"{file}: no table of costs, without {column.name}", mend=mend)
-        place = table.schema.get_all_field_indices(column.name)
-        if len(place) > 1 or table.schema.field(column.name).type != column.type:
-            raise BadInput(f"{file}: no table of costs: {column.name} is not of {column.type}", mend=mend)
+    mend = "remove it; its simulations run again"
     try:
-        rows: list[Row] = table.select(schema.names).to_pylist()
-    except (arrow.ArrowException, ValueError) as error:
-        raise BadInput(f"{file}: unreadable values ({error})", mend="remove it; its simulations run again") from None
+        _check_columns(file, table.schema)
+        rows: list[Row] = table.select(arrow_schema().names).to_pylist()
+    except (arrow.ArrowException, UnicodeDecodeError) as error:
+        raise BadInput(f"{file}: unreadable values ({error})", mend=mend) from None
     for row in rows:
         for name, value in row.items():
-            if (value is None and name not in MAY_BE_MISSING) or (isinstance(value, float) and not isfinite(value)):
-                mend = "remove it; its simulations run again"
+            is_no_figure = isinstance(value, float) and not abs(value) <= LARGEST_FIGURE
+            if (value is None and name not in MAY_BE_MISSING) or is_no_figure:
                 raise BadInput(f"{file}: {name} is {'missing' if value is None else value}", mend=mend)
     return rows
+
+
+def _check_columns(file: Path, found: pyarrow.Schema) -> None:
+    """Refuses a file without a column of a table of costs, with two of that name, or with one of another type."""
+    mend = "name another folder"
+    for column in arrow_schema():
+        places = found.get_all_field_indices(column.name)
+        if not places:
+            raise BadInput(f"{file}: no table of costs, without {column.name}", mend=mend)
+        if len(places) > 1 or found.field(places[0]).type != column.type:
+            raise BadInput(f"{file}: no table of costs: {column.name} is not of {column.type}", mend=mend)
 
 
 def append(folder: Path, rows: Sequence[Row]) -> None:

@@ -1,0 +1,90 @@
+"""Runs the command on one hostile input, in this process, and says what must not have come of it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Input:
+    """Arguments of the command, and which exit codes are right beside 2."""
+
+    arguments: list[str]
+    allowed: frozenset[int] = frozenset({0, 3})
+    #: 1 is right if the output says one of these.
+    violated: tuple[str, ...] = ()
+    #: A directory in which nothing changes where the exit code is 2.
+    untouched: Path | None = None
+    #: What is done in place of the command.
+    call: Callable[[], object] | None = None
+
+
+def run(given: Input) -> tuple[int | str, str, str]:
+    """The exit code (or what was raised), stdout and stderr."""
+    from crownless.command_line import main
+    from crownless.command_line.endings import say
+    from crownless.spec.errors import BadInput
+
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = streams
+    code: int | str
+    try:
+        if given.call is None:
+            main(given.arguments)
+            code = "main returned"
+        else:
+            given.call()
+            code = 0
+    except BadInput as error:
+        code = 2 if given.call is not None else repr(error)
+        say(str(error))
+    except SystemExit as exit_:
+        code = exit_.code if isinstance(exit_.code, int) else repr(exit_.code)
+    except BaseException as error:
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f"{Path(where.tb_frame.f_code.co_filename).name}:{where.tb_lineno}" if where is not None else ""
+        code = f"{type(error).__name__} at {place}: {str(error)[:200]}"
+    finally:
+        sys.stdout, sys.stderr = before
+    out, err = (stream.buffer.getvalue().decode("utf-8", "backslashreplace") for stream in streams)
+    return code, out, err
+
+
+def wrong_with(code: int | str, out: str, err: str, given: Input) -> str | None:
+    """What must not have come of an input; None if all is well."""
+    from crownless.spec.printable import is_shown
+
+    if isinstance(code, str):
+        return code
+    if code not in given.allowed | {1, 2}:
+        return f"exit code {code}: {err[-300:]}"
+    if code == 1 and not any(word in out for word in given.violated):
+        return f"exit code 1, and nothing is violated: {err[-300:]}"
+    if "Traceback" in err:
+        return f"a traceback: {err[-300:]}"
+    *notes, last = err.splitlines() or [""]
+    is_one_line = last.startswith("crownless: ") and all(note.startswith("crownless: not run, ") for note in notes)
+    if code == 2 and not (is_one_line and err.endswith("\n")):
+        return f"not one line: {err[:300]!r}"
+    if code == 2 and len(err) > 5_000:
+        return f"a line of {len(err)} characters"
+    for character in {*out, *err} - {"\n"}:
+        if not is_shown(character):
+            return f"prints {character!r}"
+    return None
+
+
+def contents(directory: Path) -> dict[str, Any]:
+    """What is in a directory, so that a change shows."""
+    return {
+        path.name: path.read_bytes() if path.is_file() and not path.is_symlink() else path.lstat().st_ino
+        for path in directory.iterdir()
+    }
