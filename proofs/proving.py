@@ -122,7 +122,7 @@ class Proved:
     @cached_property
     def replayed(self) -> Replayed | None:
         """Where a proof of the machine's own code fails: what becomes of its situation on the machine."""
-        if not self.failures or not isinstance(self.proof, CausalOrder):
+        if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
             return None
         return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])
 
@@ -186,7 +186,7 @@ class Proved:
             "covers_machine": self.covers_machine,
             "machine_unsupported": self.unsupported,
             "assumptions": list(self.proof.assumed),
-            "trusted": list(trusted(self.proof)),
+            "trusted": list(trusted(self.proof, compares=self.stopped is None)),
             "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,
             "abstraction_checked": [
@@ -273,7 +273,7 @@ def prove(
         for part, claim in every[len(claims) :]
     ]
     seconds = time.monotonic() - started
-    return Proved(
+    proved = Proved(
         protocol,
         proof,
         (*claims, *unknown),
@@ -284,12 +284,20 @@ def prove(
         unsupported=unsupported,
         stopped=stopped,
     )
+    try:
+        _ = proved.replayed  # looked for while it can be stopped
+    except (Stopped, z3.Z3Exception):
+        reason = stop_reason()
+        if reason is None:
+            raise
+        return replace(proved, stopped=reason)
+    return proved
 
 
-def trusted(proof: Proof) -> tuple[str, ...]:
-    """What a proof rests on beside what it assumes of the world."""
+def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
+    """What a proof rests on beside what it assumes of the world; `compares`: not of one that ended early."""
     z3_itself = "z3, and Python with its integers"
-    if not isinstance(proof, CausalOrder):
+    if not isinstance(proof, CausalOrder) or not compares:
         return (z3_itself,)
     compared = compare_ops()
     some = f"{compared.compared:,} cases of {compared.scope}"

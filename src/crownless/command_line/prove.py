@@ -189,7 +189,9 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
         print(f"Assumed{names}:")
         for assumption in assumed:
             print(f"- {assumption}")
-    for rests_on, names in _together((trusted(proved.proof), proved.protocol) for proved in found):
+    for rests_on, names in _together(
+        (trusted(proved.proof, compares=proved.stopped is None), proved.protocol) for proved in found
+    ):
         print(f"Trusted{names}:")
         for thing in rests_on:
             print(f"- {thing}")
