@@ -23,6 +23,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import gc
 import linecache
 import sys
 from collections.abc import Iterator
@@ -38,7 +39,10 @@ from .refusals import refuse
 from .symbols import AnyMessage, AnyNumber, AnyReceivers, Symbol, SymbolicOps
 
 #: Functions of these modules are not looked at, nor what they call but for the transitions themselves.
-TRUSTED = ("crownless.proofs", "crownless.spec.errors", "z3", "collections", "contextlib")
+TRUSTED = (
+    *("crownless.proofs", "crownless.spec.errors", "z3", "collections", "contextlib"),
+    *("crownless.model_check.stopping", "crownless.model_check.threads"),  # a signal may come at any time
+)
 
 _STATEMENTS = (ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.If, ast.Pass)
 _EXPRESSIONS = (
@@ -79,13 +83,19 @@ _METHODS = {name for name, value in vars(ProtocolMachine).items() if isinstance(
 
 @contextmanager
 def only_the_language() -> Iterator[None]:
-    """While this is open, each Python function that a transition runs is looked at; what is outside is refused."""
-    before = sys.getprofile()
+    """While this is open, each Python function that a transition runs is looked at; what is outside is refused.
+
+    Nothing is collected meanwhile, since a collection may call Python functions that no transition does.
+    """
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()
     sys.setprofile(_watch)
     try:
         yield
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
 
 
 def fixed_machine(machine: ProtocolMachine) -> None:
