@@ -26,6 +26,7 @@ from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
 from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn
+from crownless.proofs.ledger.multicast_pairs import Accompanying
 from crownless.proofs.theorem import without_each
 from crownless.spec import orders
 from crownless.spec.clocks import VectorClock
@@ -83,9 +84,7 @@ def _keeps_its_own_pair(self: Ses, i: Any, buffer: Any, carried: Any) -> Any:
 
 
 def _older_pairs_discarded(self: Any, buffer: Any, j: int, dest: Any, time: Any) -> Any:
-    return multicast_pairs.Accompanying(
-        SesMulticast.accompanying(self, buffer, j, dest, time), self.ops.matrix(lambda l, k: 0)
-    )
+    return Accompanying(SesMulticast.accompanying(self, buffer, j, dest, time), self.ops.matrix(lambda l, k: 0))
 
 
 def _deletes_always(self: SesDelete, i: Any, state: Any, j: Any, stamp: Any) -> Any:

@@ -25,7 +25,7 @@ from crownless.spec.computation import Message
 from . import bundled
 from . import cost_evidence as simulations
 from . import proof_evidence as put_to_z3
-from .claims import Evidence, Reading, Shown, Text, unless
+from .claims import Evidence, Reading, Shown, Text, Verdict, unless
 from .evidence import BY_FAIRNESS_IN_WORDS, holds, is_proved, searched, states
 from .matrix_evidence import (
     SAME_GUARDS,
@@ -340,7 +340,7 @@ def sa5(quick: bool) -> Evidence:
         Reading("the constraints after an extra message imply those before it", stronger),
         Reading("what is delivered may be delivered by the matrix protocol", no_sooner),
     )
-    verdict = unless(fails or bool(excluded) or no_sooner != "proved", stronger)
+    verdict: Verdict = "open" if fails or excluded or no_sooner != "proved" else stronger
     scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {told}"
     return Evidence(verdict, scope, because, shown, readings)
 
