@@ -167,8 +167,8 @@ def test_the_runs_shown_are_the_same(answers: dict[str, dict[str, Any]]) -> None
 
 def test_reductions_and_further_workers_need_numba(answers: dict[str, dict[str, Any]]) -> None:
     found = answers["refusals"]
-    assert found["symmetry"] == "rst: --reduce symmetry: needs numba; pip install numba"
-    assert found["all"] == "rst: --reduce symmetry: needs numba; pip install numba"
+    assert found["symmetry"] == "rst: --reduce symmetry: needs numba, and numba is not installed; pip install numba"
+    assert found["all"] == "rst: --reduce symmetry: needs numba, and numba is not installed; pip install numba"
     assert found["scope"].endswith("; native engine, 1 worker, no reductions")
 
 
