@@ -192,8 +192,9 @@ def implied(condition: Condition, by: Condition) -> Condition:
     return any_holds((negated(by), condition))
 
 
-def condition_for(predicate: Callable[[Any], bool], value: Any) -> Condition:
-    """When does a predicate hold of a value of tuples? It is plain Python and may branch, but not reckon.
+def condition_for(predicate: Callable[[Any], Any], value: Any) -> Condition:
+    """When does a predicate hold of a value of tuples? It is plain Python and may branch, but not reckon; or it goes
+    through `ops`, and then gives a `Truth`.
 
     It is asked once for each way in which its questions can be answered, first that each of them holds.
     """
@@ -211,8 +212,11 @@ def condition_for(predicate: Callable[[Any], bool], value: Any) -> Condition:
                 return True
             return said
 
-        if predicate(mapped(partial(_answering, answer), value)):
-            holds.append(all_hold(condition if said else negated(condition) for condition, said in answers))
+        said_of_it = predicate(mapped(partial(_answering, answer), value))
+        result = said_of_it.condition if isinstance(said_of_it, Truth) else bool(said_of_it)
+        if result is not False:
+            path = [condition if said else negated(condition) for condition, said in answers]
+            holds.append(all_hold((*path, result)))
         while answers and not answers[-1][1]:
             answers.pop()
         if not answers:
