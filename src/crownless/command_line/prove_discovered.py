@@ -60,15 +60,10 @@ def prove_discovered(
 
 
 def _discover(name: str, effort: int | None, tell: Callable[[str], None]) -> Discovered:
-    try:
-        return discover(name, progress=tell) if effort is None else discover(name, effort, tell)
-    except BadInput as error:
-        if name in PROOFS and protocol_named(name).admits_multicast:
-            mend = f"its proof is of them: crownless prove {name}"
-            raise BadInput(
-                f"{name}: --discover is of messages to one process, and not of multicasts", mend=mend
-            ) from error
-        raise
+    if name in PROOFS and protocol_named(name).sends != "unicast":
+        mend = f"its proof is of them: crownless prove {name}"
+        raise BadInput(f"{name}: --discover is of messages to one process, and not of multicasts", mend=mend)
+    return discover(name, progress=tell) if effort is None else discover(name, effort, tell)
 
 
 def _print(found: Sequence[Any]) -> None:
