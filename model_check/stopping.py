@@ -19,7 +19,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import _GeneratorContextManager, contextmanager
+from inspect import unwrap
 from types import FrameType
 
 from crownless.spec.memory import lacks_memory, release_reserve
@@ -99,10 +100,14 @@ class _Watch:
         self.unless: Callable[[], bool] = lambda: False
         #: Is it being taken down?
         self.leaving = False
+        #: Held while the main thread is nudged: its handler is there until then.
+        self._nudging = threading.Lock()
         #: The signals that the main thread has heard of, and when it last heard of anything.
         self.heard = 0
         self.heard_at = 0.0
         self.raised_at = float("-inf")
+        #: Has the main thread raised something for the first signal?
+        self.first_is_told = False
         # Of the thread: when each signal came, when it last nudged, and since when a part is to end.
         self._came: list[float] = []
         self._nudged_at = self._stopped_at = 0.0
@@ -126,7 +131,8 @@ class _Watch:
             thread = Beside(self._watch)
             yield
         finally:
-            self.leaving = True
+            with self._nudging:
+                self.leaving = True
             signal.set_wakeup_fd(others)
             writes.close()
             if thread is None or thread.wait(WAITS):
@@ -142,15 +148,18 @@ class _Watch:
         self.heard_at = time.monotonic()
         if number != _NUDGE:
             self.heard += 1
+            if not self.at_once and self.first_is_told:
+                return  # by a nudge, whose handler was run before this one
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         ending = self.pending or self.of_the_part
-        waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _in_destructor(frame)
+        waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _would_be_lost(frame)
         # Two come together after compiled code: the second would be in the way of the first.
         again = number == _NUDGE and self.heard_at - self.raised_at < NUDGE_EVERY / 2
         if ending is None or waits or again:
             return
         self.raised_at = self.heard_at
         self.pending = None
+        self.first_is_told |= bool(self._came) and reason_of(ending) == INTERRUPTED
         if self.part is not None and self.part.reason is None:
             self.part.reason = reason_of(ending)
         raise ending
@@ -198,25 +207,36 @@ class _Watch:
                 _end(code, f"{part.reason}, in the middle of what cannot be ended otherwise")
         if len(came) > 1 and now - came[1] > ENDS_WITHIN:
             _end(_CODE_OF_SIGNALS, INTERRUPTED)
-        if came and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
+        if came and not self.heard and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
             _end(_CODE_OF_SIGNALS, f"{INTERRUPTED}, in the middle of what cannot be ended otherwise")
 
     def _nudge(self) -> None:
         main = threading.main_thread().ident
         assert main is not None
-        signal.pthread_kill(main, _NUDGE)
+        with self._nudging:
+            if not self.leaving:
+                signal.pthread_kill(main, _NUDGE)
 
 
 _watches: list[_Watch] = []
 
 
-def _in_destructor(frame: FrameType | None) -> bool:
-    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost?"""
+def _would_be_lost(frame: FrameType | None) -> bool:
+    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost; or a context manager
+    of this module, which has to come to its end?
+    """
     while frame is not None:
-        if frame.f_code.co_name in LOSES_EXCEPTIONS:
+        if frame.f_code.co_name in LOSES_EXCEPTIONS or _is_of_this_module(frame):
             return True
         frame = frame.f_back
     return False
+
+
+def _is_of_this_module(frame: FrameType) -> bool:
+    code = frame.f_code
+    if code in (_GeneratorContextManager.__enter__.__code__, _GeneratorContextManager.__exit__.__code__):
+        code = frame.f_locals["self"].gen.gi_code
+    return code in _CONTEXTS
 
 
 def _end(code: int, said: str) -> None:
@@ -309,3 +329,7 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
             watch.deferring = outer
             if seen and not watch.at_once:
                 watch.pending = None  # the search has heard of it
+
+
+#: What the context managers of this module run.
+_CONTEXTS = [unwrap(context).__code__ for context in (_Watch.installed, watching, stoppable, deferred)]

@@ -92,7 +92,7 @@ class AnyProtocol(RuleBasedStateMachine):
         self.lines: list[list[tuple[str, Message]]] = [[] for _ in range(n)]
         self.handed = set[Message]()
         self.delivered = Counter[tuple[Message, int]]()
-        self.too_early = False
+        self.too_early = self.sent_again = False
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -152,6 +152,7 @@ class AnyProtocol(RuleBasedStateMachine):
         if kind == "deliver":
             self.delivered[message, process] += 1
             self.too_early |= message not in self.handed
+        self.sent_again |= kind == "send" and ("send", message) in self.lines[process]
         event = ("send" if kind == "send" else "receive", message)
         if event not in self.lines[process]:
             self.lines[process].append(event)
@@ -165,7 +166,8 @@ class AnyProtocol(RuleBasedStateMachine):
 
     @invariant()
     def the_observers_report_a_break_exactly_if_the_spec_finds_one(self) -> None:
-        assert ("delivers-once" in self.reported) == (self.too_early or max(self.delivered.values(), default=0) > 1)
+        wrong = self.too_early or self.sent_again or max(self.delivered.values(), default=0) > 1
+        assert ("delivers-once" in self.reported) == wrong
         if not self.can_be_judged():
             return
         for order in WATCHED:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
 
 from crownless import command_line
 from crownless.command_line import VERBS, count, endings
+from crownless.model_check import stopping
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import compiled
-from crownless.model_check.stopping import Stopped, deferred, stop_reason, stoppable
+from crownless.model_check.stopping import Stopped, deferred, stop_reason, stoppable, watching
 from crownless.spec import reading
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 Capture = pytest.CaptureFixture[str]
 
@@ -193,6 +200,32 @@ def test_no_exception_is_raised_in_a_destructor_where_it_would_be_lost() -> None
             works(0.03)
     assert part.reason == "0.1 seconds are over"
     assert lost == []
+
+
+def test_no_stop_is_raised_where_a_part_is_being_left() -> None:
+    """The main thread is nudged at every line of what leaves it."""
+    nudged = []
+
+    def nudge(frame: FrameType, event: str, _: Any) -> TraceFunction:
+        if frame.f_code.co_filename in (contextlib.__file__, stopping.__file__):
+            nudged.append(event)
+            signal.raise_signal(signal.SIGUSR1)
+        return nudge
+
+    parts = []
+    with patch.object(stopping, "NUDGE_EVERY", 0), watching():
+        before = sys.gettrace()
+        for _ in range(5):
+            with stoppable(Limits(seconds=0)) as part:
+                try:
+                    time.sleep(LONG)
+                finally:
+                    sys.settrace(nudge)
+            sys.settrace(before)
+            parts.append(part)
+    assert [part.reason for part in parts] == ["0 seconds are over"] * 5
+    assert len(nudged) > 50
+    assert stop_reason() is None
 
 
 def test_memory_that_cannot_be_had_stops_a_part() -> None:
