@@ -249,6 +249,39 @@ class ClearsTheColumnOfTheFirst(ExtraMessages):
         return state if j == 0 else super().after_sending(i, state, j)
 
 
+class FirstOfACall(Rst):
+    """The process for which a comprehension is called first lets everything through."""
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        called: list[int] = []
+        kept = self.ops.every(lambda k: called.append(k) or state.deliv[k] >= packet.stamp[k][i])  # type: ignore[func-returns-value]
+        return i == called[0] or kept
+
+
+class UsedUp(Rst):
+    """What a comprehension adds is used up by its first call."""
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        more = map(int, (True, True))
+        return self.ops.every(lambda k: state.deliv[k] + sum(more) >= packet.stamp[k][i])
+
+
+class TakesTheSmallest(Buffer):
+    """Of several messages the one with the smallest name is delivered first."""
+
+    def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
+        return super().receive(i, state._replace(input=tuple(sorted(state.input))), sender)
+
+
+class GreaterOnesGoAhead(Buffer):
+    """While an acknowledgement is awaited, messages to processes of greater names are posted."""
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        if state.output and state.awaits is not None and state.output[0].receiver > state.awaits:
+            return super().internal(i, state._replace(awaits=None))
+        return super().internal(i, state)
+
+
 class Row(NamedTuple):
     """A machine, and a bound at which it differs from its protocol."""
 
@@ -288,4 +321,8 @@ ASYMMETRIC = (
     Row(AlwaysReady),
     Row(KeepsNothing),
     Row(ClearsTheColumnOfTheFirst),
+    Row(FirstOfACall),
+    Row(UsedUp),
+    Row(TakesTheSmallest, 3, 4),
+    Row(GreaterOnesGoAhead, 3, 4),
 )

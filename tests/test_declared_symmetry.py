@@ -8,16 +8,26 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, Row, ThirdMessageOfTheSecond, Unnumbered
+from asymmetric_machines import (
+    ASYMMETRIC,
+    InvariantOfTheLast,
+    LastAcceptsAll,
+    Row,
+    ThirdMessageOfTheSecond,
+    Unnumbered,
+    WitnessOfTheFirst,
+)
 from impure_machines import IMPURE
 from impure_machines import Row as ImpureRow
 from native_engine_setup import question, same_verdicts, told
 
 from crownless.impl import registry
 from crownless.impl.buffer import Buffer
+from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.isis import Isis
+from crownless.impl.opaque import NotParametric
 from crownless.impl.optimal import Optimal
-from crownless.impl.parametric import is_parametric, predicates_not_parametric, why_not_parametric
+from crownless.impl.parametric import Parametric, parametric, seen_parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
@@ -25,9 +35,11 @@ from crownless.model_check.asking import Check
 from crownless.model_check.checking import CheckResult, run_check
 from crownless.model_check.explorer import Exploration
 from crownless.model_check.limits import Limits
+from crownless.model_check.native import search as search_module
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.native.questions import question_of
+from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
 ROWS = pytest.mark.parametrize("row", ASYMMETRIC, ids=lambda row: row.machine.__name__)
@@ -69,14 +81,21 @@ def test_nothing_is_said_to_differ_in_a_protocol_that_is_symmetric(protocol: str
 
 @ROWS
 def test_no_machine_that_tells_processes_apart_is_parametric(row: Row) -> None:
-    assert not is_parametric(row.machine(3))
+    seen = parametric(row.machine(3), 4)
+    if row.machine not in (WitnessOfTheFirst, InvariantOfTheLast):
+        assert seen is None
+    elif seen is not None:
+        assert seen.unlike
 
 
 def test_the_protocols_that_are_parametric() -> None:
-    assert {name for name, kind in PROTOCOLS.items() if is_parametric(kind(3))} == {
-        "unordered", "fifo-sequence", "cbcast", "rst", "rst-before", "rst-sent-alone", "rst-column", "ses",
-        "ses-delete", "ses-multicast",
+    seen = {name: parametric(kind(3), 4) for name, kind in PROTOCOLS.items()}
+    assert {name for name, known in seen.items() if known == Parametric(None, frozenset())} == {
+        "unordered", "fifo-sequence", "fifo-ack", "rendezvous", "cbcast", "rst", "rst-before", "rst-sent-alone",
+        "rst-column", "ses", "ses-delete", "ses-multicast",
     }  # fmt: skip
+    with_queues = {name for name, known in seen.items() if known == Parametric(4, frozenset())}
+    assert with_queues == {"buffer", "buffer-pipelined", "buffer-bounded"}
 
 
 def checked(machine: type[ProtocolMachine], n: int, messages: int, **options: Any) -> CheckResult:
@@ -132,12 +151,6 @@ def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path
 # -- what need not be compared -----------------------------------------------------------------------------------------
 
 
-def test_what_parametric_protocols_say_of_local_states_is_parametric_too() -> None:
-    for name, kind in PROTOCOLS.items():
-        if is_parametric(kind(3)):
-            assert not predicates_not_parametric(kind(3)), name
-
-
 class SaysOtherwiseOfTheSecond(Rst):
     invariants = {
         **Rst.invariants,
@@ -158,8 +171,7 @@ def test_a_predicate_that_names_processes_is_compared_where_the_protocol_is_para
     machine: type[ProtocolMachine],
 ) -> None:
     (name,) = {*machine.invariants, *machine.witnesses} - Rst.invariants.keys()
-    assert is_parametric(machine(3))
-    assert predicates_not_parametric(machine(3)) == {name}
+    assert parametric(machine(3), 4) == Parametric(None, frozenset({name}))
     asked = question(machine, 3, 3)
     search = asked.search()
     assert told(search.explore()) == told(asked.plain())
@@ -174,14 +186,38 @@ def test_a_parametric_protocol_is_said_to_be_one() -> None:
     assert "compared" not in result.scope
 
 
+class DropsTheThird(Buffer):
+    """The last process loses what it is sent while it holds two messages."""
+
+    def get(self, state: Any, message: Message) -> Any:
+        lost = len(state.input) == 2 and message.receiver == self.n - 1
+        return state if lost else super().get(state, message)
+
+
+@pytest.mark.parametrize("reductions", [(), ("symmetry",)], ids=["none", "symmetry"])
+@pytest.mark.parametrize("machine", [Buffer, DropsTheThird])
+@pytest.mark.parametrize("longest", [0, 1, 2])
+def test_values_longer_than_was_seen_are_compared(
+    machine: type[ProtocolMachine], longest: int, reductions: tuple[str, ...]
+) -> None:
+    asked = question(machine, 3, 3)
+    with patch.object(search_module, "parametric", lambda machine, _: parametric(machine, longest)):
+        search = asked.search(1, reductions)
+        found = search.explore()
+    assert same_verdicts(asked.plain(), found, lengths=True)
+    assert (search.told_apart is not None) == (machine is DropsTheThird)
+    assert not search.symmetry.parametric
+    assert search.told_apart is not None or 0 < search.symmetry.compared < search.symmetry.entries
+
+
 def test_where_everything_is_compared_the_scope_does_not_say_so() -> None:
-    result = checked(Buffer, 3, 3)
+    result = checked(Isis, 3, 3)
     said = result.json()["symmetry"]
     assert said["compared"] == said["entries"] > 0
     assert "compared" not in result.scope
 
 
-@pytest.mark.parametrize("machine", [Buffer, Isis, Optimal])
+@pytest.mark.parametrize("machine", [ExtraMessages, Isis, Optimal])
 @pytest.mark.parametrize("reductions", [(), ("symmetry",)])
 def test_of_large_tables_a_sample_is_compared_and_the_scope_says_how_large(
     machine: type[ProtocolMachine], reductions: tuple[str, ...]
@@ -213,7 +249,7 @@ def test_a_difference_is_seen_in_a_sample_of_large_tables(row: Row) -> None:
 
 
 def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
-    asked = question("buffer", 3, 4)
+    asked = question("optimal", 3, 4)
     about = question_of(asked.check, asked.asked, ())
     with patch.object(symmetry, "FIRST_ENTRIES", 20):
         whole = asked.search()
@@ -246,4 +282,5 @@ def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: Impur
 
 
 def test_why_a_machine_is_not_parametric_is_said() -> None:
-    assert why_not_parametric(LastAcceptsAll(3)) is not None
+    with pytest.raises(NotParametric, match="is not the same for all processes"):
+        seen_parametric(LastAcceptsAll(3), 4)

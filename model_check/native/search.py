@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from crownless.impl.parametric import is_parametric, predicates_not_parametric
+from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.engines import SymmetryCheck
@@ -288,8 +288,7 @@ class NativeSearch:
         self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
         if self.in_order and isinstance(self.ghosts, PlainGhosts):
             self.ghosts = PlainGhosts([*observers, InTurn()], bit)
-        parametric = shared and _unicast(workload) and is_parametric(self.machine)
-        own = frozenset([*self.machine.invariants, *self.machine.witnesses])
+        alike = parametric(self.machine, max(self.n, workload.messages)) if shared and _unicast(workload) else None
         self.tables = Tables(
             self.machine,
             workload,
@@ -299,8 +298,7 @@ class NativeSearch:
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
-            parametric=parametric,
-            judged_anew=predicates_not_parametric(self.machine) if parametric else own,
+            parametric=alike,
         )
         self.system = kernels.System(
             self.n,

@@ -10,7 +10,7 @@ Processes that share tables are held as process 0 would see them. What a table n
 For the last, each input of an entry is given to all processes. Symmetry reduction relies on all renamings in place of
 the shifts alone, so each orbit of entries is compared under all of them. A protocol that is parametric in the names of
 its processes (`crownless.impl.parametric`) treats them alike by construction: only those of its predicates on local
-states that are not parametric are compared.
+states that are not parametric are compared, and what becomes of values that are longer than was seen.
 
 Of very large tables a sample is compared: the first entries, and then one in so many, by their number. What is compared
 thus follows from the order in which the entries were filled in, which a checkpoint keeps. Images are made where they
@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import Happened, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
@@ -71,10 +72,10 @@ class Alike:
         shifts: Sequence[Renaming],
         comparisons: Sequence[Comparison],
         *,
-        parametric: bool,
+        parametric: Parametric | None,
     ) -> None:
         self._canary = canary
-        #: What a process breaks and meets in a local state, as bits; None if that need not be compared.
+        #: What a process breaks and meets in a local state, as bits; None if there is nothing of the kind.
         self._judge = judge
         #: By what the entry is filled in that is filled in now.
         self.inputs: Inputs = canary
@@ -82,8 +83,8 @@ class Alike:
         self._cells, self._tabulated = cells, packets
         self._shifts = shifts
         self._comparisons = comparisons
-        #: True if what the processes do need not be compared.
-        self.parametric = parametric
+        #: Of which values it is known that what the processes do need not be compared; None: of none any more.
+        self._alike_by_construction = parametric
         #: True while an entry is filled in that is compared.
         self._compares = True
         #: Entries so far, and those of them that were compared.
@@ -102,6 +103,11 @@ class Alike:
         self.real_packets: dict[Packet, int] = {}
         self._compared: set[tuple[int, int]] = set()
 
+    @property
+    def parametric(self) -> bool:
+        """True if what the processes do need not be compared."""
+        return self._alike_by_construction is not None
+
     def begins(self, entry: int, inputs: Inputs) -> bool:
         """The entry of that number, from 1 on, is filled in by these inputs now; returns whether it is compared."""
         self.inputs = inputs
@@ -116,11 +122,21 @@ class Alike:
 
     def new_cell(self, number: int, local: Any, seen: int) -> None:
         """A cell that got the next number; `seen` is what process 0 breaks and meets there."""
-        if self.parametric:
-            if self._judge is not None:
-                self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
-        else:
+        known = self._known_of(local, number, len(self._tabulated))
+        if known is None:
             self._locals.append(self._images_of_local(local, seen) if self._compares else None)
+        elif known.unlike:
+            self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
+
+    def _known_of(self, value: Any, cells: int, packets: int) -> Parametric | None:
+        """What is known of the machine, as long as it is known of every value that is met; so many were met before."""
+        known = self._alike_by_construction
+        if known is not None and not known.covers(value):
+            # From here on entries are compared; images of what there is are made where they are needed.
+            known = self._alike_by_construction = None
+            self._locals += [None] * cells
+            self._packets += [None] * packets
+        return known
 
     def _local(self, cell: int, process: int) -> Any:
         """The local state of which the cell is the one at process 0."""
@@ -163,7 +179,7 @@ class Alike:
 
     def new_packet(self, number: int, packet: Packet) -> None:
         """A packet, to process 0, that got the next number."""
-        if not self.parametric:
+        if self._known_of(packet.stamp, len(self._cells), number) is None:
             self._packets.append(self._images_of_packet(number, packet) if self._compares else None)
 
     def _packet(self, number: int, process: int) -> Packet:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.purity import Inputs, PurityByEntry
@@ -49,8 +50,7 @@ class Tables:
         shared: bool,
         symmetric: bool,
         in_order: bool,
-        parametric: bool = False,
-        judged_anew: frozenset[str] = frozenset(),
+        parametric: Parametric | None = None,
     ) -> None:
         self._canary = PurityByEntry(machine)
         #: By what the entry is filled in that is filled in now, and its number.
@@ -84,7 +84,7 @@ class Tables:
         self.alike: Alike | None = None
         if shared:
             assert isinstance(workload, Free)
-            judge = self._judge if judged_anew else None
+            judge = self._judge if machine.invariants or machine.witnesses else None
             known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
             self.alike = Alike(self._canary, judge, *known, parametric=parametric)
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}

@@ -1,0 +1,146 @@
+"""Reads the code of a machine that is to run on opaque values: whatever could look behind them is refused.
+
+That is whatever could tell an opaque value from a number (`type`, `is`, `try`, another module's function), or keep
+something between two calls.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from crownless.spec.computation import Message
+
+from .opaque import NotParametric, words
+from .ops import Integers
+from .protocol import Happened, Packet, ProtocolMachine, Step
+
+#: Built-in names that tell nothing of an opaque value but what its own operations tell, which refuse.
+HARMLESS = words(
+    "all any bool dict enumerate frozenset int len list map max min range reversed set sorted sum super tuple zip"
+)
+
+#: Instructions that look at what an object is, keep something, or hide that a value refused.
+REFUSED = words(
+    """STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL STORE_SUBSCR STORE_SLICE DELETE_SUBSCR IMPORT_NAME
+    IMPORT_FROM IMPORT_STAR LOAD_BUILD_CLASS PUSH_EXC_INFO BEFORE_WITH BEFORE_ASYNC_WITH SETUP_WITH LOAD_SPECIAL
+    LOAD_NAME STORE_NAME LOAD_LOCALS MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS"""
+)
+
+#: What a class has from Python, and what a named tuple has.
+OF_CLASSES = words(
+    """__module__ __doc__ __annotations__ __annotate__ __annotate_func__ __annotations_cache__ __qualname__ __dict__
+    __weakref__ __orig_bases__ __parameters__ __firstlineno__ __static_attributes__
+    __abstractmethods__ _abc_impl"""
+)
+OF_TUPLES = OF_CLASSES | words(
+    """__new__ __slots__ __repr__ __getnewargs__ __match_args__ __replace__ _fields _field_defaults _field_types _make
+    _replace _asdict"""
+)
+
+#: Attributes of a machine's class that describe it, and are no part of what it does.
+FACTS = frozenset(ProtocolMachine.__annotations__) | {"ordered_at", "remark"}
+
+#: Those that hold code which is not read; and what is set, which is given to the run as it is.
+UNREAD = frozenset({"constants", "invariants", "rules", "witnesses", "parameters", "settings", "ordered_at", "remark"})
+
+
+def read_machine(machine: ProtocolMachine) -> None:
+    kind = type(machine)
+    if set(vars(machine)) != {"n", "settings", "ops"} or type(machine.ops) is not Integers:
+        raise NotParametric("the machine has attributes of its own")
+    seen: set[Any] = {Step, Packet, Happened, Message}
+    for base in kind.__mro__[: kind.__mro__.index(ProtocolMachine)]:
+        if not issubclass(base, ProtocolMachine):
+            raise NotParametric(f"{base.__name__} is no machine")
+        for name, value in vars(base).items():
+            if name in FACTS or name in OF_CLASSES:
+                continue
+            if name.startswith("__") or name in ("renamed_packet", "agree", "setting"):
+                raise NotParametric(f"it defines {name}")
+            if isinstance(value, FunctionType):
+                read_function(value, seen)
+            elif not _is_plain(value):
+                raise NotParametric(f"its attribute {name} may change")
+
+
+def read_function(function: FunctionType, seen: set[Any]) -> None:
+    if function in seen:
+        return
+    seen.add(function)
+    if any(name != "__class__" for name in function.__code__.co_freevars):
+        raise NotParametric(f"{function.__name__} is a closure")
+    if not all(map(_is_plain, (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))):
+        raise NotParametric(f"{function.__name__} has a default that may change")
+    for code in _nested(function.__code__):
+        of_none, module = False, None
+        for instruction in dis.get_instructions(code):
+            name, argument = instruction.opname, instruction.argval
+            if name in REFUSED or (name == "IS_OP" and not of_none):
+                raise NotParametric(f"{code.co_name} uses {name}")
+            of_none = name == "LOAD_CONST" and argument is None
+            if name == "STORE_DEREF" and argument in code.co_freevars:
+                raise NotParametric(f"{code.co_name} sets {argument}")
+            if module is not None:
+                if name not in ("LOAD_ATTR", "LOAD_METHOD"):
+                    raise NotParametric(f"{code.co_name} uses the module {module.__name__}")
+                _read_value(function, str(argument), vars(module).get(str(argument)), seen)
+                module = None
+            elif name == "LOAD_GLOBAL":
+                module = _read_global(function, str(argument), seen)
+            elif ("_ATTR" in name or name == "LOAD_METHOD") and (str(argument).startswith("__") or argument in UNREAD):
+                raise NotParametric(f"{code.co_name} reads {argument}")
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _read_global(function: FunctionType, name: str, seen: set[Any]) -> ModuleType | None:
+    """A module is returned: what is read of it counts."""
+    if name not in function.__globals__:
+        if name not in HARMLESS or not hasattr(builtins, name):
+            raise NotParametric(f"{function.__name__} uses {name}")
+        return None
+    value = function.__globals__[name]
+    if isinstance(value, ModuleType):
+        return value
+    _read_value(function, name, value, seen)
+    return None
+
+
+def _read_value(function: FunctionType, name: str, value: Any, seen: set[Any]) -> None:
+    if isinstance(value, FunctionType):
+        read_function(value, seen)
+    elif isinstance(value, type) and issubclass(value, tuple) and value.__mro__[1:] == (tuple, object):
+        if value not in seen:
+            seen.add(value)
+            _read_tuple(value, seen)
+    elif not _is_plain(value):
+        raise NotParametric(f"{function.__name__} uses {name}")
+
+
+def _read_tuple(kind: type, seen: set[Any]) -> None:
+    """A named tuple: its fields, and functions of its own."""
+    fields = getattr(kind, "_fields", None)
+    if fields is None:
+        raise NotParametric(f"{kind.__name__} is no named tuple")
+    for name, value in vars(kind).items():
+        if name in OF_TUPLES or name in fields:
+            continue
+        made = value.fget if isinstance(value, property) else value
+        if name.startswith("__") or not isinstance(made, FunctionType):
+            raise NotParametric(f"{kind.__name__} defines {name}")
+        read_function(made, seen)
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, str)
