@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from crownless.impl.ops import Integers
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
@@ -44,6 +45,7 @@ class Guarded:
         self._name = protocol.__name__
         self._machine = self._run("__init__", lambda: protocol(cast(Any, AnyNumber()), SymbolicOps(terms)))
         self._run("__init__", lambda: fixed_machine(self._machine))
+        self._run("__init__", lambda: _on_integers(protocol))
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._machine, name)
@@ -79,6 +81,13 @@ class Guarded:
             if refusals.first is not None:
                 _raise(where, refusals.first)
         return result
+
+
+def _on_integers(protocol: type[ProtocolMachine]) -> None:
+    """Refuses a machine that computes on integers by other operations than those that the terms are compared with."""
+    for n in (1, 2, 3):
+        if protocol(n).ops != Integers(n) or type(protocol(n).ops) is not Integers:
+            refuse("the machine computes on integers with operations of its own", "leave ops to ProtocolMachine")
 
 
 def _raise(where: str, refused: Refused) -> None:

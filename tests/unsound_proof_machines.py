@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.cbcast import Cbcast
+from crownless.impl.ops import Integers
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.rst import State as RstState
@@ -215,6 +216,20 @@ class BringsItsOwnOps(Rst):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.ops = HoldsAlways(self.ops)
+
+
+class OpsOfItsOwnOnIntegers(Rst):
+    """What it asks about all processes it asks about all but the last; of terms it asks the same as ever."""
+
+    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
+        super().__init__(n, ops, parameters)
+        if ops is None:
+            self.ops = AllButTheLast(n)
+
+
+class AllButTheLast(Integers):
+    def every(self, holds: Any) -> bool:
+        return all(map(holds, range(self.n - 1)))
 
 
 class HoldsAlways:
@@ -610,6 +625,7 @@ TABLE = [
     Planted(ComparesInAComprehension, "lists compared one by one", "refused", "without a name", _FOURTH),
     Planted(ComparesInADefault, "lists compared in a default", "refused", "compares", _FOURTH),
     Planted(BringsItsOwnOps, "ops of its own", "refused", "the ops it is given", _FIFO),
+    Planted(OpsOfItsOwnOnIntegers, "ops of its own", "refused", "operations of its own", _FIFO),
     Planted(ReadsByPlace, "a list read at place 5", "refused", "by place", _FOURTH),
     Planted(LeavesTheLastOut, "a starred assignment", "refused", "no local name", _MISSING),
     Planted(CountsWithSum, "sum(1 for …)", "refused", "generator", _FOURTH),
