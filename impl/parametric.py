@@ -264,7 +264,7 @@ def _messages_in(value: Any, most: int) -> int:
         return 0
     if type(value) is tuple and len(value) > most:
         return most + 1
-    return sum(_messages_in(part, most) for part in value)
+    return sum([_messages_in(part, most) for part in value if isinstance(part, tuple)])
 
 
 class _Image:

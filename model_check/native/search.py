@@ -288,7 +288,9 @@ class NativeSearch:
         self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
         if self.in_order and isinstance(self.ghosts, PlainGhosts):
             self.ghosts = PlainGhosts([*observers, InTurn()], bit)
-        alike = parametric(self.machine, max(self.n, workload.messages)) if shared and _unicast(workload) else None
+        # Tables say what becomes of one message more than is sent.
+        longest = max(self.n, workload.messages + 1)
+        alike = parametric(self.machine, longest) if shared and _unicast(workload) else None
         self.tables = Tables(
             self.machine,
             workload,
