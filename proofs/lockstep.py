@@ -24,12 +24,13 @@ def matches(
 ) -> Refinement:
     """Compares them in all states of n processes and so many messages."""
     facts = {"sends_before_delivery": reference.sends_before_delivery}
-    machine = type(_Lockstep.__name__, (_Lockstep,), facts)(protocol(n), reference(n))
+    differences: list[str] = []
+    machine = type(_Lockstep.__name__, (_Lockstep,), facts)(protocol(n), reference(n), differences.append)
     workload = Free(n, messages, self_sends=self_sends)
     search = NativeSearch(machine, workload, "unordered", observers_of(machine, ()), [], shared=False)
     found = search.explore()
     assert found.stopped is None
-    return Refinement(n, messages, found.states, found.transitions, None, machine.differs)
+    return Refinement(n, messages, found.states, found.transitions, None, next(iter(differences), None))
 
 
 class _Lockstep(ProtocolMachine):
@@ -37,10 +38,11 @@ class _Lockstep(ProtocolMachine):
 
     promises = "asynchronous"
 
-    def __init__(self, machine: ProtocolMachine, reference: ProtocolMachine) -> None:
+    def __init__(self, machine: ProtocolMachine, reference: ProtocolMachine, note: Callable[[str], None]) -> None:
         super().__init__(reference.n)
         self.machine, self.reference = machine, reference
-        self.differs: str | None = None
+        #: Told of each call that the machine answers otherwise.
+        self._note = note
 
     def initial(self, i: int) -> Any:
         return self._same(f"P{i + 1} at the start", lambda of: of.initial(i))
@@ -75,14 +77,14 @@ class _Lockstep(ProtocolMachine):
     def _same(
         self, about: str, answer: Callable[[ProtocolMachine], Any], seen: Callable[[Any], Any] = lambda answer: answer
     ) -> Any:
-        """What the reference answers; notes the first call that the machine answers otherwise."""
+        """What the reference answers."""
         expected = answer(self.reference)
         try:
             same = seen(answer(self.machine)) == seen(expected)
         except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             about, same = f"{about}: {type(error).__name__}", False
         if not same:
-            self.differs = self.differs or about
+            self._note(about)
         return expected
 
 

@@ -294,11 +294,22 @@ def test_local_invariants_are_asked() -> None:
 
 def test_an_invariant_that_reckons_is_told_as_not_asked() -> None:
     class Reckons(Rst):
-        invariants = {"few": lambda machine, i, state: sum(state.deliv) < 3}
+        invariants = {"few": lambda machine, i, state: not sum(state.deliv) >= 3}
 
     judged, explored = both(Reckons, TRIANGLE)
     assert judged.not_asked == ("few", "releases", *Rst.rules)
     assert explored.verdict == judged.verdict == "holds"
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_an_invariant_that_compares_what_it_reckons_is_asked(most: int) -> None:
+    class Few(Rst):
+        invariants = {"few": lambda machine, i, state: sum(state.deliv) <= most}
+
+    judged, explored = both(Few, TRIANGLE)
+    agree(judged, explored)
+    assert "few" not in judged.not_asked
+    assert (judged.found("few").verdict == "violated") == (most < 2)
 
 
 def test_a_program_that_blocks_says_where() -> None:
@@ -479,7 +490,7 @@ def test_a_predicate_that_branches_is_read_on_all_its_ways() -> None:
     assert solver.check() == z3.unsat
     assert condition_for(lambda value: value[0] > 1, (Number(2),)) is True
     with pytest.raises(Branches):
-        condition_for(lambda value: value[0] + value[1] > 1, (a, b))
+        condition_for(lambda value: not value[0] + value[1] > 1, (a, b))
 
 
 def test_values_of_different_form_are_not_taken_for_alike() -> None:
