@@ -9,7 +9,7 @@ these runs breaks what was to be proved, it may be the proof that lacks an invar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import z3
@@ -72,23 +72,35 @@ class Replayed(NamedTuple):
 
 def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replayed:
     """The first of these claims, each with a model if z3 has one, whose situation leads to a run; or the first."""
-    of_three = {claim.name: claim for claim in proof.claims_of_three(dict(failures))}
-    any_run, (run_of_three, _) = proof.world(proof.protocol), proof.of_three()
-    found = []
-    for name, model in failures:
-        for run, situation in ((any_run, model), (run_of_three, theorem(*of_three[name]).model)):
-            if situation is not None:
-                n, sent = messages_of(run, situation)
-                if sent and 2 <= n <= MOST_PROCESSES and sent.total() <= MOST_MESSAGES:
-                    found.append(Replayed(name, n, sent, None, False))
-    for each in found:
-        broken = _broken_run(proof, each.processes, Sending(each.processes, each.sent))
+    first: Replayed | None = None
+    tried: list[tuple[int, Mapping[Channel, int]]] = []
+    for name, n, sent in _situations(proof, failures):
+        if (n, sent) in tried:
+            continue
+        tried.append((n, sent))
+        first = first or Replayed(name, n, sent, None, False)
+        broken = _broken_run(proof, n, Sending(n, sent))
         if broken is not None:
-            return each._replace(run=broken[0], breaks=broken[1], of_the_situation=True)
-    first = found[0] if found else Replayed(failures[0][0], 3, {}, None, False)
+            return Replayed(name, n, sent, broken[0], True, broken[1])
+    first = first or Replayed(failures[0][0], 3, {}, None, False)
     free = Free(first.processes, max(3, sum(first.sent.values())), sends=proof.protocol.sends)
     broken = _broken_run(proof, first.processes, free)
     return first if broken is None else first._replace(run=broken[0], breaks=broken[1])
+
+
+def _situations(
+    proof: CausalOrder, failures: Sequence[tuple[str, Term]]
+) -> Iterator[tuple[str, int, Mapping[Channel, int]]]:
+    """Of each claim: its name, processes and messages of the model that z3 has, and of one of three of each."""
+    of_three = {claim.name: claim for claim in proof.claims_of_three(dict(failures))}
+    any_run, (run_of_three, _) = proof.world(proof.protocol), proof.of_three()
+    for name, model in failures:
+        for run in (any_run, run_of_three):
+            situation = model if run is any_run else theorem(*of_three[name]).model
+            if situation is not None:
+                n, sent = messages_of(run, situation)
+                if sent and 2 <= n <= MOST_PROCESSES and sent.total() <= MOST_MESSAGES:
+                    yield name, n, sent
 
 
 def _broken_run(proof: CausalOrder, n: int, workload: Free) -> tuple[Run, str] | None:

@@ -1,0 +1,84 @@
+"""Which tests the README's command runs: of files that take long a sample, as CI runs the rest too.
+
+The rest is marked `thorough`. Files and tests that are named on the command line are run whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+#: Of the tests of a file one in so many is in the sample; of the files that are not here, all are. Odd numbers do not
+#: keep step with the parameters.
+ONE_IN = {
+    "test_any_protocol.py": 37,
+    "test_broken_protocols.py": 43,
+    "test_check_on_spark.py": 2,
+    "test_checkpoints.py": 3,
+    "test_classify_on_spark.py": 3,
+    "test_command_line.py": 3,
+    "test_contributing.py": 2,
+    "test_cost.py": 11,
+    "test_crowns.py": 3,
+    "test_declared_symmetry.py": 5,
+    "test_discovery.py": 5,
+    "test_discovery_of_stages.py": 3,
+    "test_endings.py": 11,
+    "test_engines.py": 3,
+    "test_explorer.py": 7,
+    "test_fuzz.py": 31,
+    "test_house.py": 3,
+    "test_interrupts_of_proofs.py": 2,
+    "test_ledger.py": 31,
+    "test_ledger_evidence.py": 13,
+    "test_ledger_murty_garg.py": 19,
+    "test_limits.py": 5,
+    "test_machines_are_pure.py": 11,
+    "test_native_engine.py": 31,
+    "test_native_parts.py": 11,
+    "test_numpy_path.py": 3,
+    "test_observers.py": 3,
+    "test_ops_comparison.py": 3,
+    "test_orders.py": 11,
+    "test_pinned_explorations.py": 2,
+    "test_pipeline_exploration.py": 17,
+    "test_pipeline_live.py": 3,
+    "test_pipeline_logs.py": 17,
+    "test_pipeline_one_run.py": 19,
+    "test_planted_faults.py": 17,
+    "test_printable.py": 2,
+    "test_programs.py": 7,
+    "test_proofs.py": 2,
+    "test_proofs_of_causal_order.py": 47,
+    "test_proofs_of_queues.py": 23,
+    "test_reductions.py": 17,
+    "test_renaming.py": 5,
+    "test_replay.py": 11,
+    "test_rules.py": 11,
+    "test_second_derivations.py": 7,
+    "test_second_solver.py": 5,
+    "test_shortest.py": 2,
+    "test_spark_session.py": 3,
+    "test_steps_of_queue_machines.py": 5,
+    "test_story_earlier_realizations.py": 2,
+    "test_story_sanchez_alvarez.py": 5,
+    "test_story_schiper_eggli_sandoz.py": 7,
+    "test_suite.py": 7,
+    "test_symbolic_runs.py": 17,
+    "test_unsound_proof_machines.py": 3,
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest itself leaves out what the markers say
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    seen: dict[str, int] = defaultdict(int)
+    for item in items:
+        if item.get_closest_marker("slow"):
+            continue
+        file = item.path.name
+        if seen[file] % ONE_IN.get(file, 1):
+            item.add_marker(pytest.mark.thorough)
+        seen[file] += 1
