@@ -78,15 +78,25 @@ class EntersNoPairs(SesMulticast):
 
 def pairs_in(buffer: Value) -> int:
     """How many pairs there are in what a site keeps, or in what accompanies a message."""
-    parts = buffer if isinstance(buffer, Accompanying) else (buffer,)
-    return sum(any(row) for part in parts for row in part)
+    return sum(any(row) for part in _parts(buffer) for row in part)
+
+
+def pairs_for(site: int, buffer: Value) -> int:
+    """How many of them are for that site."""
+    return sum(any(part[site]) for part in _parts(buffer))
+
+
+def _parts(buffer: Value) -> tuple[Value, ...]:
+    return buffer if isinstance(buffer, Accompanying) else (buffer,)
 
 
 class PairCounts(NamedTuple):
-    """How many pairs there are at most in a site's buffer, and in one that accompanies a message; in so many states."""
+    """How many pairs there are at most in a site's buffer, and in what accompanies a message; in so many states."""
 
     kept: int
     carried: int
+    #: How many of those that accompany a message are for the site where it arrives.
+    for_receiver: int
     states: int
     #: A shortest run after which a message is accompanied by N pairs or more.
     too_many: Run | None
@@ -95,15 +105,17 @@ class PairCounts(NamedTuple):
 def count_pairs(kind: type[SesMulticast], n: int, messages: int) -> PairCounts:
     """Over every interleaving of so many multicasts."""
     system = over(kind(n), Free(n, messages, sends="multicast"))
-    kept = carried = count = 0
+    kept = carried = for_receiver = count = 0
     for state, _ in states(system):
         count += 1
         kept = max(kept, *(pairs_in(local.buffer) for local in system.local_states(state)))
-        carried = max(carried, *(pairs_in(packet.stamp.buffer) for packet in system.in_flight(state)), 0)
+        for packet in system.in_flight(state):
+            carried = max(carried, pairs_in(packet.stamp.buffer))
+            for_receiver = max(for_receiver, pairs_for(packet.destination, packet.stamp.buffer))
     too_many = first_run(
         system, lambda state, _: any(pairs_in(packet.stamp.buffer) >= n for packet in system.in_flight(state))
     )
-    return PairCounts(kept, carried, count, too_many)
+    return PairCounts(kept, carried, for_receiver, count, too_many)
 
 
 class _Multicast:
