@@ -87,6 +87,14 @@ def _older_pairs_discarded(self: Any, buffer: Any, j: int, dest: Any, time: Any)
     return Accompanying(SesMulticast.accompanying(self, buffer, j, dest, time), self.ops.matrix(lambda l, k: 0))
 
 
+def _pairs_for_all(self: Any, buffer: Any, j: int, dest: Any, time: Any) -> Any:
+    return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * self.ops.among(l, dest)))
+
+
+def _pairs_are_counted_twice(buffer: Any, original: Any = multicast_pairs.pairs_in) -> int:
+    return original(buffer) * (1 if isinstance(buffer, Accompanying) else 2)
+
+
 def _deletes_always(self: SesDelete, i: Any, state: Any, j: Any, stamp: Any) -> Any:
     merged = Ses.after_delivering(self, i, state, j, stamp)
     return merged._replace(buffer=self.ops.matrix(lambda l, k: merged.buffer[l][k] * (1 - self.ops.one_if(l == j))))
@@ -155,6 +163,12 @@ FAULTS: list[tuple[str, str, Plant]] = [
         in_place_of(multicast_pairs.PairsBesides, "accompanying", _older_pairs_discarded),
     ),
     (
+        "SES10",
+        "a pair for where the message goes",
+        in_place_of(multicast_pairs.PairsBesides, "accompanying", _pairs_for_all),
+    ),
+    ("SES10", "a site keeps the pairs besides", in_place_of(multicast_pairs, "pairs_in", _pairs_are_counted_twice)),
+    (
         "SES12",
         "pairs are not merged",
         in_place_of(multicast_pairs.PairsBesides, "merged", multicast_pairs.DropsPairsBesides.merged),
@@ -211,6 +225,10 @@ def test_the_bound_on_pairs_is_broken_by_two_multicasts_of_three_sites_and_by_no
     for n, messages in ((3, 1), (2, 4)):
         assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, n, messages).too_many is None
     assert multicast_pairs.count_pairs(SesMulticast, 3, 3).too_many is None
+
+
+def test_no_message_is_accompanied_by_two_pairs_for_where_it_goes_which_is_what_the_text_says_of_arrival() -> None:
+    assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 3).for_receiver == 1
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:
