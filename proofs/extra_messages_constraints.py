@@ -159,13 +159,16 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Cla
     return claims
 
 
-def number_claim(protocol: type[ProtocolMachine] = ExtraMessages) -> Claim:
-    """Proposition 5: if DELIV_j[i] < n, message n of that channel has not been delivered."""
+def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver: bool = True) -> Claim:
+    """Proposition 5: if DELIV_j[i] < n, message n from P_i to P_j has not been delivered. Of DELIV_i[j], the sender's,
+    it does not follow.
+    """
     run = WithExtraMessages(protocol)
     m, now = run.m, run.before
     names = (COUNTS, "what is known or delivered is sent")
+    here, there = (run.receiver(m), run.sender(m)) if by_receiver else (run.sender(m), run.receiver(m))
     given = {
         **_of_the_proof(run, *names),
-        "DELIV is less than its number": now.local(run.receiver(m)).deliv[run.sender(m)] < run.number(m),
+        "DELIV is less than its number": now.local(here).deliv[there] < run.number(m),
     }
     return Claim("Proposition 5", given, z3.Not(now.delivered(m)))

@@ -115,6 +115,10 @@ def _counts_twice(self: ExtraMessages, state: Any, j: Any) -> Any:
     return state._replace(deliv=self.ops.incremented(self.ops.incremented(state.deliv, j), j))
 
 
+def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.number_claim) -> Any:
+    return original(by_receiver=False)
+
+
 def _enters_no_pairs(self: SesMulticast, i: int, state: Any, message: Any, original: Any = SesMulticast.send) -> Any:
     return [step._replace(state=step.state._replace(buffer=state.buffer)) for step in original(self, i, state, message)]
 
@@ -190,6 +194,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("SA9", "one column", in_place_of(ExtraMessages, "send", _attaches_one_column)),
     ("SA9", "learns nothing", in_place_of(ExtraMessages, "after_delivering", put_to_z3.LearnsNothing.after_delivering)),
     ("SA11", "counts twice", in_place_of(ExtraMessages, "after_extra", _counts_twice)),
+    ("SA11", "the sender's DELIV", in_place_of(constraints, "number_claim", _by_the_sender)),
 ]
 
 

@@ -166,9 +166,12 @@ def delivery_strengthens() -> bool:
 
 @cache
 def number_tells_delivery() -> bool:
-    """[SA] Proposition 5, given what the proof of the protocol keeps; each hypothesis is needed."""
+    """[SA] Proposition 5, given what the proof of the protocol keeps; each hypothesis is needed, and it is refuted of
+    the DELIV of the sender.
+    """
     claim = constraints.number_claim()
-    return all_shown([claim]) and _not_vacuous([claim]) and not any(without_each(*claim).values())
+    needed = not any(without_each(*claim).values()) and all_refuted([constraints.number_claim(by_receiver=False)])
+    return all_shown([claim]) and _not_vacuous([claim]) and needed
 
 
 def _not_vacuous(claims: Iterable[Claim]) -> bool:

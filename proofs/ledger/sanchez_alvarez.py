@@ -713,9 +713,10 @@ def _thresholds(results: Sequence[CheckResult]) -> str:
 @TEXT.claim(
     "SA11",
     "[SA] Prop. 5",
-    "A message whose number DELIV has not come to is not delivered yet.",
+    "If DELIV_j[i] is less than n, message number n from P_i to P_j has not been delivered.",
     "proved",
-    reading="extra messages are numbered and counted with the others",
+    reading="extra messages are numbered and counted with the others; DELIV_j is the receiver's, as §3 has it (by "
+    "DELIV_i[j], which counts the other way, it would be false after one message)",
 )
 def sa11(quick: bool) -> Evidence:
     cases = _cases(quick)
@@ -730,8 +731,8 @@ def sa11(quick: bool) -> Evidence:
                     delivered += 1
                     wrong += system.local_state(step.local).decides.deliv[packet.source] != packet.stamp[1]
     because = (
-        "z3: it follows from what the proof of extra-messages keeps, that DELIV counts what is delivered; and each of "
-        f"{delivered:,} deliveries in {count:,} states makes DELIV the number of its message"
+        "z3: it follows from what the proof of extra-messages keeps, that DELIV counts what is delivered, and is refuted "
+        f"of DELIV_i[j]; and each of {delivered:,} deliveries in {count:,} states makes DELIV the number of its message"
     )
     fails = bool(wrong) or not delivered or not put_to_z3.number_tells_delivery()
     fails = fails or not is_proved("extra-messages", "safe")
