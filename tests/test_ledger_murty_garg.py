@@ -21,6 +21,7 @@ from broken_murty_garg import (
 
 from crownless.command_line import main
 from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import Packet, Step
 from crownless.proofs.ledger import (
     any_split,
     bundled,
@@ -32,6 +33,7 @@ from crownless.proofs.ledger import (
     murty_garg_conditions,
     murty_garg_orders,
     murty_garg_safety,
+    polling,
     synchronous_theorems,
 )
 from crownless.proofs.ledger.claims import HOLDS, Reading, Verdict, verdict_of
@@ -168,6 +170,7 @@ CACHED: tuple[Any, ...] = (
     any_split.crown_shrinks,
     any_split.strong_crowns_descend,
     murty_garg_safety.all_splits,
+    polling.polled,
 )
 
 
@@ -201,6 +204,45 @@ def without(given: Callable[..., dict[str, Any]], dropped: str) -> Callable[...,
         return hypotheses
 
     return rest
+
+
+def contradictory(
+    self: impossible_protocols.TwoProcesses, original: Any = impossible_protocols.TwoProcesses.symmetric
+) -> dict[str, Any]:
+    return {**original(self), "never": impossible_protocols.CONTRADICTION}
+
+
+def answers_while_it_waits(self: polling.ReceiversAsk, i: int, state: polling.Polling, j: int) -> Step:
+    """a process that waits for an answer commits a send"""
+    return self.answer(i, state, j)
+
+
+def keeps_everybody_waiting(self: polling.ReceiversAsk, i: int, j: int) -> bool:
+    """two that poll each other wait for ever"""
+    return True
+
+
+def sends_everybody_away(self: polling.ReceiversAsk, i: int, j: int) -> bool:
+    """two that poll each other send each other away"""
+    return False
+
+
+def commits_later(
+    self: polling.ReceiversAsk,
+    i: int,
+    state: polling.Polling,
+    packet: Packet,
+    original: Any = polling.ReceiversAsk.arrive,
+) -> list[Step]:
+    """a receive is not committed on arrival"""
+    return [
+        step._replace(events=[e for e in step.events if e.kind == "send"]) for step in original(self, i, state, packet)
+    ]
+
+
+def asks_nobody(self: polling.ReceiversAsk, i: int, state: polling.Polling) -> list[Any]:
+    """receivers do not ask"""
+    return []
 
 
 def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
@@ -282,6 +324,24 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
             staticmethod(lambda state: False),
             "open",
             id="MG5: places out of time",
+        ),
+        *(
+            pytest.param("MG5", polling.ReceiversAsk, what, fault, "open", id=f"MG5: {fault.__doc__}")
+            for what, fault in (
+                ("polled", answers_while_it_waits),
+                ("keeps_waiting", keeps_everybody_waiting),
+                ("keeps_waiting", sends_everybody_away),
+                ("arrive", commits_later),
+                ("internal", asks_nobody),
+            )
+        ),
+        pytest.param(
+            "MG4",
+            impossible_protocols.TwoProcesses,
+            "symmetric",
+            contradictory,
+            "open",
+            id="MG4: what is symmetric contradicts itself",
         ),
         pytest.param("MG6", murty_garg_orders, "SendsAtOnce", MurtyGarg, "open", id="MG6: Fig. 8 as it is"),
         pytest.param(

@@ -20,6 +20,7 @@ from .impossible_protocols import (
     no_symmetric_protocol_is_proved,
 )
 from .murty_garg_shared import ANY_NUMBER, bound_of, computations_up_to, length, shown
+from .polling import POLLED, polled, workloads
 from .synchronous_theorems import theorem_1_is_proved, theorem_2_is_proved
 
 TEXT = Text()
@@ -160,7 +161,11 @@ DECIDES_ONLINE = (
     "does not choose its place among earlier events afterwards"
 )
 ANY_PROTOCOL = "any deterministic protocol, as functions of which nothing is known (z3)"
-BEGINS = "a process to which nothing comes begins its send at some time, which is argued"
+NOT_ASKED = (
+    "two processes exchange packets only for a message between them (assumption 1 of §3), so that nobody is asked "
+    "before he wants to send"
+)
+BEGINS = "that a process to which nothing comes then begins its send at some time is argued"
 
 
 @TEXT.claim(
@@ -187,7 +192,8 @@ def mg4(quick: bool) -> Evidence:
     )
     return Evidence(
         unless(fails, "proved"),
-        f"{ANY_PROTOCOL}, of two processes or more; in the run two send",
+        f"{ANY_PROTOCOL}, of two processes; of more, where nothing comes from those that want nothing (assumption 1 of "
+        "§3); in the run two send",
         because,
         shown("two crossing messages, sent first by both: what is alike and delivered", crossing()),
     )
@@ -199,17 +205,23 @@ def mg4(quick: bool) -> Evidence:
     "No protocol that is done with each receive in bounded time realises synchronous order.",
     "proved",
     reading="printed as part 3 of the theorem, proved as part 2; there are three processes or more; only the two ends "
-    "of a message exchange packets for it; a receive begins with the first of these that comes, so that to ask first "
-    f"is no way out; {DECIDES_ONLINE}. The printed argument also takes it that a send with an "
-    "empty past cannot be put off, which Fig. 8 does: not used here",
+    f"of a message exchange packets for it, and {NOT_ASKED}: its sender's packet is the first, and with it the receive "
+    f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}. The printed argument also takes it that a "
+    "send with an empty past cannot be put off, which Fig. 8 does: not used here",
 )
 def mg5(quick: bool) -> Evidence:
     run = first_run_that_breaks("synchronous", AcknowledgesAtOnce, 3, 3)
     n, m = 3, 3 if quick else 4
     placed, in_time = placed_afterwards(n, m)
     afterwards = in_time and all(decide(c, "synchronous").kept for c in placed) and len(placed) > 200
+    asking = [polled(workload) for workload in workloads(quick)]
     readings = [
         Reading("by the letter", unless(run is None or not no_bounded_receives_is_proved(), "proved")),
+        Reading(
+            "if receivers may ask unprompted, also those that have nothing for them, as assumption 1 may be read: "
+            "polls would do, where a process commits nothing while it waits for the answer",
+            unless(not all(each.refutes for each in asking), "refuted"),
+        ),
         Reading(
             "if the place of a send among what came meanwhile could be chosen afterwards, as §4.1 may be read: the "
             f"receiver's clock would do ({len(placed):,} computations of {n} processes and {m} messages)",
@@ -221,12 +233,14 @@ def mg5(quick: bool) -> Evidence:
         "message before that or after. Not all can put it after. One that puts it before cannot tell this from a run "
         "where its message is late and the other's next one overtakes it. z3 shows that not all four runs are "
         "synchronous, whatever is decided by what was seen, and has a model without any one of the hypotheses. Fig. 8, "
-        f"if it acknowledged at once, breaks the order after {length(run)} actions"
+        f"if it acknowledged at once, breaks the order after {length(run)} actions. Where receivers ask unprompted, "
+        "each message is committed on arrival, synchronous order is kept, and everything is delivered in every fair "
+        f"run, in {sum(each.states for each in asking):,} states ({POLLED[quick]})"
     )
     figures = shown("a process that sends first, and its message late: not synchronous", ring_cut_short(0))
     return Evidence.of_readings(
         readings,
-        f"{ANY_PROTOCOL}, of three processes or more; in the runs three send; {BEGINS}",
+        f"{ANY_PROTOCOL}, of three processes or more, where {NOT_ASKED}; in the runs three send; {BEGINS}",
         because,
         figures + shown("Fig. 8 with acknowledgements at once", run),
     )

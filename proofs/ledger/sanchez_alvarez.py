@@ -731,8 +731,9 @@ def sa11(quick: bool) -> Evidence:
                     delivered += 1
                     wrong += system.local_state(step.local).decides.deliv[packet.source] != packet.stamp[1]
     because = (
-        "z3: it follows from what the proof of extra-messages keeps, that DELIV counts what is delivered, and is refuted "
-        f"of DELIV_i[j]; and each of {delivered:,} deliveries in {count:,} states makes DELIV the number of its message"
+        "z3: it follows from what the proof of extra-messages keeps, that DELIV counts what is delivered, and is "
+        f"refuted of DELIV_i[j]; and each of {delivered:,} deliveries in {count:,} states makes DELIV the number of "
+        "its message"
     )
     fails = bool(wrong) or not delivered or not put_to_z3.number_tells_delivery()
     fails = fails or not is_proved("extra-messages", "safe")

@@ -251,14 +251,19 @@ class Explored(NamedTuple):
 
 
 def explored(
-    kind: type[ProtocolMachine], workload: Workload, *, channel: str | None = None, crash: int | None = None
+    kind: type[ProtocolMachine],
+    workload: Workload,
+    *,
+    channel: str | None = None,
+    crash: int | None = None,
+    orders: Sequence[str] = ORDERS,
 ) -> Explored:
     """Every interleaving. In a program, receives that nothing is left for may stay undone."""
     machine = kind(len(workload.processes))
     system = System(
-        machine, workload, channel_named(channel or kind.needs_channel), observers_of(machine, ORDERS), crash
+        machine, workload, channel_named(channel or kind.needs_channel), observers_of(machine, orders), crash
     )
-    properties = properties_of(machine, ORDERS, program=False, crash=crash is not None)
+    properties = properties_of(machine, orders, program=False, crash=crash is not None)
     judged = {
         known.name: known
         for known in properties
