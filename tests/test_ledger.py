@@ -21,9 +21,11 @@ from crownless.proofs.ledger import bundled, sanchez_alvarez, smallest_delay
 from crownless.proofs.ledger import smallest_synchronous as search
 from crownless.proofs.ledger.bounded import Bounded, GaveUp, computation_of
 from crownless.proofs.ledger.claims import VERDICTS, Entry, Evidence, Shown
+from crownless.proofs.ledger.evidence import BY_FAIRNESS_IN_WORDS
 from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, look_into
 from crownless.proofs.ledger.smallest_clearing import Clearings
 from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
+from crownless.proofs.proving import Proved
 from crownless.proofs.theorem import without_each
 from crownless.spec import bibliography, library
 from crownless.spec.enumeration import computations
@@ -54,10 +56,12 @@ def test_a_claim_says_what_it_is(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
-def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry) -> None:
+def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = parts_asked_for(monkeypatch)
     (finding,) = look_into([entry], quick=True)
     evidence = finding.evidence
     assert evidence.verdict == entry.recorded
+    assert "live" not in asked or BY_FAIRNESS_IN_WORDS in evidence.scope, "what is live for every n is so in words"
     assert evidence.scope
     assert evidence.because
     if evidence.verdict in ("refuted", "repaired"):
@@ -66,6 +70,19 @@ def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry) -> None:
     assert finding.unlike_bundled == []
     assert finding.as_recorded
     json.dumps([shown.json() for shown in evidence.shown])
+
+
+def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The parts of proofs (safe, optimal, live) that evidence rests on from now on."""
+    asked: set[str] = set()
+    original = Proved.outcome
+
+    def outcome(proved: Proved, part: str) -> str:
+        asked.add(part)
+        return original(proved, part)
+
+    monkeypatch.setattr(Proved, "outcome", outcome)
+    return asked
 
 
 @pytest.mark.slow

@@ -71,12 +71,22 @@ def test_the_letter_decides_and_another_reading_repairs(verdicts: tuple[Verdict,
     assert verdict_of([Reading(str(k), verdict) for k, verdict in enumerate(verdicts)]) == expected
 
 
+@pytest.mark.parametrize(
+    ("verdict", "expected"), [("proved", "refuted"), ("checked", "refuted"), ("refuted", "refuted"), ("open", "open")]
+)
+def test_what_a_text_does_not_say_repairs_nothing(verdict: Verdict, expected: Verdict) -> None:
+    """It can only be that its evidence is no longer there."""
+    letter, beside = Reading("by the letter", "refuted"), Reading("beside it", verdict, said=False)
+    assert verdict_of([letter, beside]) == expected
+    assert verdict_of([letter, beside, Reading("repaired", "proved")]) == ("open" if expected == "open" else "repaired")
+
+
 def test_each_repaired_claim_lists_the_letter_refuted_and_a_reading_that_holds() -> None:
     for entry in TEXT.entries:
         if entry.recorded == "repaired":
             by_letter, *others = entry.look(True).readings
             assert by_letter.verdict == "refuted", entry.id
-            assert any(reading.verdict in HOLDS for reading in others), entry.id
+            assert any(reading.said and reading.verdict in HOLDS for reading in others), entry.id
 
 
 def test_the_readings_of_lemma_1_tell_what_is_false() -> None:
@@ -94,6 +104,15 @@ def test_readings_are_printed_and_in_the_json(capsys: pytest.CaptureFixture[str]
         main(["claims", "MG2", "--quick", "--json"])
     (facts,) = json.loads(capsys.readouterr().out)
     assert [reading["verdict"] for reading in facts["readings"]] == ["refuted", "proved"]
+    assert [reading["said"] for reading in facts["readings"]] == [True, True]
+
+
+def test_what_is_not_said_is_printed_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["claims", "MG11", "--quick"])
+    out = capsys.readouterr().out
+    assert "  read as: ↦ as printed: proved\n" in out
+    assert "  not said: of one message, as s1 ↦ r1: refuted\n" in out
 
 
 # -- what is bundled is about what is false ----------------------------------------------------------------------------

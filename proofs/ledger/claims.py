@@ -12,10 +12,12 @@ One policy decides between readings of a claim, for all texts:
    claims take it as repaired there, and list the letter as a reading where it gives another verdict.
 5. Things with different indices are different things. What a text assumes of its model holds in all its claims; what
    it leaves open (messages to oneself, lost packets) is excluded unless it mentions it, and is named in the scope.
-6. What a text does not say is not part of the claim. It may be listed as a reading, and never decides the verdict.
+6. What a text does not say is not part of the claim. It may be listed as a reading that is not `said`, and never
+   decides which verdict a claim has.
 
 A claim with more than one reading lists each with a verdict of its own (`Evidence.readings`), the letter first;
-`verdict_of` makes the claim's verdict of them, which is open if that of any one is.
+`verdict_of` makes the claim's verdict of them, which is open if that of any one is: then the evidence is not what the
+ledger says of it.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ class Reading(NamedTuple):
 
     text: str
     verdict: Verdict
+    #: False of what the text does not say (rule 6), which repairs no claim.
+    said: bool = True
 
 
 #: Of a statement that holds, as far as its scope says.
@@ -62,12 +66,12 @@ HOLDS: tuple[Verdict, ...] = ("proved", "checked", "measured")
 
 def verdict_of(readings: Sequence[Reading]) -> Verdict:
     """The verdict of a claim with these readings, the letter first: see the policy above."""
-    by_letter, *others = (reading.verdict for reading in readings)
-    if "open" in others:
+    by_letter, *others = readings
+    if any(reading.verdict == "open" for reading in others):
         return "open"
-    if by_letter != "refuted":
-        return by_letter
-    return "repaired" if any(verdict in HOLDS for verdict in others) else "refuted"
+    if by_letter.verdict != "refuted":
+        return by_letter.verdict
+    return "repaired" if any(reading.said and reading.verdict in HOLDS for reading in others) else "refuted"
 
 
 class Shown(NamedTuple):

@@ -57,7 +57,9 @@ class Finding:
             "source": self.entry.source,
             "statement": self.entry.statement,
             "reading": self.entry.reading,
-            "readings": [{"reading": text, "verdict": verdict} for text, verdict in self.evidence.readings],
+            "readings": [
+                {"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.evidence.readings
+            ],
             "verdict": self.evidence.verdict,
             "recorded": self.entry.recorded,
             "scope": self.evidence.scope,

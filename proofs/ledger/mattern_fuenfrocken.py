@@ -186,9 +186,9 @@ def mf6(quick: bool) -> Evidence:
     readings = (
         Reading("the matrix is merged when the message is received, which is after its delay", verdict),
         Reading("merged when it arrives", "refuted" if not buffers.accepted_once_merged() else "open"),
-        Reading("messages to oneself are delivered, too", "refuted" if to_oneself is not None else "open"),
+        Reading("messages to oneself are delivered, too", "refuted" if to_oneself is not None else "open", said=False),
     )
-    scope = "any number of processes and messages, no self-sends"
+    scope = f"any number of processes and messages, no self-sends; {BY_FAIRNESS_IN_WORDS}"
     return Evidence(verdict, scope, because, shown, readings)
 
 

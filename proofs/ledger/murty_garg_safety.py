@@ -194,7 +194,9 @@ def mg11(quick: bool) -> Evidence:
         Reading("↦ as printed", unless(not proved or not inclusion, "proved")),
         Reading("↦ as §5 needs it", unless(not proved, "proved")),
         Reading(
-            "of one message, as s1 ↦ r1: not said", unless(any_split.lemma_2(distinct=False) != "refuted", "refuted")
+            "of one message, as s1 ↦ r1",
+            unless(any_split.lemma_2(distinct=False) != "refuted", "refuted"),
+            said=False,
         ),
     ]
     because = f"z3 shows it, and has a model where the messages are one; no counterexample in {splits.pairs:,} pairs"

@@ -1,8 +1,8 @@
 """Not [MG]'s: a protocol in which receivers ask, unprompted; done with each receive at once, and synchronous.
 
-It shows what [MG] Theorem 3 rests on. By the theorem's proof no send with an empty past can be put off; here each is put
-off until its receiver asks for it. By assumption 1 of [MG] §3 two processes exchange packets only for a message between
-them; here a process also asks those that have nothing for it.
+It shows what [MG] Theorem 3 rests on. By the theorem's proof no send with an empty past can be put off; here each is
+put off until its receiver asks for it. By assumption 1 of [MG] §3 two processes exchange packets only for a message
+between them; here a process also asks those that have nothing for it.
 
 A process polls the others in turn and commits nothing while it waits for the answer. The answer is a message, committed
 by its sender in that step and by its receiver on arrival; or that there is none; or *busy*. A process that is polled

@@ -300,7 +300,8 @@ def sa4(quick: bool) -> Evidence:
         f"without the entry of the message FIFO breaks after {0 if run is None else len(run.actions)} actions"
     )
     fails = fails or not put_to_z3.clearing_is_safe() or not is_proved("extra-messages")
-    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}, also with none; {OF_UPDATES}", because, shown)
+    scope = f"{ANY_THRESHOLD}, also with none; {OF_UPDATES}; {BY_FAIRNESS_IN_WORDS}"
+    return Evidence(unless(fails, "proved"), scope, because, shown)
 
 
 # -- §3: extra messages ------------------------------------------------------------------------------------------------
@@ -309,10 +310,10 @@ def sa4(quick: bool) -> Evidence:
 @TEXT.claim(
     "SA5",
     "[SA] §3",
-    "With extra messages nothing is delivered sooner than without.",
+    "An extra message only strengthens the constraints: those after it imply those before it, in the causal future.",
     "proved",
-    reading="what is delivered may also be delivered by the matrix protocol, which sees the same messages. The "
-    "text: the constraints after an extra message are stronger than those before, in the causal future",
+    reading="stronger, or the same. That so nothing is delivered sooner than without extra messages is shown beside "
+    "it, of the matrix protocol, which sees the same messages",
 )
 def sa5(quick: bool) -> Evidence:
     cases: list[tuple[int, int, Workload]] = [(3, 2, Free(3, 4)), (3, 4, program(FOUR_ENTRIES))]
@@ -338,7 +339,7 @@ def sa5(quick: bool) -> Evidence:
     told = "; ".join(f"{n} processes, k={k}, {_told(workload)}" for n, k, workload in cases)
     readings = (
         Reading("the constraints after an extra message imply those before it", stronger),
-        Reading("what is delivered may be delivered by the matrix protocol", no_sooner),
+        Reading("what is delivered may be delivered by the matrix protocol", no_sooner, said=False),
     )
     verdict: Verdict = "open" if fails or excluded or no_sooner != "proved" else stronger
     scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {told}"
@@ -397,7 +398,7 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
     "checked",
     reading="a process goes on until it has fewer than k: it sends an extra message whenever it has too many, and "
     "clears by extra messages, in the plural. If the singular of the informal sentence, an extra message, is all that "
-    "one event gives rise to, it is false from four processes on. k ≥ n-1 is enough, and thresholds above (n-1)² never "
+    "one event gives rise to, it is false at four processes. k ≥ n-1 is enough, and thresholds above (n-1)² never "
     "act",
 )
 def sa6(quick: bool) -> Evidence:

@@ -253,7 +253,7 @@ def ses8(quick: bool) -> Evidence:
     readings = (
         Reading("a send advances the clock, as any event of its site", verdict),
         Reading("only receives and events other than sends advance it", "refuted" if silent is not None else "open"),
-        Reading("messages to oneself, too", "refuted" if to_himself is not None else "open"),
+        Reading("messages to oneself, too", "refuted" if to_himself is not None else "open", said=False),
     )
     because = (
         "z3, by induction on the run, of the clock's own code: a message is late where it arrives iff one that was "
@@ -397,7 +397,8 @@ def ses12(quick: bool) -> Evidence:
     shown: tuple[Shown, ...] = ()
     if "causal" in no_pairs.broken:
         shown = (Shown("the sender's buffer gets no pair of a multicast: m2 overtakes m1", no_pairs.run("causal")),)
-    return Evidence(verdict, FOR_EVERY_N.replace("unicasts", "multicasts"), because, shown, readings)
+    scope = f"{FOR_EVERY_N.replace('unicasts', 'multicasts')}; {BY_FAIRNESS_IN_WORDS}"
+    return Evidence(verdict, scope, because, shown, readings)
 
 
 @TEXT.claim(
@@ -409,7 +410,7 @@ def ses12(quick: bool) -> Evidence:
 def ses13(quick: bool) -> Evidence:
     fails = not (timed.merged_pair_says_the_same(Ses) and is_proved("ses", "safe", "live"))
     because = "z3: a time has passed the merged pair iff it has passed both; and ses, which merges, is safe and live"
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+    return Evidence(unless(fails, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because)
 
 
 @TEXT.claim(
@@ -428,7 +429,7 @@ def ses14(quick: bool) -> Evidence:
         "z3 shows ses-delete safe, optimal and live, of the protocol's own code; with multicasts, too, nothing breaks "
         f"in {several.found.states:,} states"
     )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+    return Evidence(unless(fails, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because)
 
 
 @TEXT.claim(
@@ -460,7 +461,7 @@ def ses15(quick: bool) -> Evidence:
         Reading(
             "the clock advances on arrival, as §4.1 may be read", "refuted" if "causal" in on_arrival.broken else "open"
         ),
-        Reading("messages to oneself, too", "refuted" if "causal" in to_himself.broken else "open"),
+        Reading("messages to oneself, too", "refuted" if "causal" in to_himself.broken else "open", said=False),
     )
     return Evidence(verdict, FOR_EVERY_N, because, tuple(shown), readings)
 

@@ -88,7 +88,7 @@ def _print_one(finding: Finding, drawn: bool) -> None:
     print(f"  {evidence.verdict}: {evidence.because}")
     print(f"  scope: {evidence.scope}")
     for reading in evidence.readings:
-        print(f"  read as: {reading.text}: {reading.verdict}")
+        print(f"  {'read as' if reading.said else 'not said'}: {reading.text}: {reading.verdict}")
     for shown in evidence.shown:
         _show(shown)
     print()
