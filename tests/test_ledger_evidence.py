@@ -21,11 +21,11 @@ from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs import buffer_lemmas, causal_implies_fifo
 from crownless.proofs import extra_messages_constraints as constraints
-from crownless.proofs.ledger import mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
+from crownless.proofs.ledger import kuper, matrix_evidence, mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
-from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn
+from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Turned
 from crownless.proofs.ledger.multicast_pairs import Accompanying
 from crownless.proofs.theorem import without_each
 from crownless.spec import orders
@@ -234,6 +234,23 @@ def test_the_bound_on_pairs_is_broken_by_two_multicasts_of_three_sites_and_by_no
 
 def test_no_message_is_accompanied_by_two_pairs_for_where_it_goes_which_is_what_the_text_says_of_arrival() -> None:
     assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 3).for_receiver == 1
+
+
+class _LosesWhatItSkips(Turned):
+    """Without the second increment the maximum is left out, too."""
+
+    def after_delivering(self, i: int, state: Any, j: int, stamp: Any) -> Any:
+        after = super().after_delivering(i, state, j, stamp)
+        skips = self.knobs.count_received == "no second increment of SENT"
+        return after._replace(sent=state.sent) if skips else after
+
+
+def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [reading.verdict for reading in CLAIMS["KU9"].look(True).readings] == ["checked", "refuted"]
+    forget()
+    for module in (matrix_evidence, kuper):
+        monkeypatch.setattr(module, "Turned", _LosesWhatItSkips)
+    assert [reading.verdict for reading in CLAIMS["KU9"].look(True).readings] == ["open", "open"]
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:

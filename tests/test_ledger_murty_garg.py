@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import z3
 from broken_murty_garg import (
     AcknowledgesWhilePassive,
     CommitsOnAcknowledgement,
@@ -45,7 +46,7 @@ from crownless.proofs.ledger.impossible_protocols import (
 from crownless.proofs.ledger.ledger import CLAIMS, look_into
 from crownless.proofs.ledger.murty_garg import TEXT
 from crownless.proofs.ledger.splits import Split, split_by_names
-from crownless.proofs.ledger.synchronous_theorems import theorem_1, theorem_2
+from crownless.proofs.ledger.synchronous_theorems import LEADS, PRECEDES, E, F, theorem_1, theorem_2
 from crownless.proofs.theorem import Claim, theorem, without_each
 from crownless.spec.computation import Computation
 from crownless.spec.notation import parse, to_computation
@@ -179,6 +180,7 @@ def test_lemma_1_by_the_letter_is_the_definition_and_of_chains_it_is_false() -> 
 CACHED: tuple[Any, ...] = (
     synchronous_theorems.theorem_1_is_proved,
     synchronous_theorems.theorem_2_is_proved,
+    synchronous_theorems.strong_crown_is_proved,
     impossible_protocols.no_symmetric_protocol_is_proved,
     impossible_protocols.no_bounded_sends_is_proved,
     impossible_protocols.no_bounded_receives_is_proved,
@@ -306,6 +308,15 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
             lambda c: not murty_garg_orders.has_timestamps(c),
             "open",
             id="MG2: no crown of one message",
+        ),
+        pytest.param("MG3", synchronous_theorems, "_contained", dict, "open", id="MG3: ≺ is not within →"),
+        pytest.param(
+            "MG3",
+            synchronous_theorems,
+            "happened_before",
+            lambda: {"→ holds ≺": z3.ForAll([E, F], PRECEDES(E, F) == LEADS(E, F))},
+            "open",
+            id="MG3: every crown is strong",
         ),
         pytest.param(
             "MG4",

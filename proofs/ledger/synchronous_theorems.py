@@ -83,13 +83,12 @@ def _in_order(before: Callable[[Term, Term], Term]) -> Term:
 def theorem_1() -> list[Claim]:
     time = {**events(), **sync()}
     path = z3.Implies(z3.And(in_time(E, F), in_time(F, G)), in_time(E, G))
-    holds = {name: happened_before()[name] for name in ("→ holds ≺",)}
     return [
         Claim("in time holds ≺", sync(), z3.ForAll([E, F], z3.Implies(PRECEDES(E, F), in_time(E, F)))),
         Claim("in time holds ⇝", {}, z3.ForAll([M], in_time(SEND(M), RECEIVE(M)))),
         Claim("in time is transitive", time, z3.ForAll([E, F, G], path)),
         Claim("synchronous is causally ordered", {**time, **leads_in_time()}, _in_order(LEADS)),
-        Claim("causally ordered is FIFO", {**holds, "causally ordered": _in_order(LEADS)}, _in_order(PRECEDES)),
+        Claim("causally ordered is FIFO", {**_contained(), "causally ordered": _in_order(LEADS)}, _in_order(PRECEDES)),
     ]
 
 
@@ -98,22 +97,53 @@ def theorem_2() -> list[Claim]:
     return [*_no_crown_in_time(), *_sorted_messages_are_in_time()]
 
 
-def _no_crown_in_time() -> list[Claim]:
-    """Synchronous ⟹ ¬crown: along a crown, T would grow from its first message to its first message."""
+def _crown(before: z3.FuncDeclRef) -> tuple[Hypotheses, Callable[[Term], Term], Term]:
+    """A crown by → (before is →), or a strong one (before is ≺); its messages, and how many."""
     crown = z3.Function("crown", z3.IntSort(), MESSAGE)
     i, j, size = z3.Ints("i j size")
-    links = z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), LEADS(SEND(crown(j)), RECEIVE(crown(j + 1)))))
+    links = z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), before(SEND(crown(j)), RECEIVE(crown(j + 1)))))
     given = {
-        **events(),
-        **sync(),
-        **leads_in_time(),
         "a crown has two messages or more": size >= 2,
-        "each send leads to the next receive": links,
-        "the last send leads to the first receive": LEADS(SEND(crown(size - 1)), RECEIVE(crown(0))),
+        f"each send {before.name()} the next receive": links,
+        f"the last send {before.name()} the first receive": before(SEND(crown(size - 1)), RECEIVE(crown(0))),
         "the messages of a crown are distinct": z3.ForAll(
             [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), crown(i) != crown(j))
         ),
     }
+    return given, crown, size
+
+
+def strong_crown() -> Claim:
+    """[MG] §2.3: a strong crown is a crown."""
+    strong, *_ = _crown(PRECEDES)
+    weak, *_ = _crown(LEADS)
+    return Claim("a strong crown is a crown", {**strong, **_contained()}, z3.And(*weak.values()))
+
+
+def _contained() -> Hypotheses:
+    return {name: happened_before()[name] for name in ("→ holds ≺",)}
+
+
+@cache
+def strong_crown_is_proved() -> bool:
+    """And not the converse, nor if ≺ were not within →."""
+    claim = strong_crown()
+    strong, *_ = _crown(PRECEDES)
+    weak, *_ = _crown(LEADS)
+    converse = Claim("a crown is a strong crown", {**weak, **happened_before()}, z3.And(*strong.values()))
+    unrelated = claim._replace(given=strong)
+    return (
+        all_proved([claim])
+        and not_vacuous({**strong, **happened_before()}, z3.BoolVal(True))
+        and all(theorem(*wrong, attempts=ATTEMPTS).outcome == "refuted" for wrong in (converse, unrelated))
+    )
+
+
+def _no_crown_in_time() -> list[Claim]:
+    """Synchronous ⟹ ¬crown: along a crown, T would grow from its first message to its first message."""
+    links, crown, size = _crown(LEADS)
+    i = z3.Int("i")
+    given = {**events(), **sync(), **leads_in_time(), **links}
     grown = {
         "T has grown up to i": T(SEND(crown(0))) < T(SEND(crown(i))),
         "i is on the crown": z3.And(i >= 1, i < size),
