@@ -464,7 +464,8 @@ def ku9(quick: bool) -> Evidence:
     because = (
         f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
         f"{len(NOTHING | SAVES)} nothing, {len(SAVES)} of which save work ({'; '.join(sorted(SAVES))}); "
-        f"two changes together: right though each is wrong: {_told(mend)}; wrong though each is right: {_told(break_)}"
+        f"two changes together: right though each is wrong: {_told(mend)}; wrong though each is right: "
+        f"{_told(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
     )
     shown = [
         Shown(f"{name}: breaks {prop}", found[name].run(prop))
@@ -483,8 +484,7 @@ def ku9(quick: bool) -> Evidence:
     readings = (
         Reading("the pieces have to match up", verdict),
         Reading(
-            "after delivering: 'we have to' increment SENT_i[j, i], since the sender increments after sending. "
-            "Without it nothing breaks, and the guard is the same; it is needed only if DELIV goes too",
+            "after delivering: 'we have to' increment SENT_i[j, i], since the sender increments after sending",
             unless(not needless or not spoilt.broken, "refuted"),
         ),
     )
