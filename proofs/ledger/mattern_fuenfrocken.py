@@ -576,13 +576,16 @@ def mf24(quick: bool) -> Evidence:
             ratios.add((sum(walk.system.position(state)), walk.came[(state, None)][2]))
     # Each message is handed over, posted, got and acknowledged: four steps, one of which takes in an acknowledgement.
     fails = not bare or ratios != {(sent, 4 * sent) for sent in range(m + 1)}
-    runs = 6 if quick else 20
+    runs, messages = (4, 300) if quick else (20, 600)
     buffer, matrix = (
-        {load: simulations.simulated(protocol, 4, load, runs) for load in (0.01, 0.1, 0.3)}
+        {load: simulations.simulated(protocol, 4, load, runs, messages=messages) for load in (0.01, 0.1, 0.3)}
         for protocol in ("buffer", "rst")
     )
     later = {load: simulations.more(buffer[load], matrix[load], "added") for load in buffer}
-    bursts = [simulations.simulated(protocol, 4, 0.01, runs, workload="bursts") for protocol in ("buffer", "rst")]
+    bursts = [
+        simulations.simulated(protocol, 4, 0.01, runs, messages=messages, workload="bursts")
+        for protocol in ("buffer", "rst")
+    ]
     in_bursts = simulations.more(bursts[0], bursts[1], "added")
     narrow, wide = (
         [simulations.simulated(protocol, 16, 0.05, 4, messages=300, bandwidth=width) for protocol in ("buffer", "rst")]
@@ -655,7 +658,9 @@ def _smallest(kept: str, broken: str) -> Computation:
         for m in range(1, 6)
         for n in range(2, 2 * m + 1)
         for c in computations(n, m)
-        if decide(c, kept).kept and not decide(c, broken).kept
+        if all(c.lines)  # else it is one of fewer processes
+        and not decide(c, broken).kept
+        and decide(c, kept).kept
     )
 
 

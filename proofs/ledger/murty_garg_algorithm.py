@@ -166,7 +166,9 @@ def mg19(quick: bool) -> Evidence:
     even = [cost.control / m for cost in found.costs(n, 2) if cost.up == cost.down for m in [2]]
     fails = not exact or even != [1.5] or (each[0], each[-1]) != (1.0, 2.0)
     traffic = {
-        name: simulations.simulated("murty-garg", 4, 0.02, 6 if quick else 20, workload=name)
+        name: simulations.simulated(
+            "murty-garg", 4, 0.02, 6 if quick else 20, messages=300 if quick else 600, workload=name
+        )
         for name in ("uniform", "downward", "upward")
     }
     uniform = traffic["uniform"]["control"]
@@ -258,10 +260,15 @@ def mg21(quick: bool) -> Evidence:
         f"every {generated[0]} computation, so in these there is no difference"
     )
     fails |= generated != ["synchronous", "synchronous"]
-    runs = 6 if quick else 20
-    stuck = [simulations.simulated(name, 6, 0.05, runs).stuck for name in ("rendezvous", "murty-garg")]
+    runs, messages = (6, 300) if quick else (20, 600)
+    stuck = [
+        simulations.simulated(name, 6, 0.05, runs, messages=messages).stuck for name in ("rendezvous", "murty-garg")
+    ]
     served, up = (
-        [simulations.simulated(name, 6, 0.2, runs, workload=workload) for name in ("murty-garg", "rendezvous")]
+        [
+            simulations.simulated(name, 6, 0.2, runs, messages=messages, workload=workload)
+            for name in ("murty-garg", "rendezvous")
+        ]
         for workload in ("client-server", "upward")
     )
     fails |= stuck != [runs, 0] or not all(each.kept for each in (*served, *up))

@@ -779,7 +779,7 @@ def sa12(quick: bool) -> Evidence:
     "optimal algorithm makes the same messages wait. Load: messages that a process hands over in a mean latency",
 )
 def sa13(quick: bool) -> Evidence:
-    n, runs, messages = 6, 4 if quick else 12, 300 if quick else 600
+    n, runs, messages = 6, 4 if quick else 12, 150 if quick else 600
     thresholds: dict[str, Setting] = {
         "k=n+1": n + 1,
         "k=2n": 2 * n,
