@@ -159,13 +159,16 @@ class CausalOrder:
         accepted with something sent to i before it, nor any other event happens: each to be refuted.
         """
         run, things = self.of_three()
-        now = {name: holds(run, run.before) for name, holds in self.invariants.items()}
         x = z3.Const("before m", run.message)
         past = {"something was sent to i before m": z3.And(run.precedes(x, run.m), run.to(x, run.i))}
 
+        def ground(given: Mapping[str, Term]) -> dict[str, Term]:
+            return {name: of_each(read_out(holds), things) for name, holds in given.items()}
+
+        now = ground({name: holds(run, run.before) for name, holds in self.invariants.items()})
+
         def never(name: str, given: Mapping[str, Term]) -> Claim:
-            said = {each: of_each(read_out(holds), things) for each, holds in {**now, **given}.items()}
-            return Claim(name, said, z3.BoolVal(False))
+            return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
 
         return [
             never("vacuous", {**run.under_way, ACCEPTED: run.accepted, **past}),

@@ -102,9 +102,13 @@ class QueueProof:
         numbers = [z3.IntVal(number) for number in range(1, 4)]
         things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
 
+        def ground(given: Mapping[str, Truth]) -> dict[str, Truth]:
+            return {name: of_each(holds, things) for name, holds in given.items()}
+
+        now = ground(self.now(run))
+
         def never(name: str, given: Mapping[str, Truth]) -> Claim:
-            said = {**self.now(run), **given}
-            return Claim(name, {each: of_each(holds, things) for each, holds in said.items()}, z3.BoolVal(False))
+            return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
 
         events = (*run.events(), *run.events_with_another())
         return [

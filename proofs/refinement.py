@@ -173,16 +173,18 @@ def _in_order(packets: Sequence[Packet]) -> tuple[str, ...]:
 def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message]) -> dict[_Seen, _Then]:
     """What may happen next in the abstraction."""
     logic = Facts(n, [*then.messages, *wishes])
+    about_two = proof.abstraction.events_with_another is not Abstraction.events_with_another
+    concrete = _concrete(proof.abstraction, logic, then)
     found = {}
     for i, m in product(range(n), logic.all_messages):
         # The other message is one that has been handed over.
-        for number, w in enumerate(then.messages or (m,)):
-            run = _concrete(proof.abstraction, logic, then, About(i, m, w))
+        for number, w in enumerate(then.messages if then.messages and about_two else (m,)):
+            run = concrete(About(i, m, w))
             for event in (*(run.events() if number == 0 else ()), *run.events_with_another()):
                 if all(event.given.values()):
                     happened = tuple(event.happens())
                     after = _remembering(_tabulated(run, event, then), i, happened)
-                    now = _concrete(proof.abstraction, logic, after, About(i, m, w))
+                    now = _concrete(proof.abstraction, logic, after)(About(i, m, w))
                     states, packets = proof.view.concrete(now, now.before, n, after.messages)
                     found[(tuple(states), _in_order(packets), happened)] = after
     return found
@@ -200,13 +202,13 @@ def _remembering(then: _Then, i: int, happened: Sequence[Happened]) -> _Then:
     return then._replace(known=known, before=before)
 
 
-def _concrete(kind: type[Abstraction], logic: Facts, then: _Then, about: About) -> Abstraction:
-    """The abstraction, at that moment, in plain values."""
+def _concrete(kind: type[Abstraction], logic: Facts, then: _Then) -> Callable[[About], Abstraction]:
+    """The abstraction, at that moment, in plain values, of what it is to be about."""
     changing = {name: _looked_up(then.changing[name], part) for name, part in kind.changing.items()}
     lasting = {
         name: _OF_THEMSELVES.get(name) or _looked_up(then.lasting[name], part) for name, part in kind.lasting.items()
     }
-    return kind(logic, lasting, Moment(then.clock, **changing), about)
+    return lambda about: kind(logic, lasting, Moment(then.clock, **changing), about)
 
 
 def _looked_up(table: Table, part: Part) -> Callable[..., Any]:
