@@ -38,6 +38,7 @@ from crownless.proofs.ledger import (
     synchronous_theorems,
 )
 from crownless.proofs.ledger.claims import HOLDS, Reading, Verdict, verdict_of
+from crownless.proofs.ledger.evidence import BY_FAIRNESS_IN_WORDS
 from crownless.proofs.ledger.impossible_protocols import (
     no_bounded_receives,
     no_bounded_sends,
@@ -95,6 +96,12 @@ def test_the_readings_of_lemma_1_tell_what_is_false() -> None:
     told = {reading.text.split(",")[0]: reading.verdict for reading in look("MG10").readings}
     assert told["Lemma 1 by the letter"] == "proved"
     assert told["§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed"] == "refuted"
+
+
+def test_the_scope_of_fig_8_names_what_is_in_words() -> None:
+    scope = look("MG17").scope
+    assert "that there is then no crown is in words" in scope
+    assert BY_FAIRNESS_IN_WORDS in scope
 
 
 def test_readings_are_printed_and_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,7 @@ class Polling(NamedTuple):
     awaits: int | None  #: who has been polled and has not answered
     turn: int  #: whose turn it is to be polled, among the others
     deferred: tuple[int, ...]  #: who has polled meanwhile, and waits
-    sent_away: frozenset[int]  #: who was told *busy*, and has not asked again
+    sent_away: frozenset[int]  #: who was answered *busy*, and has not asked again
 
 
 class ReceiversAsk(ProtocolMachine):
