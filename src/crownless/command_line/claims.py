@@ -20,7 +20,7 @@ from .output import console, ended_with_nothing, print_json, print_table, some, 
 
 @click.command()
 @click.argument("claims", nargs=-1, metavar="[ID]...")
-@click.option("--quick", is_flag=True, help="Smaller bounds: all claims in under a minute.")
+@click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
 @with_limits
 @click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
