@@ -91,7 +91,7 @@ def _pairs_for_all(self: Any, buffer: Any, j: int, dest: Any, time: Any) -> Any:
     return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * self.ops.among(l, dest)))
 
 
-def _pairs_are_counted_twice(buffer: Any, original: Any = multicast_pairs.pairs_in) -> int:
+def _pairs_are_counted_twice(buffer: Any, original: Callable[[Any], int] = multicast_pairs.pairs_in) -> int:
     return original(buffer) * (1 if isinstance(buffer, Accompanying) else 2)
 
 
