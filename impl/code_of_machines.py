@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+from collections import namedtuple
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -27,8 +28,12 @@ HARMLESS = words(
 REFUSED = words(
     """STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL STORE_SUBSCR STORE_SLICE DELETE_SUBSCR IMPORT_NAME
     IMPORT_FROM IMPORT_STAR LOAD_BUILD_CLASS PUSH_EXC_INFO BEFORE_WITH BEFORE_ASYNC_WITH SETUP_WITH LOAD_SPECIAL
-    LOAD_NAME STORE_NAME LOAD_LOCALS MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS"""
+    LOAD_NAME STORE_NAME LOAD_LOCALS MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS
+    FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE"""
 )
+
+#: Methods of strings that look into what they are given.
+FORMATS = words("format format_map")
 
 #: What a class has from Python, and what a named tuple has.
 OF_CLASSES = words(
@@ -36,10 +41,8 @@ OF_CLASSES = words(
     __weakref__ __orig_bases__ __parameters__ __firstlineno__ __static_attributes__
     __abstractmethods__ _abc_impl"""
 )
-OF_TUPLES = OF_CLASSES | words(
-    """__new__ __slots__ __repr__ __getnewargs__ __match_args__ __replace__ _fields _field_defaults _field_types _make
-    _replace _asdict"""
-)
+OF_TUPLES = OF_CLASSES | words("__slots__ __match_args__ _fields _field_defaults _field_types")
+MADE_FOR_TUPLES = words("__new__ __repr__ __getnewargs__ __replace__ _make _replace _asdict")
 
 #: Attributes of a machine's class that describe it, and are no part of what it does.
 FACTS = frozenset(ProtocolMachine.__annotations__) | {"ordered_at", "remark"}
@@ -53,13 +56,15 @@ def read_machine(machine: ProtocolMachine) -> None:
     if set(vars(machine)) != {"n", "settings", "ops"} or type(machine.ops) is not Integers:
         raise NotParametric("the machine has attributes of its own")
     seen: set[Any] = {Step, Packet, Happened, Message}
-    for base in kind.__mro__[: kind.__mro__.index(ProtocolMachine)]:
-        if not issubclass(base, ProtocolMachine):
-            raise NotParametric(f"{base.__name__} is no machine")
+    for base in kind.__mro__:
+        if base in (ProtocolMachine, object):
+            continue
+        if not issubclass(base, ProtocolMachine) or type(base) is not type:
+            raise NotParametric(f"{base.__name__} is no machine, or no plain class")
         for name, value in vars(base).items():
-            if name in FACTS or name in OF_CLASSES:
+            if name in UNREAD or name in OF_CLASSES or (name in FACTS and _is_plain(value)):
                 continue
-            if name.startswith("__") or name in ("renamed_packet", "agree", "setting"):
+            if name in FACTS or name.startswith("__") or name in ("renamed_packet", "agree", "setting"):
                 raise NotParametric(f"it defines {name}")
             if isinstance(value, FunctionType):
                 read_function(value, seen)
@@ -73,25 +78,30 @@ def read_function(function: FunctionType, seen: set[Any]) -> None:
     seen.add(function)
     if any(name != "__class__" for name in function.__code__.co_freevars):
         raise NotParametric(f"{function.__name__} is a closure")
+    if vars(function):
+        raise NotParametric(f"{function.__name__} has attributes of its own")
     if not all(map(_is_plain, (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))):
         raise NotParametric(f"{function.__name__} has a default that may change")
     for code in _nested(function.__code__):
         of_none, module = False, None
         for instruction in dis.get_instructions(code):
             name, argument = instruction.opname, instruction.argval
-            if name in REFUSED or (name == "IS_OP" and not of_none):
+            if name in REFUSED or (name == "IS_OP" and (not of_none or instruction.is_jump_target)):
                 raise NotParametric(f"{code.co_name} uses {name}")
             of_none = name == "LOAD_CONST" and argument is None
             if name == "STORE_DEREF" and argument in code.co_freevars:
                 raise NotParametric(f"{code.co_name} sets {argument}")
             if module is not None:
-                if name not in ("LOAD_ATTR", "LOAD_METHOD"):
+                read = name in ("LOAD_ATTR", "LOAD_METHOD") and not str(argument).startswith("_")
+                if not read or argument not in vars(module):
                     raise NotParametric(f"{code.co_name} uses the module {module.__name__}")
-                _read_value(function, str(argument), vars(module).get(str(argument)), seen)
+                _read_value(function, str(argument), vars(module)[argument], seen)
                 module = None
             elif name == "LOAD_GLOBAL":
                 module = _read_global(function, str(argument), seen)
-            elif ("_ATTR" in name or name == "LOAD_METHOD") and (str(argument).startswith("__") or argument in UNREAD):
+            elif ("_ATTR" in name or name == "LOAD_METHOD") and (
+                str(argument).startswith("__") or argument in UNREAD or argument in FORMATS
+            ):
                 raise NotParametric(f"{code.co_name} reads {argument}")
 
 
@@ -127,17 +137,39 @@ def _read_value(function: FunctionType, name: str, value: Any, seen: set[Any]) -
 
 
 def _read_tuple(kind: type, seen: set[Any]) -> None:
-    """A named tuple: its fields, and functions of its own."""
+    """A named tuple as it is made: its fields, and functions of its own."""
     fields = getattr(kind, "_fields", None)
-    if fields is None:
+    if type(kind) is not type or type(fields) is not tuple:
         raise NotParametric(f"{kind.__name__} is no named tuple")
+    as_made = vars(namedtuple(kind.__name__, fields))
     for name, value in vars(kind).items():
-        if name in OF_TUPLES or name in fields:
+        if name in OF_TUPLES:
+            continue
+        if name in fields or name in MADE_FOR_TUPLES:
+            if not _is_as_made(value, as_made.get(name)):
+                raise NotParametric(f"{kind.__name__} defines {name}")
             continue
         made = value.fget if isinstance(value, property) else value
         if name.startswith("__") or not isinstance(made, FunctionType):
             raise NotParametric(f"{kind.__name__} defines {name}")
         read_function(made, seen)
+
+
+def _is_as_made(value: Any, other: Any) -> bool:
+    """Is it what Python makes of a named tuple with these fields?"""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, classmethod | staticmethod):
+        value, other = value.__func__, other.__func__
+    if isinstance(value, FunctionType):
+        code, expected = value.__code__, other.__code__
+        same = (code.co_code, code.co_names, code.co_consts) == (
+            expected.co_code,
+            expected.co_names,
+            expected.co_consts,
+        )
+        return same and not vars(value) and value.__globals__.get("_tuple_new", tuple.__new__) == tuple.__new__
+    return hasattr(value, "__reduce__") and value.__reduce__()[1][:1] == other.__reduce__()[1][:1]
 
 
 def _is_plain(value: Any) -> bool:

@@ -168,7 +168,7 @@ def is_number(value: Any) -> bool:
 # -- computing with them -----------------------------------------------------------------------------------------------
 
 
-class OpaqueOps:
+class OpaqueOps(Opaque):
     """An `impl.ops.Ops` over sorts: it runs every comprehension once.
 
     A comprehension stands for as many calls as there are processes, one after the other: nothing that it can reach may
@@ -213,7 +213,7 @@ class OpaqueOps:
 
 
 #: What has nothing that a call could change, by its type.
-_CONSTANT = (Opaque, OpaqueMessage, OpaqueOps, str, int, type(None))
+_CONSTANT = (Opaque, OpaqueMessage, str, int, type(None))
 
 
 def _expect_the_same_at_every_call(function: Any) -> None:

@@ -267,14 +267,14 @@ def _messages_in(value: Any, most: int) -> int:
     return sum([_messages_in(part, most) for part in value if isinstance(part, tuple)])
 
 
-class _Image:
+class _Image(Opaque):
     """A value renamed."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
 
 
-class _Renaming:
+class _Renaming(Opaque):
     """A renaming of which nothing is known."""
 
     def __init__(self) -> None:
