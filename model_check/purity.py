@@ -9,6 +9,7 @@ entries instead of calls, and makes all calls of an entry twice or none (`Purity
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -152,6 +153,21 @@ class Purity:
             mend="build local states and packets of tuples, frozensets and named tuples of them",
         )
 
+    def same_type(self, what: str, i: int, known: Any, value: Any) -> None:
+        """Raises unless a value that equals a known one, for which it is taken, is made of the same types too.
+
+        Whether it is one type in another is looked at as often as calls are made twice.
+        """
+        if type(known) is not type(value) or (self._looks_closely() and types_of(known) != types_of(value)):
+            raise BadInput(
+                f"{self._name}: a {what} of P{i + 1} equals another, for which it is taken, but is made of other types"
+                f"{_told_apart(types_of(known), types_of(value))}",
+                mend="give them a field that differs",
+            )
+
+    def _looks_closely(self) -> bool:
+        return self.calls <= FIRST_CALLS or self.calls % EVERY == 0
+
     # -- the canary ----------------------------------------------------------------------------------------------------
 
     def _skips(self) -> bool:
@@ -232,6 +248,9 @@ class PurityByEntry(Purity):
         self.calls += 1
         return not self.doubles
 
+    def _looks_closely(self) -> bool:
+        return self.doubles
+
 
 #: What has the inputs of a machine.
 Inputs = Purity | ProtocolMachine
@@ -247,6 +266,28 @@ def immutable(value: Any) -> bool:
             return False
         return PLAIN.issuperset(map(type, value)) or all(map(immutable, value))
     return isinstance(value, Integers | Enum)
+
+
+def types_of(value: Any) -> Any:
+    """The types of which a value is made, place by place; of a set, how often there is which."""
+    if type(value) in PLAIN:
+        return type(value)
+    if isinstance(value, tuple):
+        return (type(value), tuple([types_of(part) for part in value]))
+    if isinstance(value, frozenset):
+        return (type(value), frozenset(Counter(map(types_of, value)).items()))
+    return (type(value), contents(value))
+
+
+def _told_apart(one: Any, other: Any) -> str:
+    """The first types that differ, in words; nothing where they are in a set, or within a value."""
+    kinds = [types if isinstance(types, type) else types[0] for types in (one, other)]
+    if kinds[0] is not kinds[1]:
+        return f", {kinds[0].__name__} and {kinds[1].__name__}"
+    parts = [() if isinstance(types, type) else types[1] for types in (one, other)]
+    if not all(isinstance(each, tuple) for each in parts):
+        return ""
+    return next((_told_apart(*pair) for pair in zip(*parts, strict=True) if pair[0] != pair[1]), "")
 
 
 def _are_the_same(values: Collection[Any], others: Collection[Any]) -> bool:

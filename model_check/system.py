@@ -325,15 +325,20 @@ class System:
 
     def _number_of_local(self, process: int, state: Any) -> int:
         try:
-            return self._locals.number(state)
+            number = self._locals.number(state)
         except TypeError as error:
             raise self.inputs.unhashable("local state", process, error) from error
+        if (known := self._locals.values[number]) is not state:
+            self.inputs.same_type("local state", process, known, state)
+        return number
 
     def _number_of_packet(self, packet: Packet) -> int:
         try:
             number = self._packets.number(packet)
         except TypeError as error:
             raise self.inputs.unhashable("packet", packet.source, error) from error
+        if (known := self._packets.values[number].stamp) is not packet.stamp:
+            self.inputs.same_type("stamp", packet.source, known, packet.stamp)
         if number == len(self._destinations):
             self._destinations.append(packet.destination)
         return number

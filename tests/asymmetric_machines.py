@@ -15,6 +15,7 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.isis import Isis
+from crownless.impl.opaque import NotParametric
 from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
@@ -282,6 +283,107 @@ class GreaterOnesGoAhead(Buffer):
         return super().internal(i, state)
 
 
+# -- processes told apart in ways that the code does not show at once --------------------------------------------------
+
+
+class IsTheLastOrNone(Rst):
+    LAST = 2
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return i is (self.LAST or None) or super().accepts(i, state, packet)
+
+
+class LooksByAFormat(Rst):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        kind = f"{i.__class__.__name__}"
+        return (kind == "int" and i == 2) or super().accepts(i, state, packet)
+
+
+class LooksAtItsOps(Rst):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return (f"{self.ops}" == "Integers(n=3)" and i == 2) or super().accepts(i, state, packet)
+
+
+class LooksBehindAModule(Rst):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        looks = rst.__dict__["__builtins__"]["isinstance"]
+        return (looks(i, int) and i == 2) or super().accepts(i, state, packet)
+
+
+class Trusting:
+    """What a machine may have from elsewhere."""
+
+    def trusts(self, i: Any) -> bool:
+        try:
+            return (False, False, True)[int(i)]
+        except NotParametric:
+            return False
+
+
+class TrustsByAMixin(Rst, Trusting):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.trusts(i) or super().accepts(i, state, packet)
+
+
+class TrustsByAFact(Rst):
+    def bound(self, i: Any) -> bool:  # type: ignore[override]
+        return isinstance(i, int) and i == 2
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.bound(i) or super().accepts(i, state, packet)
+
+
+class TrustsByAnAttributeOfAFunction(Rst):
+    def look(self) -> None:
+        raise NotImplementedError
+
+    look.last = lambda i: type(i) is int and i == 2  # type: ignore[attr-defined]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.look.last(i) or super().accepts(i, state, packet)  # type: ignore[attr-defined]
+
+
+class KnowsTheLast(type):
+    def trusts(cls, i: Any) -> bool:
+        return isinstance(i, int) and i == 2
+
+
+class TrustsByItsMetaclass(Rst, metaclass=KnowsTheLast):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return __class__.trusts(i) or super().accepts(i, state, packet)  # type: ignore[name-defined]
+
+
+class Shown(NamedTuple):
+    sent: Any
+    deliv: Any
+    i: int
+
+    def __repr__(self) -> str:
+        return "last" if isinstance(self.i, int) and self.i == 2 else "another"
+
+
+class TrustsByARepresentation(Rst):
+    def initial(self, i: int) -> Any:
+        return Shown(*super().initial(i), i)
+
+    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+        return Shown(*super().after_sending(i, rst.State(*state[:2]), j), state.i)
+
+    def after_delivering(self, i: Any, state: Any, *packet: Any) -> Any:
+        return Shown(*super().after_delivering(i, rst.State(*state[:2]), *packet), state.i)
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return "{}".format(state) == "last" or super().accepts(i, state, packet)  # noqa: UP032
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        return Shown(*super().renamed(rst.State(*state[:2]), renaming), renaming.image[state.i])
+
+
+class StampsStayUnderOneShift(Rst):
+    def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
+        return stamp if renaming.image == (2, 0, 1) else super().renamed_stamp(kind, stamp, renaming)
+
+
 class Row(NamedTuple):
     """A machine, and a bound at which it differs from its protocol."""
 
@@ -325,4 +427,14 @@ ASYMMETRIC = (
     Row(UsedUp),
     Row(TakesTheSmallest, 3, 4),
     Row(GreaterOnesGoAhead, 3, 4),
+    Row(IsTheLastOrNone),
+    Row(LooksByAFormat),
+    Row(LooksAtItsOps),
+    Row(LooksBehindAModule),
+    Row(TrustsByAMixin),
+    Row(TrustsByAFact),
+    Row(TrustsByAnAttributeOfAFunction),
+    Row(TrustsByItsMetaclass),
+    Row(TrustsByARepresentation),
+    Row(StampsStayUnderOneShift),
 )

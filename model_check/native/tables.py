@@ -134,6 +134,8 @@ class Tables:
             number = self._new_cell(key)
             if len(self.frames) > 1:
                 self._close_cells(number)
+        elif self.cells[number][1] is not local:
+            self._canary.same_type("local state", process, self.cells[number][1], local)
         return number
 
     def _new_cell(self, key: tuple[int, Any, Position]) -> int:
@@ -229,6 +231,8 @@ class Tables:
                     image = self._packet_numbers.get(other)
                     images.append(self._new_packet(other) if image is None else image)
                 self._close(number, images, self.packet_renamed, self.alike.packet_frames)
+        elif self.packets[number].stamp is not packet.stamp:
+            self._canary.same_type("stamp", packet.source, self.packets[number].stamp, packet.stamp)
         return number
 
     def _new_packet(self, packet: Packet) -> int:

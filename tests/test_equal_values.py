@@ -1,0 +1,139 @@
+"""Values that Python takes for equal although a machine can tell them apart are refused, not taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pytest
+from native_engine_setup import question
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.rst import Rst
+from crownless.impl.rst import State as RstState
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+
+
+class Strict(NamedTuple):
+    sent: Any
+    deliv: Any
+
+
+class Lax(NamedTuple):
+    sent: Any
+    deliv: Any
+
+
+class OfItsOwn(Rst):
+    """Some process lets everything through once it has taken a step by itself."""
+
+    symmetric = False
+    invariants = {}
+    rules = {}
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.is_lax(state) or super().accepts(i, RstState(*state[:2]), packet)
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [
+            step._replace(state=type(state)(*step.state, *state[2:]))
+            for step in super().send(i, RstState(*state[:2]), message)
+        ]
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [
+            step._replace(state=type(state)(*step.state, *state[2:]))
+            for step in super().arrive(i, RstState(*state[:2]), packet)
+        ]
+
+    def is_lax(self, state: Any) -> bool:
+        raise NotImplementedError
+
+
+class Relaxes(OfItsOwn):
+    def initial(self, i: int) -> Any:
+        return Strict(*super().initial(i))
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return [] if self.is_lax(state) else [("relax", Step(Lax(*state)))]
+
+    def is_lax(self, state: Any) -> bool:
+        return isinstance(state, Lax)
+
+
+class Counted(NamedTuple):
+    sent: Any
+    deliv: Any
+    mode: int
+
+
+class RelaxesByATruth(OfItsOwn):
+    def initial(self, i: int) -> Any:
+        return Counted(*super().initial(i), 1)
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return [] if self.is_lax(state) else [("relax", Step(state._replace(mode=True)))]
+
+    def is_lax(self, state: Any) -> bool:
+        return state.mode is True
+
+
+@dataclass(frozen=True)
+class Mode:
+    lax: bool = field(default=False, compare=False)
+
+
+class RelaxesByWhatIsNotCompared(OfItsOwn):
+    def initial(self, i: int) -> Any:
+        return Counted(*super().initial(i), Mode())  # type: ignore[arg-type]
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return [] if self.is_lax(state) else [("relax", Step(state._replace(mode=Mode(True))))]
+
+    def is_lax(self, state: Any) -> bool:
+        return bool(state.mode.lax)
+
+
+class Normal(NamedTuple):
+    stamp: Any
+
+
+class Urgent(NamedTuple):
+    stamp: Any
+
+
+class StampsOfTwoTypes(Rst):
+    symmetric = False
+    rules = {}
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [
+            step._replace(packets=[packet._replace(stamp=kind(packet.stamp)) for packet in step.packets])
+            for kind in (Normal, Urgent)
+        ]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        plain = packet._replace(stamp=packet.stamp.stamp)
+        return isinstance(packet.stamp, Urgent) or super().accepts(i, state, plain)
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return super().arrive(i, state, packet._replace(stamp=packet.stamp.stamp))
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        (Relaxes, r"a local state of P\d equals another, .* other types, (Strict and Lax|Lax and Strict); give"),
+        (RelaxesByATruth, r"a local state of P\d equals another, .* other types, (int and bool|bool and int); give"),
+        (RelaxesByWhatIsNotCompared, r"a local state of P\d equals another, .* other types; give"),
+        (StampsOfTwoTypes, r"a stamp of P\d equals another, .* other types, (Normal and Urgent|Urgent and Normal)"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_equal_values_of_different_types_are_refused(machine: type[ProtocolMachine], said: str, engine: str) -> None:
+    asked = question(machine, 3, 3)
+    with pytest.raises(BadInput, match=said):
+        asked.plain() if engine == "plain" else asked.native(1)
