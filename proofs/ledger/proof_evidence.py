@@ -16,7 +16,7 @@ from crownless.proofs import buffer_lemmas, causal_implies_fifo, vector_time
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.stages import StageEvent
-from crownless.proofs.theorem import Claim, theorem, vacuous, without_each
+from crownless.proofs.theorem import EFFORT, Claim, theorem, vacuous, without_each
 
 from .matrix_evidence import ClearsTheWholeColumn
 
@@ -35,8 +35,13 @@ def all_refuted(claims: Iterable[Claim]) -> bool:
 
 
 def any_refuted(claims: Iterable[Claim]) -> bool:
-    """True if z3 has something against one of them, which it sees at once."""
-    return any(theorem(*claim, effort=A_FEW_STEPS, attempts=ATTEMPTS).outcome == "refuted" for claim in claims)
+    """True if z3 has something against one of them, which it sees at once of some; if not, it is to try harder."""
+    every = list(claims)
+    return any(
+        theorem(*claim, effort=effort, attempts=ATTEMPTS).outcome == "refuted"
+        for effort in (A_FEW_STEPS, EFFORT)
+        for claim in every
+    )
 
 
 # -- [MF] --------------------------------------------------------------------------------------------------------------
