@@ -40,6 +40,8 @@ LOOK_EVERY, NUDGE_EVERY = 0.1, 0.3
 #: Seconds in which the main thread must hear of a signal, have ended after a second one, and have left a part that is
 #: to end.
 HEARS_WITHIN, ENDS_WITHIN, LEAVES_WITHIN = 1.5, 1.0, 8.0
+#: Seconds in which a search that looks for itself must have looked.
+LOOKS_WITHIN = 8.0
 #: Seconds for which the main thread waits for the threads to end.
 WAITS = 1.0
 #: Functions from which no exception gets out: destructors, and what z3 calls.
@@ -96,6 +98,8 @@ class _Watch:
         self.pending: KeyboardInterrupt | None = None
         #: Does a search look for itself whether it is to end?
         self.deferring = False
+        #: Has it been told?
+        self.told_search = False
         #: When does it not?
         self.unless: Callable[[], bool] = lambda: False
         #: Is it being taken down?
@@ -105,6 +109,7 @@ class _Watch:
         #: The signals that the main thread has heard of, and when it last heard of anything.
         self.heard = 0
         self.heard_at = 0.0
+        self.first_heard_at = float("inf")
         self.raised_at = float("-inf")
         #: Has the main thread raised something for the first signal?
         self.first_is_told = False
@@ -148,11 +153,12 @@ class _Watch:
         self.heard_at = time.monotonic()
         if number != _NUDGE:
             self.heard += 1
+            self.first_heard_at = min(self.first_heard_at, self.heard_at)
             if not self.at_once and self.first_is_told:
                 return  # by a nudge, whose handler was run before this one
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         ending = self.pending or self.of_the_part
-        waits = self.leaving or (self.deferring and not self.at_once and not self.unless()) or _would_be_lost(frame)
+        waits = self.leaving or self._is_left_to_the_search() or _would_be_lost(frame)
         # Two come together after compiled code: the second would be in the way of the first.
         again = number == _NUDGE and self.heard_at - self.raised_at < NUDGE_EVERY / 2
         if ending is None or waits or again:
@@ -163,6 +169,12 @@ class _Watch:
         if self.part is not None and self.part.reason is None:
             self.part.reason = reason_of(ending)
         raise ending
+
+    def _is_left_to_the_search(self) -> bool:
+        """Does a search look for itself? If it has not for long, it is in a call that does not come to its end."""
+        if not self.deferring or self.at_once or self.unless():
+            return False
+        return self.told_search or time.monotonic() - self.first_heard_at < LOOKS_WITHIN
 
     @property
     def of_the_part(self) -> Stopped | None:
@@ -320,13 +332,14 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
         def reason() -> str | None:
             ending = watch.pending or watch.of_the_part
             if ending is not None and not seen:
+                watch.told_search = True
                 seen.append(reason_of(ending))
             return seen[0] if seen else None
 
         try:
             yield reason
         finally:
-            watch.deferring = outer
+            watch.deferring, watch.told_search = outer, False
             if seen and not watch.at_once:
                 watch.pending = None  # the search has heard of it
 

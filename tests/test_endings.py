@@ -248,6 +248,18 @@ def test_a_search_that_looks_for_itself_is_not_broken_off() -> None:
         assert asked() == "interrupted"
 
 
+def test_a_search_that_never_looks_is_broken_off() -> None:
+    def never_looks() -> None:
+        with deferred():
+            signal.raise_signal(signal.SIGINT)
+            works(LONG)
+
+    began = time.monotonic()
+    with patch.object(stopping, "LOOKS_WITHIN", 0.5), pytest.raises(Stopped):
+        never_looks()
+    assert time.monotonic() - began < SOON
+
+
 def test_a_signal_that_a_search_has_not_seen_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt), deferred():
         signal.raise_signal(signal.SIGINT)
