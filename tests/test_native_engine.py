@@ -241,13 +241,13 @@ def test_every_protocol_that_only_a_program_shows_to_be_broken(row: BrokenProgra
 
 
 class Whatever(Unordered):
-    """Its local states are any Python values, some equal without being alike; it ranks no process and says nothing."""
+    """Its local states are any Python values; it ranks no process and says nothing."""
 
     symmetric = False
     follows: Mapping[Any, Any] = {None: 1, 1: "x", "x": frozenset({1, "a"}), frozenset({1, "a"}): (1.0, b"q", None)}
 
     def initial(self, i: int) -> Any:
-        return None if i else True
+        return None if i else 1
 
     def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         (step,) = super().arrive(i, (), packet)
