@@ -9,7 +9,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from crownless.impl.channels import Unordered
@@ -40,16 +40,24 @@ def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: 
         locals_ = system.local_states(state)
         for wish in workload.wishes(system.position(state)):
             for step in machine.send(wish.process, locals_[wish.process], wish.message):
-                differs = differs or _sent(plain, wish.process, locals_[wish.process], wish.message, step)
+                differs = differs or _told(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
         for packet in {packet for packet, _ in system.flight(state)}:
             i = packet.destination
-            differs = differs or _taken_in(plain, machine, i, locals_[i], packet)
+            differs = differs or _told(_taken_in, plain, i, locals_[i], packet, machine)
         for _, after in system.moves(state):
             transitions += 1
             if after not in known:
                 known.add(after)
                 waiting.append(after)
     return Refinement(n, messages, len(known), transitions, None, differs)
+
+
+def _told(compare: Callable[..., str | None], plain: OneByOne, i: int, *given: Any) -> str | None:
+    """What tells a step apart, in words; what cannot even be read as a step of the protocol is another, too."""
+    try:
+        return compare(plain, i, *given)
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return f"P{i + 1} takes a step that cannot be compared: {type(error).__name__}: {error}"
 
 
 def _matrix(n: int, entries: Any) -> Value:
@@ -62,6 +70,8 @@ def _matrix(n: int, entries: Any) -> Value:
 def _sent(plain: OneByOne, i: int, state: State, message: Message, step: Step) -> str | None:
     """How sending differs, in words."""
     (told,) = plain.send(i, state, message)
+    if not step.packets:
+        return f"P{i + 1} transmits nothing, not {told.packets[0]}"
     first, *extra = step.packets
     carried = first._replace(stamp=_matrix(plain.n, first.stamp))
     if carried != told.packets[0] or list(step.events) != [Happened("send", message)]:
@@ -69,7 +79,7 @@ def _sent(plain: OneByOne, i: int, state: State, message: Message, step: Step) -
     return _extra(plain, i, told.state, extra, step.state)
 
 
-def _taken_in(plain: OneByOne, machine: ExtraMessages, i: int, state: State, packet: Packet) -> str | None:
+def _taken_in(plain: OneByOne, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
     """How accepting or taking in a packet differs, in words."""
     matrix = _matrix(plain.n, packet.stamp)
     accepts = bool(machine.accepts(i, state, packet))

@@ -21,6 +21,7 @@ from crownless.impl.rst import Rst, State
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.one_by_one import refines_one_by_one
 from crownless.proofs.proving import ATTEMPTS, PROOFS, SHOWN, Proved, needs, prove
 from crownless.proofs.theorem import EFFORT, theorem
 from crownless.spec.computation import Message
@@ -273,6 +274,24 @@ def test_what_z3_would_not_see_is_refused(machine: type[ProtocolMachine]) -> Non
     assert proof is not None
     with pytest.raises(TypeError):
         proof.claims()
+
+
+class TransmitsNothing(ExtraMessages):
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [step._replace(packets=()) for step in super().send(i, state, message)]
+
+
+class TransmitsNoEntries(ExtraMessages):
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [
+            step._replace(packets=[packet._replace(stamp=None) for packet in step.packets])
+            for step in super().send(i, state, message)
+        ]
+
+
+@pytest.mark.parametrize("machine", [TransmitsNothing, TransmitsNoEntries])
+def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> None:
+    assert refines_one_by_one(machine, 2, 2, 3).differs is not None
 
 
 @pytest.mark.parametrize(
