@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from enum import Flag, auto
+from functools import cache, cached_property
 from itertools import count, cycle
+from logging import getLogger
+from operator import ge
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -281,7 +285,7 @@ class InADefaultByName(Strict):
 
     @classmethod
     def forget(cls) -> None:
-        cls.note.__kwdefaults__["sent"].clear()
+        (cls.note.__kwdefaults__ or {})["sent"].clear()
 
     def is_strict(self) -> Any:
         return (InADefaultByName.note.__kwdefaults__ or {})["sent"]
@@ -345,6 +349,41 @@ class InACallable(Strict):
 
     def is_strict(self) -> Any:
         return self.listener(note=False)
+
+
+# What may change all the same: it tells nothing of the calls before, or no code of the machine names it.
+
+
+class Kind(Flag):
+    MESSAGE = auto()
+    URGENT = auto()
+
+
+@cache
+def column(matrix: Any, i: int) -> tuple[int, ...]:
+    return tuple([row[i] for row in matrix])
+
+
+class Settings:
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        return {"message": Kind.MESSAGE | Kind.URGENT}
+
+
+SETTINGS = Settings()
+LOG = getLogger("machines")
+
+
+class Caches(Rst):
+    """Its answers are computed once, by what Python has for that."""
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(SETTINGS.kinds)
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        LOG.debug("asked")
+        return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
 
 
 class Notes:
@@ -417,7 +456,7 @@ class Row(NamedTuple):
     by_renaming: bool = False
 
 
-#: Every machine of this file.
+#: Every machine of this file but `Caches`.
 IMPURE = (
     Row(CountsOnSelf, r"CountsOnSelf\.accepts is not a pure function: at P\d it sets self\.calls"),
     Row(CountsOnItsClass, r"CountsOnItsClass\.send is not a pure function: at P\d it changes CountsOnItsClass\.calls"),

@@ -17,7 +17,7 @@ from asymmetric_machines import (
     Unnumbered,
     WitnessOfTheFirst,
 )
-from impure_machines import IMPURE, Strict
+from impure_machines import IMPURE, Caches, Strict
 from impure_machines import Row as ImpureRow
 from native_engine_setup import question, same_verdicts, told
 
@@ -281,6 +281,12 @@ def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: Impur
         explore()
     assert "\n" not in str(raised.value)
     assert raised.value.mend
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_machine_may_cache_what_it_computes(engine: str) -> None:
+    asked = question(Caches, 3, 2)
+    assert told(getattr(asked, engine)()) == told(question("rst", 3, 2).plain())
 
 
 def test_why_a_machine_is_not_parametric_is_said() -> None:
