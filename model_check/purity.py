@@ -2,34 +2,29 @@
 
 Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
 a pure function. So the first calls, and every 64th of those that follow, are made twice: both must give the same,
-leave the state and the packet as they were, and leave nothing behind at the machine or at its class. What is impure
-once in a while may slip through; what is impure from the start does not. An engine that fills tables counts their
-entries instead of calls, and makes all calls of an entry twice or none (`PurityByEntry`).
+leave the state and the packet as they were, and leave nothing behind outside local states (`outside_state`). What is
+impure once in a while may slip through; what is impure from the start does not. An engine that fills tables counts
+their entries instead of calls, and makes all calls of an entry twice or none (`PurityByEntry`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from enum import Enum
-from functools import cached_property
-from operator import is_
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
-from crownless.impl.ops import Integers
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
+
+from .outside_state import PLAIN, OutsideState, contents, immutable
 
 #: So many calls are all made twice, and of those that follow one in so many (a power of two).
 FIRST_CALLS = 256
 EVERY = 64
 
 HINT = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
-
-#: Values that cannot change.
-PLAIN = frozenset({int, bool, str, bytes, float, complex, type(None), type(...)})
 
 #: Names of the arguments after the process, as messages name them.
 ARGUMENTS = {
@@ -41,42 +36,15 @@ ARGUMENTS = {
 }
 
 
-class _Kept(NamedTuple):
-    """An attribute of a machine or its class, as it was at first.
-
-    `inside`: what a mutable value consisted of, by `_inside`; None if it cannot change.
-    """
-
-    owner: Any
-    name: str
-    value: Any
-    inside: Any
-
-
 class Purity:
     """The inputs of a machine, and its invariants, witnesses and renamings; raises `BadInput` if one is not pure."""
 
     def __init__(self, machine: ProtocolMachine) -> None:
         self.machine = machine
-        kind = type(machine)
-        self._name = kind.__name__
+        self._name = type(machine).__name__
         #: How many calls could be skipped so far, made once or twice.
         self.calls = 0
-        self._cached = {
-            name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)
-        }
-        bases = kind.__mro__[: kind.__mro__.index(ProtocolMachine)]
-        owners = [machine, *(base for base in bases if issubclass(base, ProtocolMachine))]
-        self._counts = [(owner, self._names(owner)) for owner in owners]
-        self._kept = [
-            _Kept(owner, name, value, _inside(value))
-            for owner, names in self._counts
-            for name in sorted(names)
-            if not _is_code(value := vars(owner)[name])
-        ]
-        #: All attributes of each owner, code included, to see at once that none is another.
-        self._attributes = [(owner, list(vars(owner).values())) for owner, _ in self._counts]
-        self._mutable = [kept for kept in self._kept if kept.inside is not None]
+        self._outside = OutsideState(machine)
 
     # -- the inputs ----------------------------------------------------------------------------------------------------
 
@@ -200,30 +168,10 @@ class Purity:
         return not (value is self.machine or type(value) is Renaming or immutable(value))
 
     def _left_behind(self, method: str, i: int | None) -> None:
-        """Raises if an attribute of the machine or its class is not what it was."""
-        for owner, values in self._attributes:
-            if not _are_the_same(vars(owner).values(), values):
-                break
-        else:
-            for _, _, value, inside in self._mutable:
-                if (value if type(inside) is dict else _inside(value)) != inside:
-                    break
-            else:
-                return
-        for owner, names in self._counts:
-            if len(vars(owner)) != len(names):
-                for name in sorted(self._names(owner) ^ names):
-                    self._impure(method, i, f"it sets {self._attribute(owner, name)}")
-        for owner, name, value, inside in self._kept:
-            now = vars(owner).get(name)
-            if now is not value or (inside is not None and _inside(value) != inside):
-                self._impure(method, i, f"it changes {self._attribute(owner, name)}")
-
-    def _names(self, owner: Any) -> frozenset[str]:
-        return frozenset(vars(owner)) - self._cached if owner is self.machine else frozenset(vars(owner))
-
-    def _attribute(self, owner: Any, name: str) -> str:
-        return f"self.{name}" if owner is self.machine else f"{owner.__name__}.{name}"
+        """Raises if what is outside local states is not what it was."""
+        change = self._outside.changed()
+        if change is not None:
+            self._impure(method, i, change)
 
     def _impure(self, method: str, i: int | None, what: str) -> NoReturn:
         at = "" if i is None else f"at P{i + 1} "
@@ -256,18 +204,6 @@ class PurityByEntry(Purity):
 Inputs = Purity | ProtocolMachine
 
 
-def immutable(value: Any) -> bool:
-    """True if it is made of tuples, frozen sets and plain values alone."""
-    kind = type(value)
-    if kind in PLAIN:
-        return True
-    if isinstance(value, tuple | frozenset):
-        if kind.__dictoffset__:
-            return False
-        return PLAIN.issuperset(map(type, value)) or all(map(immutable, value))
-    return isinstance(value, Integers | Enum)
-
-
 def types_of(value: Any) -> Any:
     """The types of which a value is made, place by place; of a set, how often there is which."""
     if type(value) in PLAIN:
@@ -290,56 +226,8 @@ def _told_apart(one: Any, other: Any) -> str:
     return next((_told_apart(*pair) for pair in zip(*parts, strict=True) if pair[0] != pair[1]), "")
 
 
-def _are_the_same(values: Collection[Any], others: Collection[Any]) -> bool:
-    """True if these are the very same objects, in the same order."""
-    return len(values) == len(others) and all(map(is_, values, others))
-
-
-def _inside(value: Any) -> Any:
-    """What an attribute consists of, to be compared with what it is later; None: it cannot change."""
-    if immutable(value):
-        return None
-    if type(value) is dict and all(immutable(part) or callable(part) for part in value.values()):
-        return dict(value)  # is made and compared at once
-    return contents(value)
-
-
-def contents(value: Any, inside: tuple[int, ...] = ()) -> Any:
-    """A copy that can be compared with a later one: equal if nothing has changed within it."""
-    if immutable(value):
-        return value
-    if id(value) in inside:
-        return ("itself", inside.index(id(value)))
-    inside = (*inside, id(value))
-    parts: list[Any] = [type(value)]
-    if isinstance(value, Mapping):
-        parts += [(contents(key, inside), contents(part, inside)) for key, part in value.items()]
-    elif isinstance(value, set | frozenset | list | tuple | bytearray):
-        parts += [contents(part, inside) for part in value]
-    elif hasattr(value, "tobytes"):
-        parts.append(value.tobytes())
-    elif isinstance(value, type) or callable(value):
-        return (type(value), id(value))
-    for slot in (name for base in type(value).__mro__ for name in _slots(base)):
-        if hasattr(value, slot):
-            parts.append((slot, contents(getattr(value, slot), inside)))
-    if hasattr(value, "__dict__"):
-        parts += [(name, contents(part, inside)) for name, part in vars(value).items()]
-    return tuple(parts)
-
-
 #: The inputs that yield steps.
 OF_STEPS = ("send", "arrive", "receive", "internal")
-
-
-def _slots(base: type) -> Iterable[str]:
-    slots = vars(base).get("__slots__", ())
-    return [slots] if isinstance(slots, str) else slots
-
-
-def _is_code(value: Any) -> bool:
-    """A function, property or class: not data of a machine."""
-    return callable(value) or hasattr(value, "__get__")
 
 
 def _as_it_is(value: Any) -> Any:

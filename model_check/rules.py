@@ -1,12 +1,13 @@
 """Which rules of a protocol were exercised: each local transition is looked at once, when it is tabulated, and counts
-when it is taken; an input that is refused counts at once.
+when it is taken; an input that is refused counts where it can be given: a send only while the bound leaves one.
 
-So it costs next to nothing where states are searched, and splits none of them. What tables of single processes cannot
-see: whether the bound, all used up by others, leaves a process the send that it would refuse.
+So it costs next to nothing where states are searched, and splits none of them. Where processes share tables, a
+transition stands for its images at the others: a rule that process 0 does not exercise is asked about them too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition
@@ -18,8 +19,12 @@ from .properties import HOLDS_BACK, RELEASES
 class Exercised:
     """The rules exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
 
-    def __init__(self, machine: ProtocolMachine) -> None:
+    def __init__(
+        self, machine: ProtocolMachine, images: Callable[[Transition], Iterable[Transition]] | None = None
+    ) -> None:
+        """`images`: the transitions for which one stands beside itself; None: there are none."""
         self.machine = machine
+        self._images = images
         self.reached: set[str] = set()
         #: What the guard decided of each packet in any local state, until one packet was held back and let in.
         self._guards = type(machine).accepts is not ProtocolMachine.accepts
@@ -58,7 +63,18 @@ class Exercised:
 
     def by(self, transition: Transition) -> list[str]:
         """The rules that this transition exercises and none did before; raises `BadInput` for a rule that fails."""
-        return [name for name, holds in self.left if self._holds(name, holds, transition)]
+        left = self.left
+        found = [name for name, holds in left if self._holds(name, holds, transition)]
+        if self._images is None or len(found) == len(left):
+            return found
+        missing = {name: holds for name, holds in left if name not in found}
+        for image in self._images(transition):
+            for name in [name for name, holds in missing.items() if self._holds(name, holds, image)]:
+                found.append(name)
+                del missing[name]
+            if not missing:
+                break
+        return found
 
     def _holds(self, name: str, holds: Rule, transition: Transition) -> bool:
         try:

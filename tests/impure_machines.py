@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from enum import Flag, auto
+from functools import cache, cached_property
 from itertools import count, cycle
+from logging import getLogger
+from operator import ge
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from crownless.impl import buffer, isis
@@ -111,6 +117,275 @@ class RenamesInTurns(Isis):
         return super().renamed(state, renaming) if next(ANSWERS) else state
 
 
+# What remembers once and for all that P3 has sent: a second call changes nothing more.
+
+SENT: set[str] = set()
+LATEST: Any = None
+BOARD = SimpleNamespace(sent=False)
+
+
+class Strict(Rst):
+    """Guards nothing before P3 has sent."""
+
+    symmetric = False
+
+    def is_strict(self) -> Any:
+        raise NotImplementedError
+
+    def note(self) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def forget(cls) -> None:
+        """Makes it as it was at first, for the next search."""
+        raise NotImplementedError
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        if i == 2:
+            self.note()
+        return super().send(i, state, message)
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return not self.is_strict() or super().accepts(i, state, packet)
+
+
+class InAModule(Strict):
+    def note(self) -> Any:
+        SENT.add("P3")
+
+    @classmethod
+    def forget(cls) -> None:
+        SENT.clear()
+
+    def is_strict(self) -> Any:
+        return SENT
+
+
+class RebindsAVariable(Strict):
+    def note(self) -> Any:
+        global LATEST
+        LATEST = "P3"
+
+    @classmethod
+    def forget(cls) -> None:
+        global LATEST
+        LATEST = None
+
+    def is_strict(self) -> Any:
+        return LATEST
+
+
+class MakesAVariable(Strict):
+    def note(self) -> Any:
+        global MADE
+        MADE = "P3"  # type: ignore[name-defined]
+
+    @classmethod
+    def forget(cls) -> None:
+        globals().pop("MADE", None)
+
+    def is_strict(self) -> Any:
+        return "MADE" in globals()
+
+
+class InAnObject(Strict):
+    def note(self) -> Any:
+        BOARD.sent = True
+
+    @classmethod
+    def forget(cls) -> None:
+        BOARD.sent = False
+
+    def is_strict(self) -> Any:
+        return BOARD.sent
+
+
+class Register:
+    sent: set[str] = set()
+
+
+class InAMixin(Strict, Register):
+    def note(self) -> Any:
+        self.sent.add("P3")
+
+    @classmethod
+    def forget(cls) -> None:
+        cls.sent.clear()
+
+    def is_strict(self) -> Any:
+        return self.sent
+
+
+class Helper:
+    sent: list[str] = []
+
+    @classmethod
+    def note(cls) -> None:
+        cls.sent[:] = ["P3"]
+
+
+def note_at_the_helper() -> None:
+    Helper.note()
+
+
+class InAHelper(Strict):
+    def note(self) -> Any:
+        note_at_the_helper()
+
+    @classmethod
+    def forget(cls) -> None:
+        Helper.sent.clear()
+
+    def is_strict(self) -> Any:
+        return Helper.sent
+
+
+class AtAFunction(Strict):
+    def note(self) -> Any:
+        AtAFunction.is_strict.sent = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def forget(cls) -> None:
+        vars(cls.is_strict).clear()
+
+    def is_strict(self) -> Any:
+        return hasattr(AtAFunction.is_strict, "sent")
+
+
+class InAnAttributeOfAFunction(Strict):
+    def note(self) -> Any:
+        note_at_the_helper.sent.add("P3")  # type: ignore[attr-defined]
+
+    @classmethod
+    def forget(cls) -> None:
+        note_at_the_helper.sent.clear()  # type: ignore[attr-defined]
+
+    def is_strict(self) -> Any:
+        return note_at_the_helper.sent  # type: ignore[attr-defined]
+
+
+note_at_the_helper.sent = set()  # type: ignore[attr-defined]
+
+
+class InADefault(Strict):
+    def note(self, sent: set[str] = set()) -> Any:  # noqa: B006
+        sent.add("P3")
+
+    @classmethod
+    def forget(cls) -> None:
+        cls.note.__defaults__[0].clear()  # type: ignore[index]
+
+    def is_strict(self) -> Any:
+        return (InADefault.note.__defaults__ or ((),))[0]
+
+
+class InADefaultByName(Strict):
+    def note(self, *, sent: list[str] = []) -> Any:  # noqa: B006
+        sent[:] = ["P3"]
+
+    @classmethod
+    def forget(cls) -> None:
+        (cls.note.__kwdefaults__ or {})["sent"].clear()
+
+    def is_strict(self) -> Any:
+        return (InADefaultByName.note.__kwdefaults__ or {})["sent"]
+
+
+def in_a_closure() -> type[Strict]:
+    sent = False
+
+    class InAClosure(Strict):
+        def note(self) -> Any:
+            nonlocal sent
+            sent = True
+
+        @classmethod
+        def forget(cls) -> None:
+            nonlocal sent
+            sent = False
+
+        def is_strict(self) -> Any:
+            return sent
+
+    return InAClosure
+
+
+def in_what_a_closure_has() -> type[Strict]:
+    sent: deque[str] = deque(maxlen=1)
+
+    class InWhatAClosureHas(Strict):
+        def note(self) -> Any:
+            sent.append("P3")
+
+        @classmethod
+        def forget(cls) -> None:
+            sent.clear()
+
+        def is_strict(self) -> Any:
+            return sent
+
+    return InWhatAClosureHas
+
+
+class Listener:
+    """Is called like a function, and remembers."""
+
+    sent = False
+
+    def __call__(self, *, note: bool) -> bool:
+        self.sent |= note
+        return self.sent
+
+
+class InACallable(Strict):
+    listener = Listener()
+
+    def note(self) -> Any:
+        self.listener(note=True)
+
+    @classmethod
+    def forget(cls) -> None:
+        vars(cls.listener).clear()
+
+    def is_strict(self) -> Any:
+        return self.listener(note=False)
+
+
+# What may change all the same: it tells nothing of the calls before, or no code of the machine names it.
+
+
+class Kind(Flag):
+    MESSAGE = auto()
+    URGENT = auto()
+
+
+@cache
+def column(matrix: Any, i: int) -> tuple[int, ...]:
+    return tuple([row[i] for row in matrix])
+
+
+class Settings:
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        return {"message": Kind.MESSAGE | Kind.URGENT}
+
+
+SETTINGS = Settings()
+LOG = getLogger("machines")
+
+
+class Caches(Rst):
+    """Its answers are computed once, by what Python has for that."""
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(SETTINGS.kinds)
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        LOG.debug("asked")
+        return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
+
+
 class Notes:
     """A state that can be looked up, since it is what it is, and be written to."""
 
@@ -181,7 +456,7 @@ class Row(NamedTuple):
     by_renaming: bool = False
 
 
-#: Every machine of this file.
+#: Every machine of this file but `Caches`.
 IMPURE = (
     Row(CountsOnSelf, r"CountsOnSelf\.accepts is not a pure function: at P\d it sets self\.calls"),
     Row(CountsOnItsClass, r"CountsOnItsClass\.send is not a pure function: at P\d it changes CountsOnItsClass\.calls"),
@@ -201,6 +476,19 @@ IMPURE = (
     Row(RenamesInTurns, r"RenamesInTurns\.renamed is not a pure function: it first gave one value", by_renaming=True),
     Row(WritesToItsState, r"WritesToItsState\.send .*: at P\d it changes the state that it is given"),
     Row(WritesToThePacket, r"WritesToThePacket\.accepts .*: at P\d it changes the packet that it is given"),
+    Row(InAModule, r"InAModule\.send .*: at P3 it changes the variable SENT of the module impure_machines"),
+    Row(RebindsAVariable, r"RebindsAVariable\.send .*: at P3 it changes the variable LATEST of the module impure"),
+    Row(MakesAVariable, r"MakesAVariable\.send .*: at P3 it sets the variable MADE of the module impure_machines"),
+    Row(InAnObject, r"InAnObject\.send .*: at P3 it changes the variable BOARD of the module impure_machines"),
+    Row(InAMixin, r"InAMixin\.send .*: at P3 it changes Register\.sent"),
+    Row(InAHelper, r"InAHelper\.send .*: at P3 it changes Helper\.sent"),
+    Row(AtAFunction, r"AtAFunction\.send .*: at P3 it sets AtAFunction\.is_strict\.sent"),
+    Row(InAnAttributeOfAFunction, r"InAnAttributeOfAFunction\.send .*: at P3 it changes note_at_the_helper\.sent"),
+    Row(InADefault, r"InADefault\.send .*: at P3 it changes the default of `sent` in InADefault\.note"),
+    Row(InADefaultByName, r"InADefaultByName\.send .*: at P3 it changes the default of `sent` in InADefaultByName"),
+    Row(in_a_closure(), r"InAClosure\.send .*: at P3 it changes the variable `sent` around in_a_closure\..*\.note"),
+    Row(in_what_a_closure_has(), r"InWhatAClosureHas\.send .*: at P3 it changes the variable `sent` around .*\.note"),
+    Row(InACallable, r"InACallable\.send .*: at P3 it sets InACallable\.listener\.sent"),
     Row(KeepsAList, r"KeepsAList: a local state of P1 cannot be compared and counted: unhashable type: 'list'"),
     Row(StampsAList, r"StampsAList: a packet of P\d cannot be compared and counted: unhashable type: 'list'"),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from asymmetric_machines import (
     Unnumbered,
     WitnessOfTheFirst,
 )
-from impure_machines import IMPURE
+from impure_machines import IMPURE, Caches, Strict
 from impure_machines import Row as ImpureRow
 from native_engine_setup import question, same_verdicts, told
 
@@ -272,6 +272,8 @@ def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
 def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: ImpureRow, engine: str) -> None:
     if (row.by_renaming and engine == "plain") or (not row.machine.symmetric and engine == "symmetry"):
         pytest.skip("this engine does not ask that of it")
+    if issubclass(row.machine, Strict):
+        row.machine.forget()
     asked = question(row.machine, 3, 3)
     workers, reductions = 2 if engine == "native-2" else 1, ("symmetry",) if engine == "symmetry" else ()
     explore = asked.plain if engine == "plain" else partial(asked.native, workers, reductions)
@@ -279,6 +281,12 @@ def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: Impur
         explore()
     assert "\n" not in str(raised.value)
     assert raised.value.mend
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_machine_may_cache_what_it_computes(engine: str) -> None:
+    asked = question(Caches, 3, 2)
+    assert told(getattr(asked, engine)()) == told(question("rst", 3, 2).plain())
 
 
 def test_why_a_machine_is_not_parametric_is_said() -> None:

@@ -61,6 +61,15 @@ class AfterOwnSends(Unordered):
         return state
 
 
+class SendsTwo(AfterOwnSends):
+    """Takes two messages at each process."""
+
+    rules = {"a-send-is-refused": lambda machine, t: t.action == "send" and t.refused}
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return super().send(i, state, message) if state < 2 else []
+
+
 #: Free workloads beyond the smallest: broadcasts, sends to oneself, long queues, clocks, orders of their own.
 OTHERS: dict[str, dict[str, Any]] = {
     "rst, deeper": {"protocol": "rst", "n": 3, "messages": 4},
@@ -73,6 +82,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "clocks": {"protocol": "unordered", "n": 2, "messages": 3, "clocks": ("lamport-times", "vector-times")},
     "refused ones wait": {"protocol": "buffer", "n": 3, "messages": 3, "channel": "fifo"},
     "in the mail room": {"protocol": AfterOwnSends, "n": 2, "messages": 5, "channel": "fifo"},
+    "no send left to refuse": {"protocol": SendsTwo, "n": 2, "messages": 2},
+    "a send refused": {"protocol": SendsTwo, "n": 2, "messages": 3},
     "not graded": {"protocol": "fifo-ack", "n": 2, "messages": 3, "channel": "fifo"},
 }
 

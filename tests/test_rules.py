@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
-from native_engine_setup import question
+from native_engine_setup import Question, question
 from replay import check
 
 from crownless.command_line.check import check as command
@@ -19,6 +19,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse
 
 #: The rules that one message from one process to another, or back, exercises; every other needs more.
@@ -71,13 +72,78 @@ def test_a_machine_that_takes_no_message_exercises_nothing_but_refusals(protocol
 @pytest.mark.parametrize("channel", ["unordered", "fifo", "lossy", "duplicating"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_both_engines_find_the_same_rules_exercised(protocol: str, channel: str) -> None:
-    asked = question(protocol, 2 if protocol.startswith("isis-gc") else 3, 2, channel)
+    same_rules_exercised(question(protocol, 2 if protocol.startswith("isis-gc") else 3, 2, channel))
+
+
+def same_rules_exercised(asked: Question) -> set[str]:
+    """The rules that the plain engine finds exercised, once the native one was seen to find the same."""
     exercised = asked.plain().reached
     assert asked.native().reached == exercised
     assert asked.native(workers=2, shared=False).reached == exercised
-    for reduction in ("symmetry", "order"):
-        if asked.admits(reduction):
-            assert asked.native(reductions=[reduction]).reached == exercised
+    for reductions in (["symmetry"], ["order"], ["symmetry", "order"]):
+        if asked.admits(*reductions):
+            assert asked.native(reductions=reductions).reached == exercised
+    return exercised
+
+
+class SendsThree(Rst):
+    """No process takes a message once it knows of three: then the bound of three leaves none to refuse."""
+
+    rules = {"a-send-is-refused": lambda machine, t: t.action == "send" and t.refused}
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        return [] if sum(map(sum, state.sent)) >= 3 else super().send(i, state, message)
+
+
+@pytest.mark.parametrize(("messages", "exercised"), [(3, False), (4, True)])
+def test_a_send_is_refused_only_where_the_bound_leaves_one(messages: int, exercised: bool) -> None:
+    asked = question(SendsThree, 3, messages)
+    assert asked.shares()
+    assert ("a-send-is-refused" in same_rules_exercised(asked)) == exercised
+
+
+class KnowsNames(Rst):
+    """Its rules are about processes by their names; the processes themselves are all alike."""
+
+    rules = {
+        "sends-to-a-smaller": lambda machine, t: t.sends and t.message.receiver < t.process,
+        "receives-from-a-smaller": lambda machine, t: t.received and t.packet.source < t.process,
+        "P2-holds-a-message-of-P3-back": lambda machine, t: t.held_back and (t.process, t.packet.source) == (1, 2),
+        "P3-sends-after-P1-sent-to-P2": lambda machine, t: t.sends and t.process == 2 and t.before.sent[0][1] > 0,
+        "transmits-to-P2": lambda machine, t: t.sends and t.step.packets[0].destination == 1,
+        "P2-delivers-what-P3-sent": lambda machine, t: [(t.process, m.sender) for m in t.delivers()] == [(1, 2)],
+        "P2-has-heard-of-two": lambda machine, t: t.process == 1 and sum(t.after.deliv) == 2,
+        "a-fourth-process-sends": lambda machine, t: t.process > 2,
+    }
+
+
+class KnowsNamesAndRefuses(KnowsNames):
+    rules = {"P3-refuses-a-message-to-P1": lambda machine, t: (t.process, t.action, t.refused) == (2, "send", True)}
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        return [] if sum(state.deliv) else super().send(i, state, message)
+
+
+@pytest.mark.parametrize("kind", [KnowsNames, KnowsNamesAndRefuses])
+@pytest.mark.parametrize("channel", ["unordered", "fifo"])
+def test_rules_are_looked_for_at_every_process_where_all_share_tables(kind: type[Rst], channel: str) -> None:
+    asked = question(kind, 3, 3, channel)
+    assert asked.shares()
+    searched = asked.search()
+    searched.explore()
+    assert searched.told_apart is None
+    assert same_rules_exercised(asked) >= kind.rules.keys() - {"a-fourth-process-sends"}
+    assert "a-fourth-process-sends" not in asked.native().reached
+
+
+class FailsAtP2(Rst):
+    rules = {"fails-at-P2": lambda machine, t: bool(1 // (t.process - 1) > 5)}
+
+
+def test_a_rule_that_fails_at_another_process_than_the_first_says_so() -> None:
+    for explore in (question(FailsAtP2, 3, 2).plain, question(FailsAtP2, 3, 2).native):
+        with pytest.raises(BadInput, match=r"FailsAtP2: its rule .*, fails at P2 \(send\): Zero"):
+            explore()
 
 
 class RefusesForGood(Unordered):

@@ -25,6 +25,7 @@ from .kernels import (
     OWN_STEP,
     PROCESS,
     PROCESS_BITS,
+    REFUSED,
     TO_CELL,
     WAIT,
     Found,
@@ -168,6 +169,9 @@ def expand(
             full = False
             narrow = False
             seen = np.int64(0)
+            if total < system.bound:
+                for p in range(n):
+                    seen |= cells[numbers[1 + p], REFUSED]
             if not missed:
                 for f in range(first + used):
                     narrow |= f >= fields or numbers[f] > limit[f]

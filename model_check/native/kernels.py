@@ -82,8 +82,8 @@ class System(NamedTuple):
 
 
 #: Columns of the cells …
-MADE, CELL_FLAGS, CELL_SEEN, ORBIT, OWN_START, OWN_COUNT = range(6)
-CELL_COLUMNS = 6
+MADE, CELL_FLAGS, CELL_SEEN, ORBIT, OWN_START, OWN_COUNT, REFUSED = range(7)
+CELL_COLUMNS = 7
 
 #: … and of the outcomes of local transitions.
 TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, RULES_LOW, RULES_HIGH = range(8)
@@ -95,7 +95,9 @@ OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
 class Tables(NamedTuple):
     """The local transitions known so far."""
 
-    cells: Any  #: sends made; flags; properties broken or reached; least renaming; own outcomes: where, how many or -1
+    #: sends made; flags; properties broken or reached; least renaming; own outcomes: where, how many or -1; the rules
+    #: that refused sends exercise
+    cells: Any
     cell_renamed: Any  #: [cell · frames + frame]
     source: Any  #: of each packet: how far before its destination its source is
     packet_renamed: Any

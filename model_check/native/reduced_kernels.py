@@ -23,6 +23,7 @@ from .kernels import (
     MADE,
     MISS_RENAMED_GHOST,
     MIX,
+    REFUSED,
     WAIT,
     Found,
     Ghosts,
@@ -159,6 +160,9 @@ def expand_reduced(
                         missed |= steps[m] < 0
                 if missed:
                     break
+                if handing:
+                    for p in range(n):
+                        seen |= cells[here[1 + p], REFUSED]
                 if not what & 2:
                     ends = True
                     ends_idle |= not what & 1

@@ -21,11 +21,11 @@ Where something differs, `NotSymmetric` says what, and the search starts again w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from crownless.impl.parametric import Parametric
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import Happened, Packet, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
 from crownless.model_check.purity import Inputs, Purity
@@ -37,7 +37,8 @@ from .frames import Comparison
 #: So many entries are all compared, and of those that follow one in so many.
 FIRST_ENTRIES = 50_000
 EVERY = 16
-
+#: So many renamed values of each kind are remembered, for each renaming.
+REMEMBERED = 10_000
 
 #: What no local state is.
 NOWHERE: Any = object()
@@ -102,6 +103,9 @@ class Alike:
         #: The number of each packet, as it really is.
         self.real_packets: dict[Packet, int] = {}
         self._compared: set[tuple[int, int]] = set()
+        #: [place among the comparisons]: what was renamed lately of which rules are asked.
+        self._renamed_locals: list[dict[Any, Any]] = [{} for _ in comparisons]
+        self._renamed_packets: list[dict[Packet, Packet]] = [{} for _ in comparisons]
 
     @property
     def parametric(self) -> bool:
@@ -244,6 +248,44 @@ class Alike:
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
         image: Packet = self._image("renamed_stamp", self.inputs.renamed_packet, packet, renaming)
         return image
+
+    def images_of(self, transition: Transition) -> Iterator[Transition]:
+        """The transitions at the other processes, or after a renaming, for which one at process 0 stands."""
+        _, before, action, message, packet, step = transition
+        for place, (process, renaming, _) in enumerate(self._comparisons):
+            yield Transition(
+                process,
+                self._local_after(place, before),
+                action,
+                None if message is None else renaming.message(message),
+                None if packet is None else self._packet_after(place, packet),
+                None if step is None else self._step_after(place, step),
+            )
+
+    def _step_after(self, place: int, step: Step) -> Step:
+        message = self._comparisons[place].renaming.message
+        return Step(
+            self._local_after(place, step.state),
+            [self._packet_after(place, packet) for packet in step.packets],
+            [Happened(event.kind, message(event.message)) for event in step.events],
+        )
+
+    def _local_after(self, place: int, local: Any) -> Any:
+        """The local state after the renaming at that place among those by which entries are compared."""
+        known = self._renamed_locals[place]
+        if local not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            known[local] = self.renamed(local, self._comparisons[place].renaming)
+        return known[local]
+
+    def _packet_after(self, place: int, packet: Packet) -> Packet:
+        known = self._renamed_packets[place]
+        if packet not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            known[packet] = self.renamed_packet(packet, self._comparisons[place].renaming)
+        return known[packet]
 
     def _image(self, method: str, rename: Callable[[Any, Renaming], Any], value: Any, renaming: Renaming) -> Any:
         try:

@@ -11,7 +11,7 @@ With symmetry reduction the renamings that leave process 0 in place are tabulate
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class Tables:
         #: May a packet go to the mail room?
         self._waits = False
         #: The rules exercised so far.
-        self.exercised = Exercised(machine)
+        self.exercised = Exercised(machine, self._images if shared else None)
         self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
@@ -95,8 +95,9 @@ class Tables:
         self._cells = Column(kernels.CELL_COLUMNS)
         self._outcomes = Column(kernels.OUTCOME_COLUMNS, np.int32)
         self._seen: list[int] = []
-        #: Of what cells the own outcomes are known since `arrays`: where they start, how many they are.
-        self._own: list[tuple[int, int, int]] = []
+        #: Of what cells the own outcomes are known since `arrays`: where they start, how many they are, and the rules
+        #: that the refused sends exercise.
+        self._own: list[tuple[int, int, int, int]] = []
         self.cell_renamed = Column()
         self.source, self.packet_renamed = Column(), Column()
         self.arrivals = Map()
@@ -147,7 +148,7 @@ class Tables:
         made = sum(position) if self.workload.takes_anything else 0
         flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
-        self._cells.append([made, flags, seen, number, 0, -1])
+        self._cells.append([made, flags, seen, number, 0, -1, 0])
         self.cell_renamed.extend([number] * len(self.frames))
         if self.alike is not None:
             self.alike.new_cell(number, local, seen)
@@ -321,11 +322,12 @@ class Tables:
         alike = self._begin_entry()
         sends: list[tuple[Message, list[Outcome]]] = []
         own: list[list[Outcome]] = []
+        refused = 0
         for wish in self.workload.wishes(position, process):
             message = wish.message
             steps = self.inputs.send(process, local, message)
             if not steps:
-                self.exercised.add(Transition(process, local, "send", message))
+                refused |= self._exercised_by(Transition(process, local, "send", message))
             sends.append((message, []))
             made = None if alike is None else sends[-1][1]
             for step in steps:
@@ -343,7 +345,7 @@ class Tables:
                 made = None if alike is None else own[-1]
                 for step in given:
                     self._outcome(cell, process, local, "deliver", step, position, made)
-        self._own.append((cell, start, len(self._outcomes) - start))
+        self._own.append((cell, start, len(self._outcomes) - start, refused))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
         if alike is not None:
             alike.own(cell, sends, *own)
@@ -399,17 +401,14 @@ class Tables:
                     position = self.workload.delivered(position, process, event.message)
                     if position is None:
                         return
-        exercised = 0
-        if self.exercised.left:
-            message = hands if packet is None else packet.message
-            for rule in self.exercised.by(Transition(process, local, name, message, packet, step)):
-                exercised |= self._rules[rule]
         after = self.cell(process, step.state, position)
         emitted, kinds = [], []
         for sent in step.packets:
             number = self.packet(sent) if self.alike is None else self.alike.number_of(sent, self.packet)
             emitted.append((number, sent.destination))
             kinds.append(sent.kind)
+        message = hands if packet is None else packet.message
+        exercised = self._exercised_by(Transition(process, local, name, message, packet, step))
         if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
             raise Unforeseen
         adds = not self._in_order or bool(kinds) or hands is not None
@@ -429,6 +428,18 @@ class Tables:
         if made is not None:
             made.append(Outcome(named, after, emitted, step.events))
 
+    def _exercised_by(self, transition: Transition) -> int:
+        """The rules that count once this transition is taken, as bits."""
+        exercised = 0
+        if self.exercised.left:
+            for rule in self.exercised.by(transition):
+                exercised |= self._rules[rule]
+        return exercised
+
+    def _images(self, transition: Transition) -> Iterator[Transition]:
+        assert self.alike is not None
+        return self.alike.images_of(transition)
+
     def arrays(self) -> kernels.Tables:
         """The tables as the kernels read them; what is filled in later does not change these."""
         cells = self._cells.array
@@ -436,6 +447,7 @@ class Tables:
             filled = np.array(self._own)
             cells[filled[:, 0], kernels.OWN_START] = filled[:, 1]
             cells[filled[:, 0], kernels.OWN_COUNT] = filled[:, 2]
+            cells[filled[:, 0], kernels.REFUSED] = filled[:, 3]
             self._own.clear()
         return kernels.Tables(
             cells,
@@ -463,10 +475,10 @@ class Tables:
         # Each kind of ghosts has numbers of its own.
         self.arrays()
         digest = hashlib.sha256(type(self.ghosts).__name__.encode())
-        # Of the rules, which outcomes exercise them is looked at only until some was taken that does.
-        outcomes = self._outcomes.array[: len(self._outcomes), : kernels.RULES_LOW]
-        digest.update(np.ascontiguousarray(outcomes).tobytes())
-        for column in (self._cells, self.emitted, self.code_at, self.source):
+        # Of the rules, which outcomes and refused sends exercise them is looked at only until some was met that does.
+        for rows, last in ((self._outcomes, kernels.RULES_LOW), (self._cells, kernels.REFUSED)):
+            digest.update(np.ascontiguousarray(rows.array[: len(rows), :last]).tobytes())
+        for column in (self.emitted, self.code_at, self.source):
             digest.update(column.array[: len(column)].tobytes())
         return digest.hexdigest()
 

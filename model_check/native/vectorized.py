@@ -303,7 +303,8 @@ def _tell(expansion: _Expansion, todo: Any, is_new: Any, found: kernels.Found) -
     found.again[found.used[1] : found.used[1] + len(again)] = again
     found.used[1] += len(again)
     seen = expansion.seen()
-    found.seen[0] |= np.bitwise_or.reduce(seen, initial=0)
+    refused = expansion.refused()
+    found.seen[0] |= np.bitwise_or.reduce(seen, initial=0) | np.bitwise_or.reduce(refused, initial=0)
     verdicts = expansion.verdicts()
     found.seen[1] |= np.bitwise_or.reduce(verdicts, initial=0)
     if not expansion.system.takes_anything:
@@ -314,6 +315,7 @@ def _tell(expansion: _Expansion, todo: Any, is_new: Any, found: kernels.Found) -
         done = ~expansion.missed
         marks = np.zeros(len(todo), np.int64)
         np.bitwise_or.at(marks, expansion.row, seen)
+        marks |= refused
         found.marks[todo[done], 0] = marks[done]
         found.marks[todo[done], 1] = verdicts[done]
     steps = is_new[expansion.row]
@@ -518,6 +520,11 @@ class _Expansion:
             self._broken | self.tables.cells[outcomes[:, kernels.TO_CELL], kernels.CELL_SEEN] | delivers | rules
         )
         return seen
+
+    def refused(self) -> Any:
+        """Of each row: the rules that the sends exercise which are refused in it."""
+        rules = np.bitwise_or.reduce(self.tables.cells[self.cells, kernels.REFUSED], axis=0)
+        return np.where(~self.missed & (self.total < self.system.bound), rules, 0)
 
     def action(self) -> Any:
         """Of each move: the number of its name."""
