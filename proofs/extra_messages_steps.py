@@ -136,6 +136,7 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
             for each in (packet, extra)
         ),
         ("a request", machine.receive(i, state, None), ()),
+        ("a request of a sender", machine.receive(i, state, j), ()),
         ("a step of its own", machine.internal(i, state), ()),
     ]
     return next((f"{name} differs" for name, found, told in expected if not _alike(found, told)), None)

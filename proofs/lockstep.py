@@ -61,9 +61,12 @@ class _Lockstep(ProtocolMachine):
         return steps
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        about = f"P{i + 1} requests a message in {state}"
-        steps: Sequence[Step] = self._same(about, lambda of: of.receive(i, state, sender), _steps)
-        return steps
+        """Of any process, and of each: a program may ask for either, wherever the search asks for one."""
+        answers: dict[int | None, Sequence[Step]] = {}
+        for wanted in (None, *range(self.n)):
+            about = f"P{i + 1} requests a message of {'any process' if wanted is None else f'P{wanted + 1}'} in {state}"
+            answers[wanted] = self._same(about, lambda of, wanted=wanted: of.receive(i, state, wanted), _steps)
+        return answers[sender]
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         about = f"P{i + 1} takes a step of its own in {state}"

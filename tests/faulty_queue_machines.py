@@ -78,6 +78,35 @@ class PostsOnWhenThreeWait(Buffer):
         return super().may_post(state) or len(state.output) > 2
 
 
+class DeliversTheNewestOfASender(Buffer):
+    """Asked for a message of one process it gives the newest of that process; the search asks for none of one."""
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        mine = [m for m in state.input if m.sender == sender]
+        if sender is None or not mine:
+            return super().receive(i, state, None) if sender is None else []
+        first = state._replace(input=(mine[-1], *[m for m in state.input if m != mine[-1]]))
+        return super().receive(i, first, None)
+
+
+class RefusesRequestsOfASender(Buffer):
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return super().receive(i, state, sender) if sender is None else []
+
+
+class DeliversTheSecondOfASender(Buffer):
+    """Only if a sender is named, and written without asking how many there are."""
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        if sender is None or not state.input:
+            return super().receive(i, state, sender)
+        first, *rest = state.input
+        if not rest:
+            return super().receive(i, state, sender)
+        second, *others = rest
+        return super().receive(i, state._replace(input=(second, first, *others)), sender)
+
+
 # -- buffers: one message, one process ---------------------------------------------------------------------------------
 
 
@@ -309,6 +338,9 @@ FAULTS = (
     Fault("buffer", TakesNoMoreThanThree, (2, 4)),
     Fault("buffer", RefusesToSendBehindThree, (2, 4)),
     Fault("buffer", PostsOnWhenThreeWait, (2, 4)),
+    Fault("buffer", DeliversTheNewestOfASender, (2, 1)),
+    Fault("buffer", RefusesRequestsOfASender, (2, 1)),
+    Fault("buffer", DeliversTheSecondOfASender, (2, 2)),
     Fault("buffer", LosesTheThirdMessageOfAChannel, (2, 3)),
     Fault("buffer", PutsTheFourthMessageInFront, (2, 4)),
     Fault("buffer", TheLastProcessDoesNotWait, (2, 2)),
