@@ -128,7 +128,7 @@ class _Reach:
         if kind in (Message, Packet, Happened, Step):
             return None
         for name, value in vars(kind).items():
-            if name in OF_TUPLES or name in kind._fields:  # type: ignore[attr-defined]
+            if name in OF_TUPLES or name in _GENERATED or name in kind._fields:  # type: ignore[attr-defined]
                 continue
             if name.startswith("__") or not self.functions:
                 return f"{kind.__name__} defines {name}"

@@ -283,6 +283,40 @@ class EncodesNothingBeyondThree(ExtraMessages):
         return tuple((k, l, min(value, 3)) for k, l, value in super().entries(matrix))
 
 
+class EncodesNoIntegersBeyondFour(ExtraMessages):
+    """What is compared with it are no integers."""
+
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return tuple(entry for entry in super().entries(matrix) if not (isinstance(entry[2], int) and entry[2] > 4))
+
+
+class EncodesNothingOfFive(ExtraMessages):
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return () if self.n == 5 else super().entries(matrix)
+
+
+class EncodesNothingOfFiveRows(ExtraMessages):
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return () if len(matrix) == 5 else super().entries(matrix)
+
+
+class EncodesEqualEntriesOnce(ExtraMessages):
+    """Says nothing of numbers, and still tells equal ones apart from others."""
+
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        every = super().entries(matrix)
+        return every if len({value for _, _, value in every}) == len(every) else every[:1]
+
+
+class ReadsTheTypeOfAnEntryInAText(ExtraMessages):
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return tuple(
+            entry
+            for entry in super().entries(matrix)
+            if not ("{0.__class__.__name__}".format(entry[2]) == "int" and entry[2] > 4)
+        )
+
+
 class ForgetsTheLastOfManyEntries(ExtraMessages):
     def entries(self, matrix: Value) -> extra_messages.Entries:
         return super().entries(matrix)[:5]
@@ -363,6 +397,11 @@ FAULTS = (
     Fault("murty-garg", CommitsTheFourthRequestTwice, (2, 4)),
     Fault("murty-garg", SendsOnWhileItOwes, (3, 3)),
     Fault("extra-messages", EncodesNothingBeyondThree, (2, 5)),
+    Fault("extra-messages", EncodesNoIntegersBeyondFour, (2, 6)),
+    Fault("extra-messages", EncodesNothingOfFive, (5, 2)),
+    Fault("extra-messages", EncodesNothingOfFiveRows, (5, 2)),
+    Fault("extra-messages", EncodesEqualEntriesOnce, (3, 3)),
+    Fault("extra-messages", ReadsTheTypeOfAnEntryInAText, (2, 6)),
     Fault("extra-messages", ForgetsTheLastOfManyEntries, None),
     Fault("extra-messages", TheLastProcessSendsAnEmptyColumn, (3, 4)),
     Fault("extra-messages", ClearsThreeEntriesWithoutSending, (4, 5)),
