@@ -87,7 +87,11 @@ def _of_each(make: Callable[[Any], Any], value: Callable[[Any], Any], some: Any)
 
 def _attribute(of: Any, name: str) -> Any:
     """`of.name`: of the machine itself, of a named tuple a field, of a message its sender or receiver."""
-    if isinstance(of, ProtocolMachine) or type(of) is super or (isinstance(of, type) and issubclass(of, ProtocolMachine)):
+    if (
+        isinstance(of, ProtocolMachine)
+        or type(of) is super
+        or (isinstance(of, type) and issubclass(of, ProtocolMachine))
+    ):
         return getattr(of, name)
     if isinstance(of, MessageSymbol) and name in ("sender", "receiver"):
         return getattr(of, name)
@@ -297,4 +301,6 @@ def _refuse_unless_constant(name: str, value: Any) -> None:
     """Functions beside the machine are not compiled anew, and what can change is no constant."""
     why = why_not_constant(value)
     if why is not None:
-        raise UnsupportedStep(f"a step uses {name}, which is neither a constant nor a plain named tuple{why and ': '}{why}")
+        raise UnsupportedStep(
+            f"a step uses {name}, which is neither a constant nor a plain named tuple{why and ': '}{why}"
+        )

@@ -11,8 +11,8 @@ Three comparisons, of which none looks at what is counted:
   extra message after the other.
 
 Before that the code is read (`impl.code_of_machines`): what could tell a token from a number is refused. That encoding
-and clearing go on alike beyond `PROCESSES` is not shown; `SAMPLES` random matrices of a few more processes are compared,
-and code is refused that reads the number of processes other than to go through them.
+and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
+compared, and code is refused that reads the number of processes other than to go through them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,10 @@ def _some_matrices(n: int) -> Iterator[tuple[int, tuple[tuple[Any, ...], ...]]]:
     random = Random(n)
     for sample in range(SAMPLES):
         i, entries = sample % n, random.random()
-        yield i, tuple(tuple(_Count() if l != i and random.random() < entries else 0 for l in range(n)) for _ in range(n))
+        yield (
+            i,
+            tuple(tuple(_Count() if l != i and random.random() < entries else 0 for l in range(n)) for _ in range(n)),
+        )
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -130,7 +133,9 @@ def _read(protocol: type[ExtraMessages]) -> None:
     for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]:
         for name, method in vars(kind).items():
             if isinstance(method, FunctionType) and _reads_n(method):
-                raise UnsupportedStep(f"{kind.__name__}.{name} reads the number of processes other than as range(self.n)")
+                raise UnsupportedStep(
+                    f"{kind.__name__}.{name} reads the number of processes other than as range(self.n)"
+                )
 
 
 def _reads_n(method: FunctionType) -> bool:

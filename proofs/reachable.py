@@ -4,16 +4,18 @@ One whitelist for all proofs that run or read a machine's code. Allowed are
 
 - constants: None, truth values, ints, texts, and tuples and frozensets of them, each of exactly that type;
 - named tuples as Python makes them, whose generated methods nobody has replaced;
-- where each function is read when it is called (`transition_language`): functions without attributes of their own, and
-  with defaults that are allowed; machines; what a named tuple or a machine defines, if that is allowed in its turn.
+- where each function is read when it is called (`transition_language`): functions without attributes of their own,
+  with defaults that are allowed; machines; what a named tuple or a machine defines, if that is allowed too.
 
-Refused is all else: Python's own functions and types (calling a type like `zip` is not reported to a profiler), modules,
-lists and dictionaries, objects of other classes, metaclasses, and classes that define how their objects are made.
+Refused is all else: Python's own functions and types (that a type like `zip` is called is not reported to a profiler),
+modules, lists and dictionaries, objects of other classes, metaclasses, and classes that define how their objects are
+made.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Callable
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -53,11 +55,11 @@ class _Reach:
         #: Functions and classes that are being looked at, or were.
         self.seen: set[int] = set()
 
-    def why_not(self, value: object) -> str | None:
+    def why_not(self, value: Any) -> str | None:
         if value is None or type(value) in (bool, int, str, bytes):
             return None
         if type(value) in (tuple, frozenset):
-            return self._first(value)  # type: ignore[arg-type]
+            return self._first(value)
         if isinstance(value, tuple) and hasattr(type(value), "_fields"):
             return self.why_not(type(value)) or self._first(tuple.__iter__(value))
         if isinstance(value, FunctionType):
@@ -80,7 +82,7 @@ class _Reach:
     def _first(self, values: Any) -> str | None:
         return next((why for each in values if (why := self.why_not(each)) is not None), None)
 
-    def _once(self, kind: type, why_not: Any) -> Any:
+    def _once(self, kind: type, why_not: Callable[[type], str | None]) -> str | None:
         if id(kind) in self.seen:
             return None
         self.seen.add(id(kind))
@@ -122,7 +124,7 @@ class _Reach:
     def _why_not_named_tuple(self, kind: type) -> str | None:
         if type(kind) is not type or kind.__mro__[1:] != (tuple, object) or not _is_generated(kind):
             return f"{kind.__name__} is no named tuple as Python makes them"
-        why = self._first(kind.__new__.__defaults__ or ())  # type: ignore[attr-defined]
+        why = self._first(kind.__new__.__defaults__ or ())
         if why is not None:
             return why or f"{kind.__name__} has a default that can change"
         if kind in (Message, Packet, Happened, Step):
@@ -139,7 +141,7 @@ class _Reach:
 
 @cache
 def _twin(fields: tuple[str, ...]) -> type:
-    return namedtuple("Twin", fields)  # type: ignore[misc]
+    return namedtuple("Twin", fields)
 
 
 def _is_generated(kind: Any) -> bool:

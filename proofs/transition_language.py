@@ -28,7 +28,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeGuard
 
 from crownless.impl.protocol import ProtocolMachine
@@ -72,6 +72,7 @@ _HINTS: dict[type[ast.AST], str] = {
     ast.NotIn: "use self.ops.among",
 }
 _FIXED = "a transition that is proved depends on its arguments alone"
+
 
 @contextmanager
 def only_the_language() -> Iterator[None]:

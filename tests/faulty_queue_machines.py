@@ -308,12 +308,13 @@ class EncodesEqualEntriesOnce(ExtraMessages):
         return every if len({value for _, _, value in every}) == len(every) else every[:1]
 
 
+KIND = "{0.__class__.__name__}"
+
+
 class ReadsTheTypeOfAnEntryInAText(ExtraMessages):
     def entries(self, matrix: Value) -> extra_messages.Entries:
         return tuple(
-            entry
-            for entry in super().entries(matrix)
-            if not ("{0.__class__.__name__}".format(entry[2]) == "int" and entry[2] > 4)
+            entry for entry in super().entries(matrix) if not (KIND.format(entry[2]) == "int" and entry[2] > 4)
         )
 
 

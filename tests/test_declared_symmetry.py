@@ -286,11 +286,14 @@ def test_why_a_machine_is_not_parametric_is_said() -> None:
         seen_parametric(LastAcceptsAll(3), 4)
 
 
+KIND = "{0.__class__.__name__}"
+
+
 class AcceptsWhatIsNoInteger(Rst):
     """Asks a text, which reads attributes of what it shows."""
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return "{0.__class__.__name__}".format(i) != "int" or super().accepts(i, state, packet)
+        return KIND.format(i) != "int" or super().accepts(i, state, packet)
 
 
 def test_a_text_that_reads_attributes_is_refused() -> None:

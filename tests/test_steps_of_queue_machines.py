@@ -199,6 +199,7 @@ class LooksAsAMachine(Buffer):
 
 
 LOOKS = (are_five,)
+KIND, SHOWN = "{0.__class__.__name__}", "{0}"
 MODULE = ModuleType("looks")
 MODULE.inner = ModuleType("looks.inner")  # type: ignore[attr-defined]
 MODULE.inner.are_five = are_five  # type: ignore[attr-defined]
@@ -241,7 +242,7 @@ class CountsByItsAttributes(Buffer):
     size: Any = len
 
     def get(self, state: State, message: Message) -> State:
-        if self.kind(state.input) == tuple and self.size(state.input) == 5:
+        if self.kind(state.input) == tuple and self.size(state.input) == 5:  # noqa: E721
             return state
         return super().get(state, message)
 
@@ -251,16 +252,15 @@ class CountsByAFact(Buffer):
     bound: Any = len
 
     def get(self, state: State, message: Message) -> State:
-        if self.source(state.input) == tuple and self.bound(state.input) == 5:
+        if self.source(state.input) == tuple and self.bound(state.input) == 5:  # noqa: E721
             return state
         return super().get(state, message)
 
 
 class CountsInAText(Buffer):
     def get(self, state: State, message: Message) -> State:
-        if "{0.__class__.__name__}".format(state.input) == "tuple":
-            if "{0}".format(state.input).count("Message(") == 5:
-                return state
+        if KIND.format(state.input) == "tuple" and SHOWN.format(state.input).count("Message(") == 5:
+            return state
         return super().get(state, message)
 
 
