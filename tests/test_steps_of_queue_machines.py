@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from click.testing import CliRunner
-from faulty_queue_machines import FAULTS, AcknowledgesTwoAtMost, ClearsItsOutputAtFour, EncodesNothingBeyondThree, Fault
+from faulty_queue_machines import (
+    FAULTS,
+    AcknowledgesTwoAtMost,
+    ClearsItsOutputAtFour,
+    DeliversTheNewestOfASender,
+    EncodesNothingBeyondThree,
+    Fault,
+)
+from native_engine_setup import question
 
 from crownless.command_line.prove import prove_
 from crownless.impl.buffer import Buffer, State
@@ -26,6 +34,7 @@ from crownless.proofs.queues import QueueProof
 from crownless.proofs.step_refinement import step_claims
 from crownless.proofs.symbolic_queues import UnsupportedStep
 from crownless.proofs.theorem import theorem
+from crownless.spec import notation
 from crownless.spec.computation import Message
 
 QUEUES = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
@@ -176,6 +185,13 @@ class AsksEachElement(Buffer):
         return bool(super().may_post(state) and [bool(m.sender == m.receiver) for m in state.output])
 
 
+def test_a_program_that_asks_for_a_sender_breaks_the_order_of_a_machine_that_is_not_shown() -> None:
+    program = notation.parse("P1: send a to P3; send b to P3\nP2: send x to P3\nP3: receive from P1; receive from P1")
+    assert "fifo" in question(DeliversTheNewestOfASender, program=program).plain().broken
+    assert "fifo" not in question(Buffer, program=program).plain().broken
+    assert not steps_are_shown(replace(BUFFER, protocol=DeliversTheNewestOfASender))
+
+
 # Each of these takes in no sixth message; it counts by something that it reaches by name, behind the symbolic queues.
 
 
@@ -202,7 +218,7 @@ LOOKS = (are_five,)
 KIND, SHOWN = "{0.__class__.__name__}", "{0}"
 MODULE = ModuleType("looks")
 MODULE.inner = ModuleType("looks.inner")  # type: ignore[attr-defined]
-MODULE.inner.are_five = are_five  # type: ignore[attr-defined]
+MODULE.inner.are_five = are_five
 MODULE.are_five = are_five  # type: ignore[attr-defined]
 
 
@@ -238,8 +254,8 @@ class CountsByAModuleWithAName(Buffer):
 
 
 class CountsByItsAttributes(Buffer):
-    kind: Any = type
-    size: Any = len
+    kind: ClassVar[Any] = type
+    size: ClassVar[Any] = len
 
     def get(self, state: State, message: Message) -> State:
         if self.kind(state.input) == tuple and self.size(state.input) == 5:  # noqa: E721
@@ -248,8 +264,8 @@ class CountsByItsAttributes(Buffer):
 
 
 class CountsByAFact(Buffer):
-    source: Any = type
-    bound: Any = len
+    source: ClassVar[Any] = type
+    bound: ClassVar[Any] = len
 
     def get(self, state: State, message: Message) -> State:
         if self.source(state.input) == tuple and self.bound(state.input) == 5:  # noqa: E721

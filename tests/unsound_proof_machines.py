@@ -303,7 +303,7 @@ class ReadsWhatIsSet(Cbcast):
 
 
 class PairsByAFact(Cbcast):
-    source: Any = zip
+    source: ClassVar[Any] = zip
 
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -390,7 +390,7 @@ class ShiftsByModules(Cbcast):
 
 class CountsOneMoreOnIntegers(RstState):
     @classmethod
-    def _make(cls, values: Any) -> Any:
+    def _make(cls, values: Any) -> Any:  # type: ignore[override]
         sent, deliv = values
         return cls(sent, tuple(k + 1 for k in deliv) if isinstance(deliv, tuple) else deliv)
 
