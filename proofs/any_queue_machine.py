@@ -1,9 +1,11 @@
 """A machine's own methods, compiled again from their source to run on queues of any content (`symbolic_queues`).
 
 `message, *rest = queue` makes a plain list of any iterable before an object could object. Therefore unpacking, starred
-displays, comprehensions, `tuple` and `list` are redirected to this module; the rest of the code is as it stands. Code
-is refused that could get around that: functions beside the machine, builtins that look at an object's type, length or
-place in memory, `is`, changes of attributes, of variables from outside or of values in place, `try`, `while`.
+displays, comprehensions, `tuple`, `list` and attributes are redirected to this module; the rest of the code is as it
+stands. Code is refused that could get around that: it is written in a part of Python (`_FOLLOWED`), reaches by name
+constants and plain named tuples alone (`reachable`), and reads attributes only of the machine, of named tuples and of
+messages; so there are no functions beside the machine, nothing that looks at an object's type, length or place in
+memory, nor at its text, and no changes of anything but local variables.
 
 Trusted: that the source is what runs, and that a step is a function of its arguments.
 """
@@ -20,9 +22,11 @@ from typing import Any
 
 import z3
 
+from crownless.impl.code_of_machines import OF_CLASSES
 from crownless.impl.protocol import ProtocolMachine
 
-from .symbolic_queues import NumberOfProcesses, One, Queue, Stretch, UnsupportedStep
+from .reachable import UNREAD, why_not_constant
+from .symbolic_queues import MessageSymbol, NumberOfProcesses, One, Opaque, Queue, Stretch, UnsupportedStep
 from .terms import Term
 
 # -- what the code is redirected to ------------------------------------------------------------------------------------
@@ -81,7 +85,24 @@ def _of_each(make: Callable[[Any], Any], value: Callable[[Any], Any], some: Any)
     return Queue(pieces, some.path, some.message)
 
 
+def _attribute(of: Any, name: str) -> Any:
+    """`of.name`: of the machine itself, of a named tuple a field, of a message its sender or receiver."""
+    if (
+        isinstance(of, ProtocolMachine)
+        or type(of) is super
+        or (isinstance(of, type) and issubclass(of, ProtocolMachine))
+    ):
+        return getattr(of, name)
+    if isinstance(of, MessageSymbol) and name in ("sender", "receiver"):
+        return getattr(of, name)
+    if isinstance(of, tuple) and name in (*getattr(of, "_fields", ()), "_replace"):
+        return getattr(of, name)
+    noun = of.noun if isinstance(of, Opaque) else f"something of the type {type(of).__name__}"
+    raise UnsupportedStep(f"a step reads {name} of {noun}")
+
+
 _HOOKS: dict[str, Any] = {
+    "__attribute": _attribute,
     "__unpacked": _unpacked,
     "__display": _display,
     "__whole": _whole,
@@ -93,10 +114,13 @@ _HOOKS: dict[str, Any] = {
 _ALLOWED = {"tuple", "list", "super", "bool", "None", "True", "False", "AssertionError"}
 
 
-#: What changes a variable of others, or goes on for as long as it likes.
-_NOT_FOLLOWED = (
-    *(ast.Global, ast.Nonlocal, ast.Delete, ast.AugAssign, ast.Try, ast.With, ast.Match, ast.While),
-    *(ast.Import, ast.ImportFrom, ast.NamedExpr, ast.Yield, ast.YieldFrom),
+#: The part of Python in which a step is written that is followed.
+_FOLLOWED = (
+    *(ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Expr),
+    *(ast.If, ast.For, ast.Break, ast.Continue, ast.Pass, ast.IfExp, ast.BoolOp, ast.And, ast.Or, ast.Not, ast.UnaryOp),
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Lambda, ast.Load, ast.Store),
+    *(ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.Tuple, ast.List, ast.Starred, ast.Subscript, ast.Slice),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.USub, ast.Compare, ast.cmpop),
 )
 
 
@@ -108,17 +132,23 @@ class _Redirect(ast.NodeTransformer):
         self.known = known
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, _NOT_FOLLOWED):
-            raise UnsupportedStep(f"a step has a statement that is not followed: {type(node).__name__}")
+        if not isinstance(node, _FOLLOWED):
+            raise UnsupportedStep(f"a step has something in it that is not followed: {type(node).__name__}")
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id.startswith("__") and node.id != "__class__":
+            raise UnsupportedStep(f"a step uses {node.id}")
         if isinstance(node.ctx, ast.Load):
             if node.id in self.known:
                 _refuse_unless_constant(node.id, self.known[node.id])
             elif hasattr(builtins, node.id) and node.id not in _ALLOWED:
                 raise UnsupportedStep(f"a step uses {node.id}")
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(None)  # it does not run
+        return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
@@ -181,11 +211,14 @@ class _Redirect(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
             raise UnsupportedStep("a step changes an attribute")
-        if node.attr.startswith("__"):
+        if node.attr.startswith("__") or node.attr in UNREAD | _NOT_STEPS:
             raise UnsupportedStep(f"a step reads {node.attr}")
-        if isinstance(node.value, ast.Name) and isinstance(self.known.get(node.value.id), ModuleType):
-            _refuse_unless_constant(node.attr, getattr(self.known[node.value.id], node.attr))
-        return self.generic_visit(node)
+        of = self.known.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if type(of) is ModuleType:
+            _refuse_unless_constant(node.attr, vars(of).get(node.attr))
+            return node
+        self.generic_visit(node)
+        return _call("__attribute", node.value, ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
@@ -203,8 +236,6 @@ def _name_of(name: str) -> ast.Name:
 
 #: Methods that no step calls.
 _NOT_STEPS = {"renamed", "renamed_stamp", "renamed_packet", "agree"}
-#: Attributes that no step reads.
-_FACTS = {"invariants", "rules", "witnesses", "parameters"}
 
 
 def on_any_queues(machine: type[ProtocolMachine]) -> ProtocolMachine:
@@ -215,19 +246,21 @@ def on_any_queues(machine: type[ProtocolMachine]) -> ProtocolMachine:
             if kind not in (object, ProtocolMachine):
                 raise UnsupportedStep(f"a step may come from {kind.__name__}, which is no protocol")
             continue
+        if type(kind) is not type:
+            raise UnsupportedStep(f"{kind.__name__} has a metaclass, which makes its machines")
         bases = tuple(redirected[base] for base in kind.__bases__)
         copy = redirected[kind] = type(kind.__name__, bases, {})
         for name, member in vars(kind).items():
-            if isinstance(member, FunctionType) and name not in _NOT_STEPS:
+            if name in OF_CLASSES or name in UNREAD or name in _NOT_STEPS:
+                continue
+            if name.startswith("__"):
+                raise UnsupportedStep(f"{kind.__name__} defines {name}")
+            if isinstance(member, FunctionType):
                 setattr(copy, name, _redirected(member, copy))
-            elif name not in ("__module__", "__doc__", "__dict__", "__weakref__", "__abstractmethods__"):
-                if isinstance(member, staticmethod | classmethod | property) or name.startswith("__"):
-                    if name not in ("__annotations__", "__static_attributes__", "__firstlineno__"):
-                        raise UnsupportedStep(f"{kind.__name__}.{name} is no plain method")
-                elif isinstance(member, list | dict | set) and name not in _FACTS:
-                    raise UnsupportedStep(f"{kind.__name__}.{name} can change")
-                else:
-                    setattr(copy, name, member)
+            elif why_not_constant(member) is None:
+                setattr(copy, name, member)
+            else:
+                raise UnsupportedStep(f"{kind.__name__}.{name} is neither a plain method nor a constant")
     number: Any = NumberOfProcesses()
     made: ProtocolMachine = redirected[machine](number, number)
     return made
@@ -244,6 +277,8 @@ def _redirected(method: FunctionType, kind: type) -> FunctionType:
         raise UnsupportedStep(f"{method.__qualname__} is no plain method")
     cells = dict(zip(method.__code__.co_freevars, method.__closure__ or (), strict=True))
     held = {name: cell.cell_contents for name, cell in cells.items() if name != "__class__"}
+    if method.__builtins__ is not vars(builtins) or vars(method):  # type: ignore[attr-defined]
+        raise UnsupportedStep(f"{method.__qualname__} has builtins or attributes of its own")
     if method.__defaults__ or method.__kwdefaults__:
         raise UnsupportedStep(f"{method.__qualname__} has arguments with defaults")
     definition.returns = None
@@ -264,5 +299,8 @@ def _redirected(method: FunctionType, kind: type) -> FunctionType:
 
 def _refuse_unless_constant(name: str, value: Any) -> None:
     """Functions beside the machine are not compiled anew, and what can change is no constant."""
-    if not isinstance(value, type | ModuleType | int | str | tuple | frozenset | None):
-        raise UnsupportedStep(f"a step uses {name}, which is neither a type nor a constant")
+    why = why_not_constant(value)
+    if why is not None:
+        raise UnsupportedStep(
+            f"a step uses {name}, which is neither a constant nor a plain named tuple{why and ': '}{why}"
+        )

@@ -9,22 +9,37 @@ Three comparisons, of which none looks at what is counted:
 - *clearing*, up to `PROCESSES`: for each matrix, likewise, and any threshold, the clearing does nothing, or sends one
   column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
   extra message after the other.
+
+Before that the code is read (`impl.code_of_machines`): what could tell a token from a number is refused. That encoding
+and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
+compared, and code is refused that reads the number of processes other than to go through them.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
+from random import Random
+from types import FunctionType
 from typing import Any
 
+from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.opaque import NotParametric
+from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 
+from .reachable import why_not_fixed_machine
 from .refinement import Refinement
-from .symbolic_queues import Opaque, Path, every_path
+from .symbolic_queues import Opaque, Path, UnsupportedStep, every_path
 
 #: Encoding and clearing are compared up to so many processes.
 PROCESSES = 4
+#: So many random matrices are compared of each of these numbers of processes.
+SAMPLES, MORE_PROCESSES = 20, (5, 6)
 
 
 class _Token(Opaque):
@@ -51,8 +66,12 @@ class _Count(Opaque):
     """A number that is not zero."""
 
     noun = "an entry"
-    #: Ways are put into a set before they are sorted.
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        """Ways are put into a set before they are sorted. The same for all, so that a set must ask whether two entries
+        are equal, which is refused.
+        """
+        return 0
 
     def __bool__(self) -> bool:
         return True
@@ -64,6 +83,7 @@ class _Threshold(Opaque):
 
 def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
     """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
+    _read(protocol)
     differs = _sends_and_receives(protocol)
     once = clearing_once(protocol)
     compared = []
@@ -74,7 +94,10 @@ def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
                 matrices += 1
                 differs = differs or _encodes(protocol(n), matrix) or _clears(once, n, i, matrix)
         compared.append(Refinement(n, 0, matrices, matrices, None, differs, any_length=True))
-    return tuple(compared)
+    for n in MORE_PROCESSES:
+        for i, matrix in _some_matrices(n):
+            differs = differs or _encodes(protocol(n), matrix) or _clears(once, n, i, matrix)
+    return (*compared[:-1], replace(compared[-1], differs=differs))
 
 
 def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
@@ -82,6 +105,52 @@ def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
     for there in product((False, True), repeat=n * (n - 1)):
         entries = iter(there)
         yield tuple(tuple(_Count() if l != i and next(entries) else 0 for l in range(n)) for _ in range(n))
+
+
+def _some_matrices(n: int) -> Iterator[tuple[int, tuple[tuple[Any, ...], ...]]]:
+    """Random ones, always the same, each with the process that has it."""
+    random = Random(n)
+    for sample in range(SAMPLES):
+        i, entries = sample % n, random.random()
+        yield (
+            i,
+            tuple(tuple(_Count() if l != i and random.random() < entries else 0 for l in range(n)) for _ in range(n)),
+        )
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _read(protocol: type[ExtraMessages]) -> None:
+    """Raises `UnsupportedStep` if the code could tell a token from a number, or one number of processes from others."""
+    why = why_not_fixed_machine(protocol)
+    if why is not None:
+        raise UnsupportedStep(why)
+    try:
+        read_machine(protocol(2))
+    except NotParametric as error:
+        raise UnsupportedStep(f"its steps cannot be read: {error}") from error
+    for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]:
+        for name, method in vars(kind).items():
+            if isinstance(method, FunctionType) and _reads_n(method):
+                raise UnsupportedStep(
+                    f"{kind.__name__}.{name} reads the number of processes other than as range(self.n)"
+                )
+
+
+def _reads_n(method: FunctionType) -> bool:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UnsupportedStep(f"the source of {method.__qualname__} cannot be read") from error
+    ranges = {
+        argument
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        for argument in call.args
+        if len(call.args) == 1
+    }
+    return any(isinstance(part, ast.Attribute) and part.attr == "n" and part not in ranges for part in ast.walk(tree))
 
 
 # -- sending and receiving ---------------------------------------------------------------------------------------------
@@ -136,6 +205,7 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
             for each in (packet, extra)
         ),
         ("a request", machine.receive(i, state, None), ()),
+        ("a request of a sender", machine.receive(i, state, j), ()),
         ("a step of its own", machine.internal(i, state), ()),
     ]
     return next((f"{name} differs" for name, found, told in expected if not _alike(found, told)), None)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from crownless.impl.ops import Integers
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .refusals import Refusals, Refused, refuse
-from .symbols import AnyNumber, SymbolicOps, in_terms, symbolic
+from .symbols import AnyNumber, SymbolicOps, in_terms, is_truth, symbolic
 from .terms import Terms
 from .transition_language import fixed_machine, only_the_language
 
@@ -43,9 +42,8 @@ class Guarded:
     def __init__(self, protocol: type[ProtocolMachine], terms: Terms) -> None:
         self.ops = terms
         self._name = protocol.__name__
+        self._run("__init__", lambda: fixed_machine(protocol))
         self._machine = self._run("__init__", lambda: protocol(cast(Any, AnyNumber()), SymbolicOps(terms)))
-        self._run("__init__", lambda: fixed_machine(self._machine))
-        self._run("__init__", lambda: _on_integers(protocol))
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._machine, name)
@@ -83,19 +81,14 @@ class Guarded:
         return result
 
 
-def _on_integers(protocol: type[ProtocolMachine]) -> None:
-    """Refuses a machine that computes on integers by other operations than those that the terms are compared with."""
-    for n in (1, 2, 3):
-        if protocol(n).ops != Integers(n) or type(protocol(n).ops) is not Integers:
-            refuse("the machine computes on integers with operations of its own", "leave ops to ProtocolMachine")
-
-
 def _raise(where: str, refused: Refused) -> None:
     raise Refused(f"{where}: {refused.message}", mend=refused.mend) from refused
 
 
 def _checked(method: str, result: Any) -> Any:
-    """Steps that are steps."""
+    """Steps that are steps, and a guard that gives a truth."""
+    if method == "accepts" and not isinstance(result, bool) and not is_truth(result):
+        refuse("gives no truth value", "return a comparison of values, self.ops.every(…) or self.ops.all_of(…)")
     if method not in ("send", "arrive"):
         return result
     if not isinstance(result, list | tuple):

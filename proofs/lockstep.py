@@ -8,6 +8,7 @@ by the reference, and the machine must answer the same. No process shares the ta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -61,9 +62,12 @@ class _Lockstep(ProtocolMachine):
         return steps
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        about = f"P{i + 1} requests a message in {state}"
-        steps: Sequence[Step] = self._same(about, lambda of: of.receive(i, state, sender), _steps)
-        return steps
+        """Of any process, and of each: a program may ask for either, wherever the search asks for one."""
+        answers: dict[int | None, Sequence[Step]] = {}
+        for wanted in (None, *range(self.n)):
+            about = f"P{i + 1} requests a message of {'any process' if wanted is None else f'P{wanted + 1}'} in {state}"
+            answers[wanted] = self._same(about, partial(_received, i, state, wanted), _steps)
+        return answers[sender]
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         about = f"P{i + 1} takes a step of its own in {state}"
@@ -86,6 +90,10 @@ class _Lockstep(ProtocolMachine):
         if not same:
             self._note(about)
         return expected
+
+
+def _received(i: int, state: Any, sender: int | None, of: ProtocolMachine) -> Sequence[Step]:
+    return of.receive(i, state, sender)
 
 
 def _steps(steps: Sequence[Step]) -> list[Any]:

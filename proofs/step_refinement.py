@@ -9,6 +9,9 @@ the packets in flight be what the abstraction says (`machine_view`), and let the
 - where the machine does nothing no event may happen: *not …*;
 - each event comes of an input: *… comes of an input*.
 
+An application may request a message of any process, or of one; the abstraction does not tell the two apart, so a
+machine whose `receive` does is not shown.
+
 With *at the start* that is a bisimulation, for any number of processes and messages, so that what is proved of the
 abstraction holds of the machine. That a queue which is not empty has an oldest element is taken for granted.
 """
@@ -98,12 +101,17 @@ class _Steps:
         def received(path: Path) -> Step | None:
             return _only(machine.receive(self._i(path), self._state(path), None))
 
+        def received_from(path: Path) -> Step | None:
+            sender: Any = ProcessSymbol(z3.Const("requested sender", i.sort()), path)
+            return _only(machine.receive(self._i(path), self._state(path), sender))
+
         def internal(path: Path) -> Step | None:
             return _only([step for _, step in _plain(machine.internal(self._i(path), self._state(path)))])
 
         return [
             _Input("send", submitted, sent, view.on_send),
             _Input("request", {}, received, view.on_receive, of_message=False),
+            _Input("request of a sender", {}, received_from, view.on_receive, of_message=False),
             _Input("internal step", {}, internal, view.on_internal, of_message=False),
             *(self._packet(machine, kind) for kind in view.packets),
         ]

@@ -261,7 +261,7 @@ def _truth(value: object) -> Term:
 
 def _value(value: object) -> Term:
     """What an entry of a vector or matrix may be: a number or a truth value."""
-    if isinstance(value, bool) or _is_truth(value):
+    if isinstance(value, bool) or is_truth(value):
         return _truth(value)
     return _number(value)
 
@@ -272,7 +272,8 @@ def _process(value: object, sort: Term) -> Term:
     return refuse("names a process by a number, or by something else that is no process")
 
 
-def _is_truth(value: object) -> bool:
+def is_truth(value: object) -> bool:
+    """True if it is a truth value of any run."""
     return isinstance(value, Symbol) and bool(z3.is_bool(value._term))
 
 

@@ -7,7 +7,7 @@ none for the runs. So each Python function that a transition runs is looked at w
 - no branches, but on whether something is None; no loops, but comprehensions without a condition; no ``is``, ``in``,
   ``and``, ``or``, ``not``, ``try``, slices, assignments to anything but new local names;
 - what is read by subscript is a vector or a matrix, and no list is compared (looked at when the function returns);
-- what it reads from outside is fixed: functions, named tuples, numbers, names;
+- what it reads from outside is fixed: functions, named tuples, numbers, names (`reachable`);
 - what it calls is `self.ops`, such functions, and named tuples; no function of Python's own, so no ``len``,
   ``enumerate``, ``zip``, ``islice``, ``next``, ``sorted``, ``list.append``, ``random`` or ``time``.
 
@@ -21,7 +21,6 @@ Trusted: that the source is what runs, and that a machine does not reach into th
 from __future__ import annotations
 
 import ast
-import builtins
 import dis
 import gc
 import linecache
@@ -29,14 +28,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeGuard
 
 from crownless.impl.protocol import ProtocolMachine
 
 from .operands import check_operands
+from .reachable import UNREAD, why_not_fixed, why_not_fixed_machine
 from .refusals import refuse
-from .symbols import AnyMessage, AnyNumber, AnyReceivers, Symbol, SymbolicOps
 
 #: Functions of these modules are not looked at, nor what they call but for the transitions themselves.
 TRUSTED = (
@@ -74,12 +73,6 @@ _HINTS: dict[type[ast.AST], str] = {
 }
 _FIXED = "a transition that is proved depends on its arguments alone"
 
-#: What of a machine's class is no transition.
-_FACTS = {name for name, value in vars(ProtocolMachine).items() if not isinstance(value, FunctionType | property)}
-
-
-_METHODS = {name for name, value in vars(ProtocolMachine).items() if isinstance(value, FunctionType)}
-
 
 @contextmanager
 def only_the_language() -> Iterator[None]:
@@ -98,54 +91,11 @@ def only_the_language() -> Iterator[None]:
             gc.enable()
 
 
-def fixed_machine(machine: ProtocolMachine) -> None:
-    """Refuses a machine that keeps anything that can change, beside the state."""
-    if type(machine.ops) is not SymbolicOps or type(machine.n) is not AnyNumber or machine.settings:
-        refuse("the machine computes with something else than the ops it is given", _FIXED)
-    for name, value in vars(machine).items():
-        if name not in ("n", "ops", "settings") and not _is_fixed(value):
-            refuse(f"the machine keeps {name} on itself, which can change", _FIXED)
-    for kind in type(machine).__mro__:
-        if kind not in ProtocolMachine.__mro__:
-            _fixed_class(kind)
-
-
-def _fixed_class(kind: type) -> None:
-    for name, value in vars(kind).items():
-        dunder = name.startswith("__") and name.endswith("__") and not isinstance(value, FunctionType)
-        if dunder or name in _FACTS or (hasattr(kind, "_fields") and name.startswith("_")):
-            continue
-        if isinstance(value, staticmethod | classmethod):
-            value = value.__func__
-        if name in ("__getattr__", "__getattribute__") or (isinstance(value, property) and name in _METHODS):
-            refuse(f"{kind.__name__}.{name} gives what is called, and may give something else each time", _FIXED)
-        if isinstance(value, property):
-            value = value.fget
-        member = type(value).__name__ in ("member_descriptor", "_tuplegetter")
-        if not member and not _is_fixed(value):
-            refuse(f"{kind.__name__}.{name} is neither a method nor a constant", _FIXED)
-
-
-def _is_fixed(value: object) -> bool:
-    """Can it not change, nor give anything but what the transition's arguments give?"""
-    if value is None or isinstance(value, bool | int | str | bytes | Symbol | AnyMessage | AnyReceivers | AnyNumber):
-        return True
-    if isinstance(value, ProtocolMachine | SymbolicOps):
-        return True
-    if isinstance(value, tuple | frozenset):
-        return all(map(_is_fixed, value))
-    if isinstance(value, list):  # a transition cannot change it
-        return all(map(_is_fixed, value))
-    if isinstance(value, FunctionType):
-        given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
-        return all(map(_is_fixed, given))
-    if isinstance(value, MethodType):
-        return _is_fixed(value.__self__) and _is_fixed(value.__func__)
-    if isinstance(value, type):
-        if issubclass(value, ProtocolMachine) or value in (super, tuple, list):
-            return True
-        return issubclass(value, tuple) and hasattr(value, "_fields")
-    return False
+def fixed_machine(kind: type[ProtocolMachine]) -> None:
+    """Refuses a machine that keeps anything beside the state, or is made in a way of its own."""
+    why = why_not_fixed_machine(kind)
+    if why is not None:
+        refuse(why, _FIXED)
 
 
 # -- what runs ---------------------------------------------------------------------------------------------------------
@@ -185,7 +135,8 @@ def _hint_for(name: str) -> str:
 
 def _trusted(frame: FrameType) -> bool:
     module = str(frame.f_globals.get("__name__", ""))
-    if module.startswith("namedtuple_") or any(module == of or module.startswith(f"{of}.") for of in TRUSTED):
+    generated = module.startswith("namedtuple_") and frame.f_code.co_filename == "<string>"
+    if generated or any(module == of or module.startswith(f"{of}.") for of in TRUSTED):
         _ours.add(frame.f_code)
         return True
     return False
@@ -210,19 +161,21 @@ def _look_at(frame: FrameType) -> None:
     if code in _inner:
         return
     where = _where(code)
-    for name in _globals_of(code):
-        value = frame.f_globals.get(name, getattr(builtins, name, None))
-        if isinstance(value, ModuleType) and value.__name__.startswith(("crownless.impl", "crownless.spec")):
-            read = [getattr(value, each) for part in _nested(code) for each in part.co_names if hasattr(value, each)]
-        else:
-            read = [value]
-        if not all(map(_is_fixed, read)):
-            refuse(f"{where}: {name} is not part of what can be proved", _hint_for(name))
-        if isinstance(value, type) and hasattr(value, "_fields"):
-            _fixed_class(value)
+    for name, read in _globals_of(code):
+        value = frame.f_globals.get(name, frame.f_builtins.get(name))
+        if type(value) is ModuleType and value.__name__.startswith(("crownless.impl", "crownless.spec")):
+            if read is None:
+                refuse(f"{where}: the module {name} is not part of what can be proved", "name what is read of it")
+            value = vars(value).get(read)
+        _refuse_unless_fixed(where, name, value)
     for name in code.co_freevars:
-        if not _is_fixed(frame.f_locals.get(name)):
-            refuse(f"{where}: {name} can change", _FIXED)
+        _refuse_unless_fixed(where, name, frame.f_locals.get(name))
+
+
+def _refuse_unless_fixed(where: str, name: str, value: object) -> None:
+    why = why_not_fixed(value)
+    if why is not None:
+        refuse(f"{where}: {name} is not part of what can be proved{why and ': '}{why}", _hint_for(name))
 
 
 def _where(code: CodeType) -> str:
@@ -236,11 +189,16 @@ def _nested(code: CodeType) -> tuple[CodeType, ...]:
 
 
 @cache
-def _globals_of(code: CodeType) -> tuple[str, ...]:
-    loads = ("LOAD_GLOBAL", "LOAD_NAME")
-    return tuple(
-        str(each.argval) for part in _nested(code) for each in dis.get_instructions(part) if each.opname in loads
-    )
+def _globals_of(code: CodeType) -> tuple[tuple[str, str | None], ...]:
+    """The names from outside that it reads, each with the attribute that is read of it at once, if one is."""
+    found: list[tuple[str, str | None]] = []
+    for part in _nested(code):
+        instructions = list(dis.get_instructions(part))
+        for each, following in zip(instructions, [*instructions[1:], None], strict=True):
+            if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                attribute = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
+                found.append((str(each.argval), str(following.argval) if following and attribute else None))
+    return tuple(found)
 
 
 # -- its source --------------------------------------------------------------------------------------------------------
@@ -288,6 +246,8 @@ def _check(node: ast.AST, code: CodeType) -> None:
             refuse(f"{_where(code)}: a condition in a comprehension is not part of what can be proved", _LOOP)
     elif isinstance(node, ast.Attribute) and node.attr.startswith("__"):
         refuse(f"{_where(code)}: {node.attr} is not part of what can be proved")
+    elif isinstance(node, ast.Attribute) and node.attr in UNREAD:
+        refuse(f"{_where(code)}: {node.attr} is not part of what can be proved", _FIXED)
     elif isinstance(node, ast.Call):
         starred = [each for each in node.args if isinstance(each, ast.Starred)]
         if starred or any(each.arg is None for each in node.keywords):

@@ -78,6 +78,35 @@ class PostsOnWhenThreeWait(Buffer):
         return super().may_post(state) or len(state.output) > 2
 
 
+class DeliversTheNewestOfASender(Buffer):
+    """Asked for a message of one process it gives the newest of that process; the search asks for none of one."""
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        mine = [m for m in state.input if m.sender == sender]
+        if sender is None or not mine:
+            return super().receive(i, state, None) if sender is None else []
+        first = state._replace(input=(mine[-1], *[m for m in state.input if m != mine[-1]]))
+        return super().receive(i, first, None)
+
+
+class RefusesRequestsOfASender(Buffer):
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return super().receive(i, state, sender) if sender is None else []
+
+
+class DeliversTheSecondOfASender(Buffer):
+    """Only if a sender is named, and written without asking how many there are."""
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        if sender is None or not state.input:
+            return super().receive(i, state, sender)
+        first, *rest = state.input
+        if not rest:
+            return super().receive(i, state, sender)
+        second, *others = rest
+        return super().receive(i, state._replace(input=(second, first, *others)), sender)
+
+
 # -- buffers: one message, one process ---------------------------------------------------------------------------------
 
 
@@ -254,6 +283,41 @@ class EncodesNothingBeyondThree(ExtraMessages):
         return tuple((k, l, min(value, 3)) for k, l, value in super().entries(matrix))
 
 
+class EncodesNoIntegersBeyondFour(ExtraMessages):
+    """What is compared with it are no integers."""
+
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return tuple(entry for entry in super().entries(matrix) if not (isinstance(entry[2], int) and entry[2] > 4))
+
+
+class EncodesNothingOfFive(ExtraMessages):
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return () if self.n == 5 else super().entries(matrix)
+
+
+class EncodesNothingOfFiveRows(ExtraMessages):
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return () if len(matrix) == 5 else super().entries(matrix)
+
+
+class EncodesEqualEntriesOnce(ExtraMessages):
+    """Says nothing of numbers, and still tells equal ones apart from others."""
+
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        every = super().entries(matrix)
+        return every if len({value for _, _, value in every}) == len(every) else every[:1]
+
+
+KIND = "{0.__class__.__name__}"
+
+
+class ReadsTheTypeOfAnEntryInAText(ExtraMessages):
+    def entries(self, matrix: Value) -> extra_messages.Entries:
+        return tuple(
+            entry for entry in super().entries(matrix) if not (KIND.format(entry[2]) == "int" and entry[2] > 4)
+        )
+
+
 class ForgetsTheLastOfManyEntries(ExtraMessages):
     def entries(self, matrix: Value) -> extra_messages.Entries:
         return super().entries(matrix)[:5]
@@ -309,6 +373,9 @@ FAULTS = (
     Fault("buffer", TakesNoMoreThanThree, (2, 4)),
     Fault("buffer", RefusesToSendBehindThree, (2, 4)),
     Fault("buffer", PostsOnWhenThreeWait, (2, 4)),
+    Fault("buffer", DeliversTheNewestOfASender, (2, 1)),
+    Fault("buffer", RefusesRequestsOfASender, (2, 1)),
+    Fault("buffer", DeliversTheSecondOfASender, (2, 2)),
     Fault("buffer", LosesTheThirdMessageOfAChannel, (2, 3)),
     Fault("buffer", PutsTheFourthMessageInFront, (2, 4)),
     Fault("buffer", TheLastProcessDoesNotWait, (2, 2)),
@@ -331,6 +398,11 @@ FAULTS = (
     Fault("murty-garg", CommitsTheFourthRequestTwice, (2, 4)),
     Fault("murty-garg", SendsOnWhileItOwes, (3, 3)),
     Fault("extra-messages", EncodesNothingBeyondThree, (2, 5)),
+    Fault("extra-messages", EncodesNoIntegersBeyondFour, (2, 6)),
+    Fault("extra-messages", EncodesNothingOfFive, (5, 2)),
+    Fault("extra-messages", EncodesNothingOfFiveRows, (5, 2)),
+    Fault("extra-messages", EncodesEqualEntriesOnce, (3, 3)),
+    Fault("extra-messages", ReadsTheTypeOfAnEntryInAText, (2, 6)),
     Fault("extra-messages", ForgetsTheLastOfManyEntries, None),
     Fault("extra-messages", TheLastProcessSendsAnEmptyColumn, (3, 4)),
     Fault("extra-messages", ClearsThreeEntriesWithoutSending, (4, 5)),

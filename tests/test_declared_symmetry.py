@@ -28,7 +28,7 @@ from crownless.impl.isis import Isis
 from crownless.impl.opaque import NotParametric
 from crownless.impl.optimal import Optimal
 from crownless.impl.parametric import Parametric, parametric, seen_parametric
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check.asking import Check
@@ -292,3 +292,18 @@ def test_a_machine_may_cache_what_it_computes(engine: str) -> None:
 def test_why_a_machine_is_not_parametric_is_said() -> None:
     with pytest.raises(NotParametric, match="is not the same for all processes"):
         seen_parametric(LastAcceptsAll(3), 4)
+
+
+KIND = "{0.__class__.__name__}"
+
+
+class AcceptsWhatIsNoInteger(Rst):
+    """Asks a text, which reads attributes of what it shows."""
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return KIND.format(i) != "int" or super().accepts(i, state, packet)
+
+
+def test_a_text_that_reads_attributes_is_refused() -> None:
+    with pytest.raises(NotParametric, match="format"):
+        seen_parametric(AcceptsWhatIsNoInteger(3), 4)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from click.testing import CliRunner
-from faulty_queue_machines import FAULTS, AcknowledgesTwoAtMost, ClearsItsOutputAtFour, EncodesNothingBeyondThree, Fault
+from faulty_queue_machines import (
+    FAULTS,
+    AcknowledgesTwoAtMost,
+    ClearsItsOutputAtFour,
+    DeliversTheNewestOfASender,
+    EncodesNothingBeyondThree,
+    Fault,
+)
+from native_engine_setup import question
 
 from crownless.command_line.prove import prove_
 from crownless.impl.buffer import Buffer, State
@@ -25,6 +34,7 @@ from crownless.proofs.queues import QueueProof
 from crownless.proofs.step_refinement import step_claims
 from crownless.proofs.symbolic_queues import UnsupportedStep
 from crownless.proofs.theorem import theorem
+from crownless.spec import notation
 from crownless.spec.computation import Message
 
 QUEUES = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
@@ -175,9 +185,157 @@ class AsksEachElement(Buffer):
         return bool(super().may_post(state) and [bool(m.sender == m.receiver) for m in state.output])
 
 
+def test_a_program_that_asks_for_a_sender_breaks_the_order_of_a_machine_that_is_not_shown() -> None:
+    program = notation.parse("P1: send a to P3; send b to P3\nP2: send x to P3\nP3: receive from P1; receive from P1")
+    assert "fifo" in question(DeliversTheNewestOfASender, program=program).plain().broken
+    assert "fifo" not in question(Buffer, program=program).plain().broken
+    assert not steps_are_shown(replace(BUFFER, protocol=DeliversTheNewestOfASender))
+
+
+# Each of these takes in no sixth message; it counts by something that it reaches by name, behind the symbolic queues.
+
+
+def are_five(queue: Any) -> bool:
+    return isinstance(queue, tuple) and len(queue) == 5
+
+
+class Looks:
+    are_five = staticmethod(are_five)
+
+
+class LooksItself(NamedTuple):
+    queue: Any
+
+    def are_five(self) -> bool:
+        return are_five(self.queue)
+
+
+class LooksAsAMachine(Buffer):
+    are_five = staticmethod(are_five)
+
+
+LOOKS = (are_five,)
+KIND, SHOWN = "{0.__class__.__name__}", "{0}"
+MODULE = ModuleType("looks")
+MODULE.inner = ModuleType("looks.inner")  # type: ignore[attr-defined]
+MODULE.inner.are_five = are_five
+MODULE.are_five = are_five  # type: ignore[attr-defined]
+
+
+class CountsByAClass(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return state if Looks.are_five(state.input) else super().get(state, message)
+
+
+class CountsByAMachine(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return state if LooksAsAMachine.are_five(state.input) else super().get(state, message)
+
+
+class CountsByANamedTuple(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return state if LooksItself(state.input).are_five() else super().get(state, message)
+
+
+class CountsByATuple(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return state if LOOKS[0](state.input) else super().get(state, message)
+
+
+class CountsByAModuleWithin(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return state if MODULE.inner.are_five(state.input) else super().get(state, message)
+
+
+class CountsByAModuleWithAName(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        module = MODULE
+        return state if module.are_five(state.input) else super().get(state, message)
+
+
+class CountsByItsAttributes(Buffer):
+    kind: ClassVar[Any] = type
+    size: ClassVar[Any] = len
+
+    def get(self, state: State, message: Message) -> State:
+        if self.kind(state.input) == tuple and self.size(state.input) == 5:  # noqa: E721
+            return state
+        return super().get(state, message)
+
+
+class CountsByAFact(Buffer):
+    source: ClassVar[Any] = type
+    bound: ClassVar[Any] = len
+
+    def get(self, state: State, message: Message) -> State:
+        if self.source(state.input) == tuple and self.bound(state.input) == 5:  # noqa: E721
+            return state
+        return super().get(state, message)
+
+
+class CountsInAText(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        if KIND.format(state.input) == "tuple" and SHOWN.format(state.input).count("Message(") == 5:
+            return state
+        return super().get(state, message)
+
+
+class LooksWhetherItIsCompiledAnew(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return super().get(state, message) if "outer" in f"{self.insert}" else state
+
+
+class HasAMetaclass(type):
+    def __call__(cls, n: Any, *given: Any) -> Any:
+        made = super().__call__(n, *given)
+        if isinstance(n, int):
+            made.__class__ = CountsByAClass
+        return made
+
+
+class IsMadeAnother(Buffer, metaclass=HasAMetaclass):
+    pass
+
+
+def is_wrapped(self: Any, state: State, message: Message) -> State:
+    return state if len(state.input) == 5 else Buffer.get(self, state, message)
+
+
+is_wrapped.__wrapped__ = Buffer.get  # type: ignore[attr-defined]
+
+
+class ShowsAnotherSource(Buffer):
+    get = is_wrapped
+
+
+BEHIND = [
+    CountsByAClass,
+    CountsByAMachine,
+    CountsByANamedTuple,
+    CountsByATuple,
+    CountsByAModuleWithin,
+    CountsByAModuleWithAName,
+    CountsByItsAttributes,
+    CountsByAFact,
+    CountsInAText,
+    LooksWhetherItIsCompiledAnew,
+    IsMadeAnother,
+    ShowsAnotherSource,
+]
+
+
+@pytest.mark.parametrize("machine", BEHIND, ids=lambda machine: machine.__name__)
+def test_what_looks_behind_a_queue_takes_in_no_sixth_message(machine: type[Buffer]) -> None:
+    messages = tuple(Message(f"1→2#{number}", 0, (1,)) for number in range(1, 7))
+    full = State((), None, messages[:5])
+    assert Buffer(2).get(full, messages[5]).input == messages
+    assert machine(2).get(full, messages[5]) == full
+
+
 @pytest.mark.parametrize(
     "machine",
     [
+        *BEHIND,
         CountsTheRest,
         AsksAHelper,
         Remembers,

@@ -19,12 +19,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.ops import Integers
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Happened, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.rst import State as RstState
 from crownless.impl.ses import State as SesState
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
+from crownless.spec import by_graph, printable
 
 
 class Planted(NamedTuple):
@@ -241,6 +242,214 @@ class HoldsAlways:
 
     def every(self, holds: Any) -> Any:
         return True if isinstance(holds(0), bool) else self.known.every(holds)
+
+
+# -- a machine that is not the same for terms --------------------------------------------------------------------------
+
+
+class IsLaxOnIntegers(Rst):
+    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
+        super().__init__(n, ops, parameters)
+        self.slack = 1 if ops is None else 0
+
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
+
+
+class CountsNothingOfFive(Cbcast):
+    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
+        super().__init__(n, ops, parameters)
+        self.weight = 0 if type(n) is int and n == 5 else 1
+
+    def after_sending(self, i: Any, state: Any) -> Any:
+        return self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i) * self.weight)
+
+
+class IsAnotherOnTerms(Rst):
+    def __new__(cls, n: Any, *_: Any) -> Any:
+        made: Any = object.__new__(cls)
+        made.slack = 1 if isinstance(n, int) else 0
+        return made
+
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])  # type: ignore[attr-defined]
+
+
+class LaxOnIntegers(type):
+    def __call__(cls, n: Any, *given: Any) -> Any:
+        made = super().__call__(n, *given)
+        made.slack = 1 if isinstance(n, int) else 0
+        return made
+
+
+class IsMadeByAMetaclass(Rst, metaclass=LaxOnIntegers):
+    slack = 0
+
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
+
+
+class ReadsWhatIsSet(Cbcast):
+    """`--set` makes it another."""
+
+    parameters: ClassVar[Any] = {"k": Parameter("entries", lambda n: 0, 0, "it counts")}
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[*step.packets, *[packet for _ in self.settings for packet in step.packets]])]
+
+
+# -- the fourth receiver, by a type that is reached in another way -----------------------------------------------------
+
+
+class PairsByAFact(Cbcast):
+    source: ClassVar[Any] = zip
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[packet for packet, _ in self.source(step.packets, [0, 0, 0])])]
+
+
+class PairsByAFunctionsAttribute(Cbcast):
+    def helper(self) -> int:
+        return 0
+
+    helper.both = zip  # type: ignore[attr-defined]
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[packet for packet, _ in self.helper.both(step.packets, [0, 0, 0])])]  # type: ignore[attr-defined]
+
+
+class PairingPrivately(NamedTuple):
+    one: Any
+
+
+class PairingOpenly(NamedTuple):
+    one: Any
+
+
+PairingPrivately._pairs = zip  # type: ignore[attr-defined]
+PairingOpenly.pairs = zip  # type: ignore[attr-defined]
+
+
+class PairsByAPrivateName(Cbcast):
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        pairs = PairingPrivately._pairs(step.packets, [0, 0, 0])  # type: ignore[attr-defined]
+        return [step._replace(packets=[packet for packet, _ in pairs])]
+
+
+class PairsByAKindOfItsOwn(Cbcast):
+    Kind = PairingOpenly
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[packet for packet, _ in self.Kind.pairs(step.packets, [0, 0, 0])])]  # type: ignore[attr-defined]
+
+
+class Pairer(Rst):
+    pairs = zip
+
+
+class PairsByAnotherMachine(Cbcast):
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        return [step._replace(packets=[packet for packet, _ in Pairer.pairs(step.packets, [0, 0, 0])])]
+
+
+class Shifted(NamedTuple):
+    packet: Any
+    first: Any
+    second: Any
+    third: Any
+
+
+class ShiftsByModules(Cbcast):
+    """Modules that are handed on, of which other functions read types of Python's own."""
+
+    def accumulated(self, module: Any, some: Any, after: Any) -> Any:
+        return module.accumulate(some, after)
+
+    def in_pairs(self, module: Any, some: Any) -> Any:
+        return module.pairwise(some)
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        start = Shifted(None, step.state, step.state, step.state)
+        shifted = self.accumulated(
+            printable,
+            [start, *step.packets],
+            lambda of, packet: Shifted(packet._replace(stamp=of.first), of.second, of.third, state),
+        )
+        return [step._replace(packets=[each.packet for _, each in self.in_pairs(by_graph, shifted)])]
+
+
+# -- a named tuple that is made in a way of its own --------------------------------------------------------------------
+
+
+class CountsOneMoreOnIntegers(RstState):
+    @classmethod
+    def _make(cls, values: Any) -> Any:  # type: ignore[override]
+        sent, deliv = values
+        return cls(sent, tuple(k + 1 for k in deliv) if isinstance(deliv, tuple) else deliv)
+
+
+class MakesItsStateAnew(Rst):
+    invariants: ClassVar[Any] = {}
+    rules: ClassVar[Any] = {}
+    #: What makes a state again after a delivery.
+    kind: ClassVar[Any] = CountsOneMoreOnIntegers
+
+    def initial(self, i: Any) -> Any:
+        return self.kind(self.ops.matrix(lambda k, l: 0), self.ops.vector(lambda k: 0))
+
+    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+        return self.kind(self.ops.incremented(state.sent, i, j), state.deliv)
+
+    def after_delivering(self, i: Any, state: Any, j: Any, stamp: Any) -> Any:
+        sent = self.ops.maximum(self.ops.incremented(state.sent, j, i), stamp)
+        after = self.kind(sent, self.ops.incremented(state.deliv, j))
+        return after._replace(sent=sent)
+
+
+class Patched(NamedTuple):
+    sent: Any
+    deliv: Any
+
+
+Patched._make = classmethod(vars(CountsOneMoreOnIntegers)["_make"].__func__)  # type: ignore[method-assign, assignment]
+
+
+class MakesItsStateByAPatch(MakesItsStateAnew):
+    kind = Patched
+
+
+# -- a guard that gives no truth ---------------------------------------------------------------------------------------
+
+
+class GivesATuple(Rst):
+    """A trailing comma: it is always true."""
+
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        return (self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i]),)
+
+
+class GivesAList(Rst):
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        return [self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])]
+
+
+class GivesANumber(Rst):
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        return self.ops.one_if(self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i]))
+
+
+class GivesNothing(Rst):
+    """A forgotten return."""
+
+    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+        self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])
 
 
 class ReadsByPlace(Cbcast):
@@ -624,8 +833,25 @@ TABLE = [
     Planted(ComparesTheReceivers, "a list compared with one of four", "refused", "compares lists", _FOURTH),
     Planted(ComparesInAComprehension, "lists compared one by one", "refused", "without a name", _FOURTH),
     Planted(ComparesInADefault, "lists compared in a default", "refused", "compares", _FOURTH),
-    Planted(BringsItsOwnOps, "ops of its own", "refused", "the ops it is given", _FIFO),
-    Planted(OpsOfItsOwnOnIntegers, "ops of its own", "refused", "operations of its own", _FIFO),
+    Planted(BringsItsOwnOps, "ops of its own", "refused", "defines __init__", _FIFO),
+    Planted(OpsOfItsOwnOnIntegers, "ops of its own", "refused", "defines __init__", _FIFO),
+    Planted(IsLaxOnIntegers, "__init__ that is lax on integers", "refused", "defines __init__", _CAUSAL),
+    Planted(CountsNothingOfFive, "__init__ that looks at n", "refused", "defines __init__", _FOURTH),
+    Planted(IsAnotherOnTerms, "__new__", "refused", "defines __new__", _CAUSAL),
+    Planted(IsMadeByAMetaclass, "a metaclass", "refused", "metaclass", _CAUSAL),
+    Planted(ReadsWhatIsSet, "what is set", "refused", "settings"),
+    Planted(PairsByAFact, "zip as the source of the protocol", "refused", "source", _FOURTH),
+    Planted(PairsByAFunctionsAttribute, "zip as a function's attribute", "refused", "attributes", _FOURTH),
+    Planted(PairsByAPrivateName, "zip as a private name of a named tuple", "refused", "_pairs", _FOURTH),
+    Planted(PairsByAKindOfItsOwn, "zip of a named tuple of the class", "refused", "pairs", _FOURTH),
+    Planted(PairsByAnotherMachine, "zip of another machine", "refused", "pairs", _FOURTH),
+    Planted(ShiftsByModules, "types of modules that are handed on", "refused", "the module printable", _FOURTH),
+    Planted(MakesItsStateAnew, "a named tuple with _make of its own", "refused", "no named tuple", _CAUSAL),
+    Planted(MakesItsStateByAPatch, "a named tuple whose _make is replaced", "refused", "no named tuple", _CAUSAL),
+    Planted(GivesATuple, "a guard with a trailing comma", "refused", "gives no truth", _FIFO),
+    Planted(GivesAList, "a guard that gives a list", "refused", "gives no truth", _FIFO),
+    Planted(GivesANumber, "a guard that gives 0 or 1", "refused", "gives no truth"),
+    Planted(GivesNothing, "a guard without a return", "refused", "gives no truth", _MISSING),
     Planted(ReadsByPlace, "a list read at place 5", "refused", "by place", _FOURTH),
     Planted(LeavesTheLastOut, "a starred assignment", "refused", "no local name", _MISSING),
     Planted(CountsWithSum, "sum(1 for …)", "refused", "generator", _FOURTH),
@@ -658,7 +884,7 @@ TABLE = [
     Planted(TrustsTheClock, "time.time()", "refused", "time", _FIFO),
     Planted(TrustsChance, "random", "refused", "random", _FIFO),
     Planted(CountsItsCalls, "a counter on the machine", "refused", "no local name"),
-    Planted(RemembersOutside, "a list outside that grows", "refused", "append"),
+    Planted(RemembersOutside, "a list outside that grows", "refused", "SEEN"),
     Planted(IsCached, "a method that is no function", "refused", "neither a method nor a constant"),
     Planted(DropsPackets, "no packets", "refused", "each of its receivers", _MISSING),
     Planted(SaysNothingOfTheSend, "a send that is no event", "refused", "not the send"),
