@@ -194,8 +194,8 @@ find of each. `python tests/planted_faults.py` writes this page; the tests recom
 
 Of {faults} faults the default bound of `check` shows {seen}, a larger bound {later} more. Of the other {unseen} no
 property notices anything at the bounds tried, which are listed; some change nothing that anybody could notice. Nothing
-that a run denies is `proved`: what is planted from outside is refused where `prove` reads the code, so that what `prove`
-says of faults written into the code is told by tables of their own (`tests/unsound_proof_machines.py`,
+that a run denies is `proved`: what is planted from outside is refused where `prove` reads the code, so that tables of
+their own tell what it says of faults written into the code (`tests/unsound_proof_machines.py`,
 `tests/faulty_queue_machines.py`, and all that `tests/broken_protocols.py` has).
 
 | protocol | faults | seen at the default bound | at a larger one | not seen | `prove`: refused | not proved | proved |
