@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import fault_operators as plant
 from fault_operators import ALWAYS, ARITHMETIC, FIFTH_MESSAGE, LAST_PROCESS, THIRD_MESSAGE
@@ -22,6 +23,7 @@ from crownless.impl.ops import Integers
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free
+from crownless.model_check.purity import Purity
 from crownless.model_check.system import System
 
 
@@ -86,8 +88,9 @@ def uses(base: type[ProtocolMachine]) -> dict[str, Use]:
     watched = plant.subclass(base, "watched", {method: watching(method) for method in methods})
     machine = watched(2, Watched(2))
     system = System(machine, Free(2, 2, sends=base.sends), channel_named(base.needs_channel), [])
-    for _ in reachable(system):
-        pass
+    with patch.object(Purity, "_left_behind"):  # which sees what is noted here
+        for _ in reachable(system):
+            pass
     return {
         method: Use(
             any(step.packets for _, step in steps.get(method, ())),
