@@ -17,6 +17,7 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -277,7 +278,7 @@ def _redirected(method: FunctionType, kind: type) -> FunctionType:
         raise UnsupportedStep(f"{method.__qualname__} is no plain method")
     cells = dict(zip(method.__code__.co_freevars, method.__closure__ or (), strict=True))
     held = {name: cell.cell_contents for name, cell in cells.items() if name != "__class__"}
-    if method.__builtins__ is not vars(builtins) or vars(method):  # type: ignore[attr-defined]
+    if attrgetter("__builtins__")(method) is not vars(builtins) or vars(method):
         raise UnsupportedStep(f"{method.__qualname__} has builtins or attributes of its own")
     if method.__defaults__ or method.__kwdefaults__:
         raise UnsupportedStep(f"{method.__qualname__} has arguments with defaults")
