@@ -85,7 +85,7 @@ def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return asked
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
     """And the full run, which looks for smaller counterexamples, finds those that are bundled."""
