@@ -336,9 +336,9 @@ def test_any_protocol_over_any_channel_does_what_it_promises_and_is_judged_as_th
 ) -> None:
     enough = (*ENOUGH[PROTOCOLS[protocol].needs_channel], "duplicating")
     live = protocol not in DEADLOCKS and channel in enough
-    taken = drive(PROTOCOLS[protocol], channel, examples=25, shrinks=True, live=live, safe=protocol not in UNSAFE)
-    assert taken["send"] > 25
-    assert taken["deliver"] > 25
+    taken = drive(PROTOCOLS[protocol], channel, examples=40, shrinks=True, live=live, safe=protocol not in UNSAFE)
+    assert taken["send"] > 40
+    assert taken["deliver"] > 40
     assert (taken["lose"] > 0) == (channel == "lossy")
     assert (taken["duplicate"] > 0) == (channel == "duplicating")
 
