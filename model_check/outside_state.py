@@ -270,7 +270,7 @@ def _of_module(module: str) -> Callable[[str], str]:
     return lambda name: f"the variable {name} of the module {module}"
 
 
-#: Attributes that Python gives classes, and whose values are not looked into.
+#: Attributes that Python gives classes, whose values are not compared.
 _OF_CLASSES = frozenset({"__annotations__", "__orig_bases__", "__parameters__", "_field_defaults"})
 #: Where packages are installed.
 _INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
@@ -308,7 +308,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 # -- values ------------------------------------------------------------------------------------------------------------
 
-#: What is looked into wherever it is met.
+#: Types whose values are compared wherever they are met.
 _CONTAINERS = (Mapping, list, tuple, set, frozenset, deque, bytearray, SimpleNamespace)
 #: What is copied at once where nothing within can change.
 _COPIED = (dict, list, set)

@@ -127,7 +127,7 @@ def workloads(quick: bool) -> list[Workload]:
     return [ring] if quick else [ring, cut_short, Free(2, 3), Free(3, 3)]
 
 
-#: How far that is looked into, quick or not, in words.
+#: The bound up to which the polls are explored, in a quick run and in a full one, in words.
 POLLED = {
     True: "three processes that send to each other in a ring",
     False: "three processes in a ring, also where one goes on; any sends of 2 processes and up to 3 messages, 3 and 3",
