@@ -1,6 +1,6 @@
 """Values of which nothing is known but their sort: a process, a number, a truth value, a vector, a matrix, a message.
 
-Processes can be compared with each other and be used as subscripts, numbers be added and compared, messages be compared;
+Processes can be compared and be used as subscripts, numbers be added and compared, messages be compared for equality;
 every other operation raises `NotParametric`. A truth value may be asked which one it is: the code that asks is run once
 for each answer (`on_every_path`).
 """
