@@ -46,6 +46,8 @@ LOOKS_WITHIN = 8.0
 WAITS = 1.0
 #: Functions from which no exception gets out: destructors, and what z3 calls.
 LOSES_EXCEPTIONS = ("__del__", "z3_error_handler")
+#: The module whose destructors fail where a constructor was left half way.
+_Z3 = "z3.z3"
 #: Exit codes of a process that is ended by the thread: by signals, or at a limit.
 _CODE_OF_SIGNALS, _CODE_OF_LIMITS = 130, 3
 
@@ -234,14 +236,19 @@ _watches: list[_Watch] = []
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost; or a context manager
-    of this module, which has to come to its end?
+    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost; or what has to come
+    to its end: a constructor of z3, a context manager of this module?
     """
     while frame is not None:
-        if frame.f_code.co_name in LOSES_EXCEPTIONS or _is_of_this_module(frame):
+        if frame.f_code.co_name in LOSES_EXCEPTIONS or _has_to_end(frame):
             return True
         frame = frame.f_back
     return False
+
+
+def _has_to_end(frame: FrameType) -> bool:
+    constructs = frame.f_code.co_name == "__init__" and frame.f_globals.get("__name__") == _Z3
+    return constructs or _is_of_this_module(frame)
 
 
 def _is_of_this_module(frame: FrameType) -> bool:

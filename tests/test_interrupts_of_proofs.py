@@ -21,7 +21,9 @@ LONG = 300
 
 #: What has no end of its own: sums of three cubes. It says when it starts.
 ENDLESS = """
+import signal
 import sys
+import time
 import z3
 from crownless.proofs.interrupts import ended_by_an_interrupt
 x, y, z = z3.Ints("x y z")
@@ -37,6 +39,16 @@ def optimize():
         times.add(*given)
         times.minimize(x)
         times.check()
+
+def half_made():
+    # the signal comes while an object of z3 is made, whose destructor needs what is not there yet
+    make = z3.z3.Z3_mk_optimize
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        return make(*given)
+    z3.z3.Z3_mk_optimize = interrupted
+    z3.Optimize()
+    time.sleep(300)
 
 def finite():
     for solver in iter(lambda: z3.SolverFor("QF_NIA"), None):
@@ -65,8 +77,10 @@ except KeyboardInterrupt:
 """
 
 
-def interrupted(*arguments: str) -> tuple[int, str]:
-    """Runs Python so, and interrupts it once when it says that it has started; exit code and errors."""
+def interrupted(*arguments: str, by_itself: bool = False) -> tuple[int, str]:
+    """Runs Python so, and interrupts it once when it says that it has started, unless it does so `by_itself`; exit code
+    and errors.
+    """
     with subprocess.Popen(
         [sys.executable, *arguments],
         stdout=subprocess.PIPE,
@@ -78,7 +92,8 @@ def interrupted(*arguments: str) -> tuple[int, str]:
         assert process.stdout is not None
         try:
             assert process.stdout.readline() == "started\n"
-            process.send_signal(signal.SIGINT)
+            if not by_itself:
+                process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=LONG)
         except BaseException:
             process.kill()
@@ -89,6 +104,11 @@ def interrupted(*arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize("what", ["solver", "optimize", "finite", "keeps_it_to_itself", "fails_of_it"])
 def test_one_interrupt_ends_a_query_without_end(what: str) -> None:
     assert interrupted("-c", ENDLESS, what) == (130, "")
+
+
+def test_an_interrupt_waits_until_an_object_of_z3_is_made() -> None:
+    """Its destructor would fail, and say so."""
+    assert interrupted("-c", ENDLESS, "half_made", by_itself=True) == (130, "")
 
 
 #: The command line, with a query that has no end wherever one is put to a solver, and Spacer's own, which are long.

@@ -333,7 +333,8 @@ def ku7(quick: bool) -> Evidence:
         f"({sum(len(form.claims) for form in forms)} claims); beside rst the same guard in {beside.states:,} states; "
         "the increment may as well stay, as the maximum then does nothing more"
     )
-    return Evidence(unless(fails, "proved"), "any number of processes and messages, none to its sender", because)
+    scope = f"any number of processes and messages, none to its sender; {BY_FAIRNESS_IN_WORDS}"
+    return Evidence(unless(fails, "proved"), scope, because)
 
 
 @cache
