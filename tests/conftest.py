@@ -69,6 +69,15 @@ ONE_IN = {
     "test_unsound_proof_machines.py": 3,
 }
 
+#: Not in the sample, since each takes ten seconds and more, to compile what no other test needs above all.
+LONG = {
+    "test_one_run_is_judged_as_one_of_many_is",
+    "test_symmetry_reduction_of_processes_that_differ_is_dropped",
+    "test_the_answers_are_those_of_the_plain_explorer",
+    "test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions[NumbersNothing-fifo]",
+    "test_a_planted_fault_changes_the_verdict[SA5: waits for nothing]",
+}
+
 
 @pytest.hookimpl(tryfirst=True)  # before pytest itself leaves out what the markers say
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -79,6 +88,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("slow"):
             continue
         file = item.path.name
-        if seen[file] % ONE_IN.get(file, 1):
+        if seen[file] % ONE_IN.get(file, 1) or LONG & {item.name, item.name.split("[")[0]}:
             item.add_marker(pytest.mark.thorough)
         seen[file] += 1
