@@ -13,7 +13,7 @@ rests on the second, and on happened-before having no cycle: a message is sent l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import z3
@@ -21,8 +21,7 @@ import z3
 from crownless.impl.protocol import ProtocolMachine
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
-from .comprehensions import read_out
-from .ground import Things, instances, of_each, three
+from .ground import Things, instances, said_of, three
 from .refusals import Refused
 from .terms import Term, Terms
 from .theorem import Claim
@@ -123,21 +122,19 @@ class CausalOrder:
             name = self.protocol.__name__
             raise Refused(f"{name}: its states or stamps are not those of which the invariants speak") from error
 
-    def claims_of_three(self, names: Container[str]) -> list[Claim]:
-        """Those of these names, of three processes and three messages, where z3 sees at once if anything is against
-        them.
+    def claims_of_three(self) -> Callable[[str], Claim]:
+        """Gives each claim, by its name, of three processes and three messages, where z3 sees at once if anything is
+        against it.
         """
         run, things = self.of_three()
+        claims = {claim.name: claim for claims in self._claims(run).values() for claim in claims}
+        said = said_of(things)
 
-        def said(holds: Term) -> Term:
-            return of_each(read_out(holds), things)
+        def of_three(name: str) -> Claim:
+            _, given, shows = claims[name]
+            return Claim(name, {each: said(holds) for each, holds in given.items()}, said(shows))
 
-        return [
-            Claim(name, {each: said(holds) for each, holds in given.items()}, said(shows))
-            for claims in self._claims(run).values()
-            for name, given, shows in claims
-            if name in names
-        ]
+        return of_three
 
     def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
         return {
@@ -161,9 +158,10 @@ class CausalOrder:
         run, things = self.of_three()
         x = z3.Const("before m", run.message)
         past = {"something was sent to i before m": z3.And(run.precedes(x, run.m), run.to(x, run.i))}
+        said = said_of(things)
 
         def ground(given: Mapping[str, Term]) -> dict[str, Term]:
-            return {name: of_each(read_out(holds), things) for name, holds in given.items()}
+            return {name: said(holds) for name, holds in given.items()}
 
         now = ground({name: holds(run, run.before) for name, holds in self.invariants.items()})
 

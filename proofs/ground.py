@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
 import z3
 
+from .comprehensions import read_out
 from .terms import Term
 
 #: Of each sort the things that are spoken of.
@@ -32,6 +33,20 @@ def of_each(holds: Term, things: Things) -> Term:
         return z3.And([of_each(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
     parts = [of_each(part, things) for part in holds.children()]
     return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
+
+
+def said_of(things: Things) -> Callable[[Term], Term]:
+    """`of_each` of these things, also within comprehensions; what is asked again is not worked out again."""
+    #: By z3's number of a term, which is another's as soon as the term is gone.
+    known: dict[int, tuple[Term, Term]] = {}
+
+    def said(holds: Term) -> Term:
+        number = holds.get_id()
+        if number not in known:
+            known[number] = holds, of_each(read_out(holds), things)
+        return known[number][1]
+
+    return said
 
 
 class FiniteSort(NamedTuple):

@@ -92,11 +92,11 @@ def _situations(
     proof: CausalOrder, failures: Sequence[tuple[str, Term]]
 ) -> Iterator[tuple[str, int, Mapping[Channel, int]]]:
     """Of each claim: its name, processes and messages of the model that z3 has, and of one of three of each."""
-    of_three = {claim.name: claim for claim in proof.claims_of_three(dict(failures))}
+    of_three = proof.claims_of_three()
     any_run, (run_of_three, _) = proof.world(proof.protocol), proof.of_three()
     for name, model in failures:
         for run in (any_run, run_of_three):
-            situation = model if run is any_run else theorem(*of_three[name]).model
+            situation = model if run is any_run else theorem(*of_three(name)).model
             if situation is not None:
                 n, sent = messages_of(run, situation)
                 if sent and 2 <= n <= MOST_PROCESSES and sent.total() <= MOST_MESSAGES:

@@ -246,6 +246,19 @@ OPTIMAL_BY = (
     "DELIV counts no more than there are",
 )
 KEPT_BY = {
+    "a sender counts what it sent": (
+        "what is known or delivered is sent",
+        "a channel's messages are numbered from one",
+        "there is a message of each number",
+        "no stamp counts more than there are",
+    ),
+    "entries are known": (
+        "what is known or delivered is sent",
+        "a stamp's entries happened before",
+        "DELIV counts what is delivered",
+        "DELIV counts no more than there are",
+        "a process knows of messages to itself by delivering them",
+    ),
     "DELIV counts what is delivered": (
         *_OF_CHANNELS,
         "the one before on a channel happened before",

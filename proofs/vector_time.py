@@ -23,8 +23,7 @@ import z3
 from crownless.impl.ses import Ses
 
 from .any_run import CAUSAL_PAST
-from .comprehensions import read_out
-from .ground import of_each, three
+from .ground import said_of, three
 from .guarded import for_every_n
 from .terms import Term, Terms
 from .theorem import Claim
@@ -279,12 +278,9 @@ def vacuity() -> list[Claim]:
         },
         "never late": {"": z3.And(run.in_flight, run.late)},
     }
+    now, said = _now(run), said_of(things)
     return [
-        Claim(
-            name,
-            {each: of_each(read_out(holds), things) for each, holds in {**_now(run), **given}.items()},
-            z3.BoolVal(False),
-        )
+        Claim(name, {each: said(holds) for each, holds in {**now, **given}.items()}, z3.BoolVal(False))
         for name, given in cases.items()
     ]
 

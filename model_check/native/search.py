@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -500,7 +500,7 @@ class NativeSearch:
 
     def _mark(self) -> None:
         """Remembers where this level starts, and saves that now and then."""
-        facts = asdict(self.result)
+        facts = {name: copy(value) for name, value in vars(self.result).items()}
         facts["reached"] = sorted(self.result.reached)
         facts["blocked"] = sorted(map(list, self.result.blocked))
         self.marked = facts
