@@ -7,6 +7,7 @@ component of its state and stamps, guard, packets, events, queue positions, the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,10 @@ Change = Callable[[Any, int, Any, Message | None, Step], Sequence[Step]]
 Condition = Callable[[Any, int, Message | None], bool]
 
 
+#: Names of messages of the free workload, and of the programs of `fault_programs`.
+NUMBERED = re.compile(r"\d+(?:→|to)\d+[#.](\d+)")
+
+
 class Where(NamedTuple):
     """A condition with its name."""
 
@@ -31,8 +36,9 @@ class Where(NamedTuple):
 
 
 def _number(message: Message | None) -> int:
-    """The number of a message of the free workload on its channel; 0 for anything else."""
-    return 0 if message is None else int(message.name.rpartition("#")[2])
+    """The number of a message on its channel, as its name ends: `1→2#3`, `1to2.3`; 0 for anything else."""
+    numbered = None if message is None else NUMBERED.fullmatch(message.name)
+    return int(numbered[1]) if numbered else 0
 
 
 ALWAYS = Where("always", lambda machine, i, message: True)
@@ -111,6 +117,14 @@ def sends_packets_to_itself(machine: Any, i: int, before: Any, message: Message 
     return [step._replace(packets=[packet._replace(destination=i) for packet in step.packets])]
 
 
+def sends_packets_to_neighbour(
+    machine: Any, i: int, before: Any, message: Message | None, step: Step
+) -> Sequence[Step]:
+    """The packets go to the process after the one that they are for."""
+    packets = [packet._replace(destination=(packet.destination + 1) % machine.n) for packet in step.packets]
+    return [step._replace(packets=packets)]
+
+
 def drops_events(kind: str) -> Change:
     return lambda machine, i, before, message, step: [
         step._replace(events=[event for event in step.events if event.kind != kind])
@@ -131,11 +145,11 @@ def may_do_nothing(machine: Any, i: int, before: Any, message: Message | None, s
 
 
 def queue_fault(field: str, fault: Callable[[tuple[Any, ...]], tuple[Any, ...]], length: int) -> Change:
-    """What is queued goes wrong once that many are."""
+    """A step that changes a queue, and leaves that many in it or more, gets it wrong."""
 
     def change(machine: Any, i: int, before: Any, message: Message | None, step: Step) -> Sequence[Step]:
         queue = getattr(step.state, field)
-        if len(queue) < length or len(queue) <= len(getattr(before, field)):
+        if len(queue) < length or queue == getattr(before, field):
             return [step]
         return [step._replace(state=step.state._replace(**{field: fault(queue)}))]
 
@@ -194,6 +208,36 @@ def stamped_as_first(base: Machine, field: str | None) -> Machine:
     return subclass(base, f"stamps {field or 'messages'} as at the start", {"send": send})
 
 
+def stamped_empty(base: Machine, field: str) -> Machine:
+    """A component of the stamp, which is a set, is empty."""
+
+    def send(self: Any, i: int, state: Any, message: Message) -> Sequence[Step]:
+        def emptied(packet: Packet) -> Packet:
+            return packet._replace(stamp=packet.stamp._replace(**{field: frozenset()}))
+
+        return [
+            step._replace(packets=[emptied(packet) for packet in step.packets])
+            for step in base.send(self, i, state, message)
+        ]
+
+    return subclass(base, f"stamps no {field}", {"send": send})
+
+
+def sends_as_neighbour(base: Machine, where: Where = ALWAYS) -> Machine:
+    """A process computes what it sends as if it were its neighbour; the packets are its own."""
+
+    def send(self: Any, i: int, state: Any, message: Message) -> Sequence[Step]:
+        if not where.strikes(self, i, message):
+            return base.send(self, i, state, message)
+        return [
+            step._replace(packets=[packet._replace(source=i) for packet in step.packets])
+            for step in base.send(self, (i + 1) % self.n, state, message)
+        ]
+
+    name = "sends as its neighbour"
+    return subclass(base, name if where is ALWAYS else f"{name}, {where.name}", {"send": send})
+
+
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
@@ -213,10 +257,10 @@ class SkippingTheLast(Integers):
 
 
 class MaximumOfFirst(Integers):
-    """The maximum of two vectors or matrices is the first."""
+    """The maximum of two numbers, vectors or matrices is the first."""
 
     def maximum(self, a: Any, b: Any) -> Any:
-        return max(a, b) if isinstance(a, int) else a
+        return a
 
 
 #: Wrong arithmetic, and the operation that is wrong.

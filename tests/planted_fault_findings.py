@@ -1,38 +1,26 @@
-"""What `check` and `prove` find of each planted fault, and the page that says so."""
+"""What `check` and `prove` find of each planted fault."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
-from unittest.mock import patch
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
-from planted_faults import FAULTS, Fault
+from fault_searches import check_of, of_the_right_machine, searches_of
+from fault_strikes import strikes_in
+from planted_faults import FINDINGS, Fault, Key, candidates, key_of
 
-from crownless.impl import registry
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.checking import CheckResult
 from crownless.model_check.limits import Limits
 from crownless.proofs.proving import PROOFS, prove
 from crownless.spec.errors import BadInput
-
-#: One line a fault: what was found of it.
-FINDINGS = Path(__file__).parent / "planted_faults.csv"
-PAGE = Path(__file__).parents[1] / "docs" / "planted_faults.md"
-
-#: Bounds beyond the default one, in the order in which they are tried: processes, messages.
-FURTHER = ((2, 5), (3, 5), (4, 3), (2, 6))
-
-#: No more is explored at one bound; the same on every machine.
-ENOUGH = Limits(states=150_000)
 
 #: Steps that z3 may take for a claim; it shows those of the protocols that are right in fewer.
 EFFORT = 200_000
@@ -44,36 +32,54 @@ DENIES = {
     "synchronous": "safe",
     "delivers-all": "live",
     "never-blocks": "live",
+    "completes": "live",
 }
 
 
+#: What shows a fault: the default bound, a larger one, a program, a rule that is never exercised, or nothing.
+Where = Literal["default", "bound", "program", "rule", "unnoticed"]
+
+
 class Finding(NamedTuple):
-    """What was found of a fault."""
+    """What was found of a fault. What the protocol itself breaks in the same search is no sign of the fault."""
 
     protocol: str
     part: str
     fault: str
+    #: A small run in which it makes a step that the right machine does not make.
+    strikes_in: str
     #: At the default bound: the properties violated, each with the length of a shortest run; or why it is refused.
     default: str
-    #: The first of the bounds tried beyond the default one at which it is seen; empty where the default one shows it.
+    #: The first of the searches beyond the default bound in which it is seen; empty where the default one shows it.
     seen_at: str
-    #: Where nothing was seen: the bounds beyond the default one that were explored whole.
+    #: Where no property shows it: the first search in which a rule is never exercised that otherwise is.
+    never_exercised: str
+    #: Where no property shows it: the searches that were explored whole.
     unseen_at: str
     #: What `prove` says: an outcome for each thing that is shown, or `refused`; empty where the protocol has no proof.
     proof: str
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         return self.protocol, self.part, self.fault
 
     @property
-    def seen(self) -> bool:
-        """True if the default bound shows it."""
-        return bool(self.default)
+    def where(self) -> Where:
+        """What shows it first."""
+        if self.default:
+            return "default"
+        if self.seen_at:
+            return "bound" if self.seen_at.startswith("(") else "program"
+        return "rule" if self.never_exercised else "unnoticed"
+
+    @property
+    def kind_of_part(self) -> str:
+        """The part, without the name of a component."""
+        return self.part.partition(":")[0]
 
     @property
     def violated(self) -> frozenset[str]:
-        """The properties violated at some bound."""
+        """The properties violated in some search."""
         found = self.default or self.seen_at.partition(": ")[2]
         if found.startswith("refused"):
             return frozenset()
@@ -91,38 +97,16 @@ class Finding(NamedTuple):
         return self.proved & {DENIES.get(name, "") for name in self.violated}
 
 
-def key_of(fault: Fault) -> tuple[str, str, str]:
-    return fault.protocol, fault.part, fault.name
-
-
-# -- check -------------------------------------------------------------------------------------------------------------
-
-
-def check(
-    machine: type[ProtocolMachine], bound: tuple[int, int] | None, engine: str, limits: Limits = ENOUGH
-) -> CheckResult:
-    """One check of a machine that is in no registry; `bound`: processes and messages, or the default one."""
-    name = machine.__name__
-    n, m = bound or (None, None)
-    with patch.object(registry, "PROTOCOLS", {**PROTOCOLS, name: machine}):
-        return run_check(Check(name, n, m), limits, engine=engine, workers=1)
-
-
-def violations(result: CheckResult) -> str:
-    """The properties violated, each with the length of a shortest run."""
-    return "; ".join(
-        f"{known.property.name} {len(known.run.actions) if known.run else '?'}"
-        for known in result.properties
-        if known.verdict == "violated"
-    )
+# -- both engines ------------------------------------------------------------------------------------------------------
 
 
 def exploration_of(
     machine: type[ProtocolMachine], bound: tuple[int, int] | None, engine: str, states: int = 400_000
 ) -> dict[str, Any]:
     """What an engine finds at a bound, in what all engines must agree on."""
+    n, m = bound or (None, None)
     try:
-        result = check(machine, bound, engine, Limits(states=states))
+        result = check_of(machine, Check("", n, m), engine, Limits(states=states))
     except BadInput:
         return {"refused": True}  # at which process it is met first depends on the engine
     found = result.exploration
@@ -144,25 +128,58 @@ def small_bound(fault: Fault) -> tuple[int, int]:
 # -- findings ----------------------------------------------------------------------------------------------------------
 
 
+def violations(result: CheckResult, right: CheckResult | None = None) -> str:
+    """The properties violated that the right machine keeps, each with the length of a shortest run."""
+    return "; ".join(
+        f"{known.property.name} {len(known.run.actions) if known.run else '?'}"
+        for known in result.properties
+        if known.verdict == "violated"
+        and (right is None or _keeps(right, known.property.name, len(known.run.actions) if known.run else None))
+    )
+
+
+def _keeps(right: CheckResult, name: str, length: int | None) -> bool:
+    """True if all runs of the right machine up to that length are explored, and none breaks the property."""
+    verdicts = {known.property.name: known.verdict for known in right.properties}
+    explored = right.exploration.stopped is None or (length is not None and length < right.exploration.depth)
+    return explored and verdicts[name] != "violated"
+
+
 def finding(fault: Fault) -> Finding:
     """At the default bound, and as far beyond as it takes to see it."""
-    return Finding(*key_of(fault), *_found_by_check(fault.machine), _found_by_proof(fault))
+    strikes = strikes_in(fault.protocol, fault.machine) or ""
+    return Finding(*key_of(fault), strikes, *found_by_check(fault), _found_by_proof(fault))
 
 
-def _found_by_check(machine: type[ProtocolMachine]) -> tuple[str, str, str]:
+def found_by_check(fault: Fault) -> tuple[str, str, str, str]:
+    """Where it is seen: at the default bound, in which search beyond, by which rule; where it is not."""
+    default = of_the_right_machine(fault.protocol, None)
     try:
-        result = check(machine, None, "native")
+        result = check_of(fault.machine, Check(fault.protocol))
     except BadInput as error:
-        return f"refused: {error.message}", "", ""
-    if said := violations(result):
-        return said, "", ""
-    whole: list[str] = []
-    for n, m in FURTHER:
-        result = check(machine, (n, m), "native")
-        if said := violations(result):
-            return "", f"({n}, {m}): {said}", ""
-        whole += [f"({n}, {m})"] * (result.exploration.stopped is None)
-    return "", "", " ".join(whole) or f"the first {ENOUGH.states:,} states of each"
+        return f"refused: {error.message}", "", "", ""
+    if said := violations(result, default):
+        return said, "", "", ""
+    never = _never_exercised("the default bound", result, default)
+    bounds, programs = [], 0
+    for number, search in enumerate(searches_of(fault.protocol)):
+        right = of_the_right_machine(fault.protocol, number)
+        result = check_of(fault.machine, search.check)
+        if said := violations(result, right):
+            return "", f"{search.name}: {said}", "", ""
+        never = never or _never_exercised(search.name, result, right)
+        if result.exploration.stopped is None:
+            programs += search.is_program
+            bounds += [] if search.is_program else [search.name]
+    return "", "", never, " ".join([*bounds, f"{programs} programs"])
+
+
+def _never_exercised(name: str, result: CheckResult, right: CheckResult) -> str:
+    """The rules that the right machine exercises in a search, and this one does not; nothing if it was cut short."""
+    rules = [rule for rule in result.never_exercised if rule not in right.never_exercised]
+    if not rules or result.exploration.stopped or right.exploration.stopped:
+        return ""
+    return f"{name}: {'; '.join(rules)}"
 
 
 def _found_by_proof(fault: Fault) -> str:
@@ -177,87 +194,29 @@ def _found_by_proof(fault: Fault) -> str:
 
 
 @cache
-def read() -> dict[tuple[str, str, str], Finding]:
+def read() -> dict[Key, Finding]:
     """The findings on file."""
     with FINDINGS.open(encoding="utf-8", newline="") as file:
-        rows = [Finding(*row) for row in csv.reader(file)][1:]
+        rows = [Finding(*row) for row in islice(csv.reader(file), 1, None)]
     return {row.key: row for row in rows}
 
 
-# -- the page ----------------------------------------------------------------------------------------------------------
+def planted() -> Iterator[Fault]:
+    """The candidates that change something, found out anew."""
+    return (fault for fault in candidates() if strikes_in(fault.protocol, fault.machine))
 
 
-HEAD = """# Planted faults
-
-Faults planted in every part of every protocol, one at a time (`tests/planted_faults.py`), and what `check` and `prove`
-find of each. `python tests/planted_faults.py` writes this page; the tests recompute what it says.
-
-Of {faults} faults the default bound of `check` shows {seen}, a larger bound {later} more. Of the other {unseen} no
-property notices anything at the bounds tried, which are listed; some change nothing that anybody could notice. Nothing
-that a run denies is `proved`: what is planted from outside is refused where `prove` reads the code, so that tables of
-their own tell what it says of faults written into the code (`tests/unsound_proof_machines.py`,
-`tests/faulty_queue_machines.py`, and all that `tests/broken_protocols.py` has).
-
-| protocol | faults | seen at the default bound | at a larger one | not seen | `prove`: refused | not proved | proved |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-"""
-
-UNSEEN_HEAD = """
-## Not seen at the default bound
-
-| protocol | part | fault | seen at | not seen at | `prove` |
-| --- | --- | --- | --- | --- | --- |
-"""
-
-PARTS_HEAD = """
-## By part
-
-| part | faults | seen at the default bound |
-| --- | --- | --- |
-"""
-
-
-def page(found: Iterable[Finding]) -> str:
-    """The findings as a page: counts, the faults that the default bound does not show, counts by part."""
-    rows = list(found)
-    later = sum(bool(row.seen_at) for row in rows)
-    seen = sum(row.seen for row in rows)
-    text = HEAD.format(faults=len(rows), seen=seen, later=later, unseen=len(rows) - seen - later)
-    for protocol in PROTOCOLS:
-        text += _line(f"`{protocol}`", *_counts([row for row in rows if row.protocol == protocol]))
-    text += UNSEEN_HEAD
-    for row in rows:
-        if not row.seen:
-            text += _line(f"`{row.protocol}`", row.part, row.fault, row.seen_at, row.unseen_at, row.proof)
-    text += PARTS_HEAD
-    for part, count in Counter(row.part.partition(":")[0] for row in rows).items():
-        text += _line(part, count, sum(row.seen for row in rows if row.part.partition(":")[0] == part))
-    return text
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |\n"
-
-
-def _counts(rows: Sequence[Finding]) -> list[int | str]:
-    later = sum(bool(row.seen_at) for row in rows)
-    seen = sum(row.seen for row in rows)
-    counts: list[int | str] = [len(rows), seen, later, len(rows) - seen - later]
-    if not any(row.proof for row in rows):
-        return [*counts, "", "", ""]
-    refused = sum(row.proof == "refused" for row in rows)
-    proved = sum("safe" in row.proved for row in rows)
-    return [*counts, refused, len(rows) - refused - proved, proved]
-
-
-def write(faults: Sequence[Fault] = FAULTS) -> int:
+def write() -> int:
     """Finds it all out, on every processor, and writes the page; what is on file of an earlier call is kept."""
+    from planted_fault_page import PAGE, page
+
     done = read() if FINDINGS.exists() else {}
-    missing = [number for number, fault in enumerate(faults) if key_of(fault) not in done]
+    faults = list(planted())
+    missing = [key_of(fault) for fault in faults if key_of(fault) not in done]
     with ProcessPoolExecutor() as pool, FINDINGS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Finding._fields)
-        found = pool.map(_numbered, missing)
+        found = pool.map(_by_key, missing)
         for number, fault in enumerate(faults):
             writer.writerow(done.get(key_of(fault)) or next(found))
             file.flush()
@@ -267,5 +226,5 @@ def write(faults: Sequence[Fault] = FAULTS) -> int:
     return 0
 
 
-def _numbered(number: int) -> Finding:
-    return finding(FAULTS[number])
+def _by_key(key: Key) -> Finding:
+    return finding(next(fault for fault in candidates() if key_of(fault) == key))

@@ -1,0 +1,138 @@
+"""The page of what is found of planted faults, `docs/planted_faults.md`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from fault_programs import programs
+from planted_fault_findings import Finding
+from planted_fault_reasons import reason_for
+from planted_faults import candidates
+
+from crownless.impl.registry import PROTOCOLS
+from crownless.spec.notation import Script
+
+PAGE = Path(__file__).parents[1] / "docs" / "planted_faults.md"
+
+HEAD = """# Planted faults
+
+Faults planted in every part of every protocol, one at a time (`tests/planted_faults.py`), and what `check` and `prove`
+find of each. `python tests/planted_faults.py` writes this page; the tests recompute what it says.
+
+The operators (`tests/fault_operators.py`) make {candidates} machines. The {faults} that change some step of a small run
+(`SAMPLES` in `tests/fault_strikes.py`) are faults; the others do there, step for step, what the right machine does, and
+are left out. Of the faults the default bound of `check` shows {default}, a larger bound {bound} more, a program
+{program} more. The other {unseen} break no property in any search: of {rule}, `check` says that a rule is never
+exercised which the right machine exercises; {unnoticed} change nothing that a property is about, and a table says why.
+A property that the protocol itself does not keep, in the same search, shows nothing of a fault.
+
+Nothing that a run denies is `proved`: what is planted from outside is refused where `prove` reads the code, so that
+tables of their own tell what it says of faults written into the code (`tests/unsound_proof_machines.py`,
+`tests/faulty_queue_machines.py`, and all that `tests/broken_protocols.py` has).
+
+| protocol | faults | default bound | larger | program | rule | not noticed | `prove`: refused | not proved | proved |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+LATER_HEAD = """
+## Seen beyond the default bound
+
+A bound is (processes, messages), with what is set besides; the programs that are not bundled are below. After each
+property stands the length of a shortest run that breaks it.
+
+| protocol | part | fault | seen at | `prove` |
+| --- | --- | --- | --- | --- |
+"""
+
+RULES_HEAD = """
+## Seen by a rule that is never exercised
+
+No property is broken at these bounds and in so many programs, but a rule that the right machine exercises is not.
+
+| protocol | part | fault | never exercised | explored |
+| --- | --- | --- | --- | --- |
+"""
+
+UNNOTICED_HEAD = """
+## Not noticed
+
+These make steps that the right machine does not make, and break no property at these bounds and in so many programs.
+
+| protocol | part | fault | a different step in | explored | why |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+PARTS_HEAD = """
+## By part
+
+| part | faults | seen at the default bound | later | by a rule | not noticed |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+PROGRAMS_HEAD = """
+## The programs
+
+Those that are named above and not bundled (`tests/fault_programs.py`).
+"""
+
+
+def page(found: Iterable[Finding]) -> str:
+    """The findings as a page: counts, the faults that the default bound does not show, counts by part, programs."""
+    rows = list(found)
+    counts = _counts(rows)
+    text = HEAD.format(
+        candidates=len(candidates()),
+        faults=len(rows),
+        unseen=counts["rule"] + counts["unnoticed"],
+        **{where: counts[where] for where in ("default", "bound", "program", "rule", "unnoticed")},
+    )
+    for protocol in PROTOCOLS:
+        text += _line(f"`{protocol}`", *_numbers([row for row in rows if row.protocol == protocol]))
+    text += LATER_HEAD
+    for row in rows:
+        if row.seen_at:
+            text += _line(f"`{row.protocol}`", row.part, row.fault, row.seen_at, row.proof)
+    text += RULES_HEAD
+    for row in rows:
+        if row.where == "rule":
+            text += _line(f"`{row.protocol}`", row.part, row.fault, row.never_exercised, row.unseen_at)
+    text += UNNOTICED_HEAD
+    for row in rows:
+        if row.where == "unnoticed":
+            text += _line(f"`{row.protocol}`", row.part, row.fault, row.strikes_in, row.unseen_at, reason_for(row.key))
+    text += PARTS_HEAD
+    for part in dict.fromkeys(row.kind_of_part for row in rows):
+        of = _counts([row for row in rows if row.kind_of_part == part])
+        text += _line(part, of.total(), of["default"], of["bound"] + of["program"], of["rule"], of["unnoticed"])
+    return (
+        text + PROGRAMS_HEAD + "".join(f"\n`{name}`\n\n```\n{script.print()}\n```\n" for name, script in _named(rows))
+    )
+
+
+def _line(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _counts(rows: Iterable[Finding]) -> Counter[str]:
+    return Counter(row.where for row in rows)
+
+
+def _numbers(rows: Sequence[Finding]) -> list[int | str]:
+    counts = _counts(rows)
+    numbers: list[int | str] = [len(rows)]
+    numbers += [counts[where] for where in ("default", "bound", "program", "rule", "unnoticed")]
+    if not any(row.proof for row in rows):
+        return [*numbers, "", "", ""]
+    refused = sum(row.proof == "refused" for row in rows)
+    proved = sum("safe" in row.proved for row in rows)
+    return [*numbers, refused, len(rows) - refused - proved, proved]
+
+
+def _named(rows: Sequence[Finding]) -> Iterator[tuple[str, Script]]:
+    """The programs that the page names, in order."""
+    names = {row.strikes_in.partition(";")[0] for row in rows if row.where == "unnoticed"}
+    names |= {cell.partition(": ")[0].partition(";")[0] for row in rows for cell in (row.seen_at, row.never_exercised)}
+    known = programs() | programs(broadcast=True) | programs(several=True)
+    return ((name, script) for name, script in known.items() if name in names)
