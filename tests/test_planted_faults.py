@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fault_operators import LAST_PROCESS, arrives_as, changed_steps, components, drops_last_packet, subclass
 from fault_searches import check_of, of_the_right_machine, searches_of
-from fault_strikes import other_steps, strikes_in
+from fault_strikes import OtherStep, compared, other_steps, strikes_in
 from planted_fault_findings import exploration_of, finding, read, small_bound, violations
 from planted_fault_page import PAGE, page
 from planted_fault_reasons import REASONS, reasons_for
@@ -77,7 +77,14 @@ def test_a_machine_that_makes_every_step_as_the_right_one_is_no_fault() -> None:
 
     assert strikes_in("cbcast", arrives_as(Cbcast, "takes the sender for its neighbour", from_neighbour)) is None
     assert strikes_in("fifo-ack", arrives_as(FifoAck, "takes the sender for its neighbour", from_neighbour)) == "(2, 2)"
-    assert not other_steps("fifo-ack", [subclass(FifoAck, "is another class", {})])
+
+
+def test_a_machine_is_compared_step_by_step() -> None:
+    silent = changed_steps(FifoAck, "arrive", "arrive drops its last packet", drops_last_packet)
+    small = Check("fifo-ack", 2, 2)
+    assert check_of(compared(FifoAck, [subclass(FifoAck, "is another class", {})]), small).verdict == "holds"
+    with pytest.raises(OtherStep):
+        check_of(compared(FifoAck, [silent]), small)
 
 
 def test_what_the_protocol_itself_breaks_is_no_sign_of_a_fault() -> None:
