@@ -29,6 +29,11 @@ REASONS: tuple[Reason, ...] = (
         "the guard asks for exactly one more than is delivered: the second packet waits in the channel for ever",
     ),
     Reason(
+        ("ses-rollback",),
+        ("arrive says unsend twice", "arrive says orphan twice"),
+        "the monitors take an event that is undone twice for one that is undone once",
+    ),
+    Reason(
         ("isis-gc", "isis-gc-waits"),
         ("arrive leaves requested as it was",),
         "what a request named is read at its last acknowledgement alone, and the next request overwrites it before",
