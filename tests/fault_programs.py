@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import permutations
+from typing import Literal
 
 from crownless.spec import notation
 from crownless.spec.notation import Script
@@ -23,6 +24,8 @@ Part = Sequence[tuple[int, ...]]
 RECEIVE: tuple[int, ...] = ()
 #: Receives the next message of the first player, by its name.
 RECEIVE_IN_ORDER = (-1,)
+#: Receives a message of the first player, and of no other.
+RECEIVE_FROM_THE_FIRST = (-2,)
 
 
 def _receives(k: int) -> Part:
@@ -61,18 +64,28 @@ SHAPES_OF_SEVERAL: Mapping[str, Sequence[Part]] = {
     "copy": ((*_sends(2, 1), (1, 2)), _receives(4), (RECEIVE, (1,))),
 }
 
+#: What needs that a process may name the sender of whom it receives.
+SHAPES_BY_SENDER: Mapping[str, Sequence[Part]] = {
+    "by-sender": (_sends(5, 1), (RECEIVE_FROM_THE_FIRST,) * 5),
+}
+
+
+Shapes = Literal["of any", "of several", "by sender"]
+_SHAPES: Mapping[Shapes, Mapping[str, Sequence[Part]]] = {
+    "of any": SHAPES,
+    "of several": SHAPES_OF_SEVERAL,
+    "by sender": SHAPES_BY_SENDER,
+}
+
 
 @cache
-def programs(*, broadcast: bool = False, several: bool = False) -> dict[str, Script]:
-    """The shapes, played in each order, by name; with `broadcast` every message goes to all others.
-
-    With `several` only those of messages to several.
-    """
+def programs(shapes: Shapes = "of any", *, broadcast: bool = False) -> dict[str, Script]:
+    """The shapes, played in each order, by name; with `broadcast` every message goes to all others."""
     return {
         f"{shape}-{''.join(str(p + 1) for p in players)}{'-to-all' * broadcast}": notation.parse(
             _text(_broadcast(parts) if broadcast else parts, players)
         )
-        for shape, parts in (SHAPES_OF_SEVERAL if several else SHAPES).items()
+        for shape, parts in _SHAPES[shapes].items()
         for players in permutations(range(len(parts)))
         if shape != "exchange" or players == (0, 1)
     }
@@ -100,6 +113,9 @@ def _text(parts: Sequence[Part], players: Sequence[int]) -> str:
                 lines[p].append("receive")
                 continue
             sent[to] += 1
+            if to == RECEIVE_FROM_THE_FIRST:
+                lines[p].append(f"receive from P{players[0] + 1}")
+                continue
             if to == RECEIVE_IN_ORDER:
                 lines[p].append(f"receive {players[0] + 1}to{p + 1}.{sent[to]}")
                 continue

@@ -110,7 +110,7 @@ def _at(
 ) -> Search:
     n, m = bound
     check = Check(protocol, n, m, sends=sends, parameters=parameters or {}, crash=crash)
-    return Search("; ".join([f"({n}, {m})", *_besides(check)]), check)
+    return Search(_named(f"({n}, {m})", check), check)
 
 
 def _programs_of(protocol: str, kind: type[ProtocolMachine]) -> list[Search]:
@@ -122,22 +122,29 @@ def _programs_of(protocol: str, kind: type[ProtocolMachine]) -> list[Search]:
         if not script.is_computation:
             scripts[name] = script
     if kind.admits_multicast and kind.sends != "broadcast":
-        scripts |= programs(several=True)
+        scripts |= programs("of several")
+    if kind.sends != "broadcast":
+        scripts |= programs("by sender")
     found = []
     for name, script in scripts.items():
         for settings in ({}, *(variant.settings for variant in VARIANTS.get(protocol, ()) if variant.in_programs)):
             for crash in (None, "P1") if kind.rolls_back and name.startswith(WITH_A_CRASH) else (None,):
                 check = Check(protocol, program=script, program_name=name, parameters=settings, crash=crash)
                 if refusal(check) is None:
-                    found.append(Search("; ".join([name, *_besides(check)]), check))
+                    found.append(Search(_named(name, check), check))
     return found
+
+
+def _named(bound: str, check: Check) -> str:
+    """The bound or program, with what is set besides."""
+    return " with ".join([bound, " and ".join(_besides(check))] if _besides(check) else [bound])
 
 
 def _besides(check: Check) -> list[str]:
     """What a check names besides its bound or program, in words."""
     words = [f"{key}={value}" for key, value in check.parameters.items()]
-    words += [f"sends {check.sends}"] if check.sends else []
-    return words + ([f"{check.crash} may crash"] if check.crash else [])
+    words += [f"{check.sends}s"] if check.sends else []
+    return words + ([f"a crash of {check.crash}"] if check.crash else [])
 
 
 @cache

@@ -79,10 +79,10 @@ def samples_of(protocol: str) -> Iterator[tuple[str, Check]]:
     """Two processes and two messages, programs, and a crash where survivors roll back."""
     yield "(2, 2)", Check(protocol, 2, 2)
     for search in searches_of(protocol):
-        program = search.name.partition(";")[0].removesuffix("-to-all")
+        program = search.name.partition(" with ")[0].removesuffix("-to-all")
         if program in SAMPLES and "rounds" not in search.check.parameters:
             yield search
-        if search.name == "(3, 2); P1 may crash":
+        if search.name == "(3, 2) with a crash of P1":
             yield search
 
 

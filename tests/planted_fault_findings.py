@@ -171,7 +171,7 @@ def found_by_check(fault: Fault) -> tuple[str, str, str, str]:
         if result.exploration.stopped is None:
             programs += search.is_program
             bounds += [] if search.is_program else [search.name]
-    return "", "", never, " ".join([*bounds, f"{programs} programs"])
+    return "", "", never, ", ".join([*bounds, f"{programs} programs"])
 
 
 def _never_exercised(name: str, result: CheckResult, right: CheckResult) -> str:

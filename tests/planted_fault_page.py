@@ -132,7 +132,9 @@ def _numbers(rows: Sequence[Finding]) -> list[int | str]:
 
 def _named(rows: Sequence[Finding]) -> Iterator[tuple[str, Script]]:
     """The programs that the page names, in order."""
-    names = {row.strikes_in.partition(";")[0] for row in rows if row.where == "unnoticed"}
-    names |= {cell.partition(": ")[0].partition(";")[0] for row in rows for cell in (row.seen_at, row.never_exercised)}
-    known = programs() | programs(broadcast=True) | programs(several=True)
+    names = {row.strikes_in.partition(" with ")[0] for row in rows if row.where == "unnoticed"}
+    names |= {
+        cell.partition(": ")[0].partition(" with ")[0] for row in rows for cell in (row.seen_at, row.never_exercised)
+    }
+    known = programs() | programs(broadcast=True) | programs("of several") | programs("by sender")
     return ((name, script) for name, script in known.items() if name in names)
