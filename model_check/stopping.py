@@ -205,7 +205,9 @@ class _Watch:
         now, part = time.monotonic(), self.part
         if part is not None and part.reason is None and self.heard >= len(came):
             part.reason = part.limits.reached(now - part.began)
-        stops = part is not None and (part.reason is not None or self.heard < len(came))
+        # Also what was heard of where nothing could be raised: a query may have begun since.
+        waits = self.heard < len(came) or (self.pending is not None and not self.deferring)
+        stops = part is not None and (part.reason is not None or waits)
         if (stops or self.pending is not None) and now - self._nudged_at > NUDGE_EVERY:
             self._nudged_at = now
             if part is not None and stops:
