@@ -7,12 +7,12 @@ breadth-first search, so the level at which a property first breaks is the lengt
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from .collector import collector_off
 from .limits import Limits, allocation_failed
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, NEVER_BLOCKS, Property
 from .stopping import reason_of
@@ -90,19 +90,16 @@ def explore(
     with what was established."""
     result = Exploration()
     limits = limits or Limits()
-    collecting = gc.isenabled()
-    gc.disable()  # millions of tuples and no cycles: the collector would only walk them again and again
     started = time.monotonic()
     try:
-        _search(system, result, limits, started, progress)
+        with collector_off():
+            _search(system, result, limits, started, progress)
     except KeyboardInterrupt as ending:
         result.stopped = reason_of(ending)
     except MemoryError:
         result.stopped = allocation_failed()
     finally:
         result.seconds = time.monotonic() - started
-        if collecting:
-            gc.enable()
     names = {known.name for known in properties}
     result.broken = {name: depth for name, depth in result.broken.items() if name in names}
     result.reached |= system.exercised.reached

@@ -24,6 +24,7 @@ from crownless.spec.computation import Computation, Event, Message, process_name
 from crownless.spec.enumeration import trusted
 from crownless.spec.errors import BadInput
 
+from .collector import collector_off
 from .limits import Limits, allocation_failed
 from .observers import Observation, Observer
 from .stopping import reason_of
@@ -196,21 +197,17 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: 
     """Every complete computation of every run. Ctrl-C also ends it, with what was found."""
     memory = Memory(machine.n)
     found = Search()
-    collecting = gc.isenabled()
-    gc.disable()  # as in the explorer: millions of tuples and no cycles
     system = System(machine, workload, channel_named(channel), [memory])
     known: dict[State, set[int]] = {}
-    try:
-        _search(system, known, found, clock)
-    except KeyboardInterrupt as ending:
-        found.stopped = reason_of(ending)
-        found.held += [memory, system, known]
-        gc.freeze()  # or the collector would go through them all
-    except MemoryError:
-        found.stopped = allocation_failed()
-    finally:
-        if collecting:
-            gc.enable()
+    with collector_off():
+        try:
+            _search(system, known, found, clock)
+        except KeyboardInterrupt as ending:
+            found.stopped = reason_of(ending)
+            found.held += [memory, system, known]
+            gc.freeze()  # or the collector would go through them all
+        except MemoryError:
+            found.stopped = allocation_failed()
     # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
     ghosts: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
     forms = set()

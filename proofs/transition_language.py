@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import ast
 import dis
-import gc
 import linecache
 import sys
 from collections.abc import Iterator
@@ -32,6 +31,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeGuard
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.model_check.collector import collector_off
 
 from .operands import check_operands
 from .reachable import UNREAD, why_not_fixed, why_not_fixed_machine
@@ -80,15 +80,13 @@ def only_the_language() -> Iterator[None]:
 
     Nothing is collected meanwhile, since a collection may call Python functions that no transition does.
     """
-    before, collects = sys.getprofile(), gc.isenabled()
-    gc.disable()
-    sys.setprofile(_watch)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
-        if collects:
-            gc.enable()
+    before = sys.getprofile()
+    with collector_off():
+        sys.setprofile(_watch)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
 
 
 def fixed_machine(kind: type[ProtocolMachine]) -> None:

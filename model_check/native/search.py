@@ -10,7 +10,6 @@ In a graded space (`ranks`) two shelves suffice, of this level and of the next; 
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import time
@@ -26,6 +25,7 @@ from msgspec import structs
 from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
+from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import SymmetryCheck
 from crownless.model_check.explorer import Exploration, Progress
 from crownless.model_check.limits import Limits, allocation_failed
@@ -347,12 +347,14 @@ class NativeSearch:
         self.started = searching_time()
         self.seconds_before = 0.0
         self.resumed: Path | None = None
-        collecting = gc.isenabled()
-        gc.disable()
         switching = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_EVERY)
         try:
-            with deferred(unless=is_compiling) as self.asked_to_end, ThreadPoolExecutor(self.workers) as self.pool:
+            with (
+                collector_off(),
+                deferred(unless=is_compiling) as self.asked_to_end,
+                ThreadPoolExecutor(self.workers) as self.pool,
+            ):
                 try:
                     self._search_or_start_over()
                 except MemoryError:
@@ -373,8 +375,6 @@ class NativeSearch:
             self.result.seconds = self.seconds_before + searching_time() - self.started
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
             sys.setswitchinterval(switching)
-            if collecting:
-                gc.enable()
         result = self.result
         result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
         result.acyclic = self.tables.acyclic

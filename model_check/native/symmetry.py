@@ -272,20 +272,18 @@ class Alike:
 
     def _local_after(self, place: int, local: Any) -> Any:
         """The local state after the renaming at that place among those by which entries are compared."""
-        known = self._renamed_locals[place]
-        if local not in known:
-            if len(known) >= REMEMBERED:
-                known.clear()
-            known[local] = self.renamed(local, self._comparisons[place].renaming)
-        return known[local]
+        return self._once(self._renamed_locals[place], self.renamed, local, place)
 
     def _packet_after(self, place: int, packet: Packet) -> Packet:
-        known = self._renamed_packets[place]
-        if packet not in known:
+        return self._once(self._renamed_packets[place], self.renamed_packet, packet, place)
+
+    def _once(self, known: dict[T, T], rename: Callable[[T, Renaming], T], value: T, place: int) -> T:
+        image = known.get(value)
+        if image is None:
             if len(known) >= REMEMBERED:
                 known.clear()
-            known[packet] = self.renamed_packet(packet, self._comparisons[place].renaming)
-        return known[packet]
+            image = known[value] = rename(value, self._comparisons[place].renaming)
+        return image
 
     def _image(self, method: str, rename: Callable[[Any, Renaming], Any], value: Any, renaming: Renaming) -> Any:
         try:

@@ -326,7 +326,7 @@ class Tables:
         for wish in self.workload.wishes(position, process):
             message = wish.message
             steps = self.inputs.send(process, local, message)
-            if not steps:
+            if not steps and self.exercised.left:
                 refused |= self._exercised_by(Transition(process, local, "send", message))
             sends.append((message, []))
             made = None if alike is None else sends[-1][1]
@@ -407,8 +407,10 @@ class Tables:
             number = self.packet(sent) if self.alike is None else self.alike.number_of(sent, self.packet)
             emitted.append((number, sent.destination))
             kinds.append(sent.kind)
-        message = hands if packet is None else packet.message
-        exercised = self._exercised_by(Transition(process, local, name, message, packet, step))
+        exercised = 0
+        if self.exercised.left:
+            message = hands if packet is None else packet.message
+            exercised = self._exercised_by(Transition(process, local, name, message, packet, step))
         if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
             raise Unforeseen
         adds = not self._in_order or bool(kinds) or hands is not None
@@ -431,9 +433,8 @@ class Tables:
     def _exercised_by(self, transition: Transition) -> int:
         """The rules that count once this transition is taken, as bits."""
         exercised = 0
-        if self.exercised.left:
-            for rule in self.exercised.by(transition):
-                exercised |= self._rules[rule]
+        for rule in self.exercised.by(transition):
+            exercised |= self._rules[rule]
         return exercised
 
     def _images(self, transition: Transition) -> Iterator[Transition]:
