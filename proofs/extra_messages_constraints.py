@@ -80,14 +80,20 @@ def _attached(protocol: type[ProtocolMachine]) -> list[Claim]:
     ]
 
 
-def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
-    """§3, and Lemma 2 for an event that sends, a message of the application or an extra one."""
+def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
+    """`CARRIED`, by induction on the run."""
     run = WithExtraMessages(protocol)
     before = {CARRIED: _carried_is_satisfied(run, run.before)}
     claims = [Claim(f"{CARRIED}: at the start", {}, _carried_is_satisfied(run, run.start))]
     for event in run.events():
         given = {**before, **event.given}
         claims.append(Claim(f"{CARRIED}: kept by {event.name}", given, _carried_is_satisfied(run, event.after)))
+    return claims
+
+
+def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
+    """§3, and Lemma 2 for an event that sends, a message of the application or an extra one."""
+    claims = carried_claims(protocol)
     claims += _attached(protocol)
     at = _Clearing(protocol)
     given = {
@@ -110,7 +116,7 @@ def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Cla
 
 def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
     """Lemma 2 for an event that delivers, and Lemma 3."""
-    run = WithExtraMessages(protocol)
+    run, carried = WithExtraMessages(protocol), carried_claims(protocol)
     machine: Any = run.machine
     i, m, now, q = run.i, run.m, run.before, run.terms.any_process("q")
     after = machine.after_delivering(i, now.local(i), run.sender(m), run.stamp(m)).matrix
@@ -123,7 +129,7 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Cla
         return run.processes(lambda p, k: moment.local(p).matrix[k][p] == 0, of=2)
 
     own = {"the own column is zero": own_column_is_zero(now)}
-    claims = [Claim("the own column is zero: at the start", {}, own_column_is_zero(run.start))]
+    claims = [*carried, Claim("the own column is zero: at the start", {}, own_column_is_zero(run.start))]
     for event in run.events():
         claims.append(
             Claim(

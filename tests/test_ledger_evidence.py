@@ -274,6 +274,13 @@ def test_hypotheses_of_the_constraints_are_needed() -> None:
         assert not any(without_each(*claim).values())
 
 
+def test_lemma_3_needs_that_messages_wait_for_what_they_carry(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert put_to_z3.delivery_strengthens()
+    forget()
+    monkeypatch.setattr(ExtraMessages, "satisfied", _always)
+    assert not put_to_z3.delivery_strengthens()
+
+
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:
     assert sanchez_alvarez._lemma_3(AttachesOneColumn, 3, sanchez_alvarez.never(3), 3).sent_fails > 0
     assert sanchez_alvarez._lemma_3(ExtraMessages, 3, sanchez_alvarez.never(3), 3).sent_fails == 0

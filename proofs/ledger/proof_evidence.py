@@ -163,9 +163,12 @@ class LearnsNothing(ExtraMessages):
 
 @cache
 def delivery_strengthens() -> bool:
-    """[SA] Lemma 2 for deliveries, and Lemma 3; with no maximum the one or the other would fail."""
+    """[SA] Lemma 2 for deliveries, and Lemma 3; with no maximum, or if messages did not wait for what they ask, the one
+    or the other would fail.
+    """
     claims = constraints.delivery_claims()
-    needed = all(any_refuted(constraints.delivery_claims(kind)) for kind in (ForgetsWhatItHad, LearnsNothing))
+    variants = (ForgetsWhatItHad, LearnsNothing, WaitsForNothing)
+    needed = all(any_refuted(constraints.delivery_claims(kind)) for kind in variants)
     return needed and _not_vacuous(claims) and all_shown(claims)
 
 
