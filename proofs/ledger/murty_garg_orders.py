@@ -85,7 +85,7 @@ def has_timestamps(c: Computation) -> bool:
     "[MG] §2.3, Theorem 2",
     "A computation is synchronous if and only if it has no crown.",
     "repaired",
-    reading="the definition of a crown asks neither that k > 1 nor that its messages are distinct",
+    reading="the definition of a crown does not ask that k > 1; pairs with different indices are different messages",
 )
 def mg2(quick: bool) -> Evidence:
     n, m = bound_of(quick)
@@ -158,6 +158,10 @@ def mg3(quick: bool) -> Evidence:
 
 # -- impossibilities ---------------------------------------------------------------------------------------------------
 
+REALISES = (
+    "realises: keeps the order, and every message that is wanted is sent and delivered in the end (Abstract: "
+    "deadlock-free; else a protocol that never sends would do)"
+)
 DECIDES_ONLINE = (
     "decisions rest on what happened before, through control messages too, and are made as things happen: a commit "
     "does not choose its place among earlier events afterwards"
@@ -175,8 +179,8 @@ BEGINS = "that a process to which nothing comes then begins its send at some tim
     "[MG] §3, Theorem 3, part 1",
     "No protocol that treats the processes alike realises synchronous order.",
     "proved",
-    reading="realises: keeps the order, and delivers what is sent; alike: in the same state each does the same, "
-    "messages and packets named as one's own and the other's; nothing is left to chance, or chance decides alike",
+    reading=f"{REALISES}; alike: in the same state each does the same, messages and packets named as one's own and the "
+    "other's; nothing is left to chance, or chance decides alike",
 )
 def mg4(quick: bool) -> Evidence:
     symmetric = {name: kind for name, kind in PROTOCOLS.items() if kind.symmetric}
@@ -206,7 +210,8 @@ def mg4(quick: bool) -> Evidence:
     "[MG] §3, Theorem 3",
     "No protocol that is done with each receive in bounded time realises synchronous order.",
     "proved",
-    reading="printed as part 3 of the theorem, proved as part 2; there are three processes or more; only the two ends "
+    reading="printed as part 3 of the theorem, proved as part 2; realises, as for MG4: everything wanted is sent and "
+    "delivered; there are three processes or more; only the two ends "
     f"of a message exchange packets for it, and {NOT_ASKED}: its sender's packet is the first, and with it the receive "
     f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}. The printed argument also takes it that a "
     "send with an empty past cannot be put off, which Fig. 8 does: not used here",
@@ -253,7 +258,8 @@ def mg5(quick: bool) -> Evidence:
     "[MG] §3, Theorem 3",
     "No protocol that is done with each send in bounded time realises synchronous order.",
     "proved",
-    reading="printed as part 2 of the theorem, proved as part 3; a send begins when the process wants it; "
+    reading="printed as part 2 of the theorem, proved as part 3; realises, as for MG4: everything wanted is sent and "
+    "delivered; a send begins when the process wants it; "
     f"{DECIDES_ONLINE}",
 )
 def mg6(quick: bool) -> Evidence:
