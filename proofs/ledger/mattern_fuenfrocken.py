@@ -166,7 +166,8 @@ def mf5(quick: bool) -> Evidence:
         Reading("over FIFO channels", unless(not repaired, "checked")),
         Reading("over any channel, if the sender's next message is asked for", unless(bool(broken), "checked")),
     )
-    return Evidence(repaired_if(run is not None, repaired), within(*fifo, printed), because, shown, readings)
+    scope = f"{within(*fifo, printed)}; the sender's next message asked for: 3 processes, up to 3 messages, unordered"
+    return Evidence(repaired_if(run is not None, repaired), scope, because, shown, readings)
 
 
 @TEXT.claim(

@@ -54,8 +54,8 @@ TEXT = Text()
 
 OF_UPDATES = "of the updates and the guard; the machine, with tuples and thresholds, is compared up to a bound"
 ANY_THRESHOLD = (
-    "any number of processes and messages, extra messages at any time, none to its sender; that the machine sends them "
-    "so is shown up to 4 processes"
+    "any number of processes and messages, none to oneself, extra messages at any time; that the machine sends them so "
+    "is shown up to 4 processes"
 )
 
 #: Where P1 has heard from both others its matrix has four entries, the least threshold that the text allows for n = 3.
@@ -300,7 +300,7 @@ def sa4(quick: bool) -> Evidence:
         f"without the entry of the message FIFO breaks after {0 if run is None else len(run.actions)} actions"
     )
     fails = fails or not put_to_z3.clearing_is_safe() or not is_proved("extra-messages")
-    scope = f"{ANY_THRESHOLD}, also with none; {OF_UPDATES}; {BY_FAIRNESS_IN_WORDS}"
+    scope = f"{ANY_THRESHOLD}; likewise without extra messages; {OF_UPDATES}; {BY_FAIRNESS_IN_WORDS}"
     return Evidence(unless(fails, "proved"), scope, because, shown)
 
 
@@ -398,8 +398,8 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
     "checked",
     reading="a process goes on until it has fewer than k: it sends an extra message whenever it has too many, and "
     "clears by extra messages, in the plural. If the singular of the informal sentence, an extra message, is all that "
-    "one event gives rise to, it is false at four processes. k ≥ n-1 is enough, and thresholds above (n-1)² never "
-    "act",
+    "one event gives rise to, it is false at four processes. Counted after each event, extra messages included: before "
+    "them a delivery may have left more. k ≥ n-1 is enough, and thresholds above (n-1)² never act",
 )
 def sa6(quick: bool) -> Evidence:
     left = left_by_one()
