@@ -244,7 +244,9 @@ def ku5(quick: bool) -> Evidence:
         f"z3: the guard is the same for any two matrices with the same column; causal order breaks after "
         f"{len(found.actions) if found else 0} actions, also over FIFO channels; not with two processes or two messages"
     )
-    return Evidence(unless(fails, "checked"), f"the guard: any n; {within(result, *smaller)}", because, shown)
+    return Evidence(
+        unless(fails, "checked"), f"the guard: any n; {within(result, over_fifo, *smaller)}", because, shown
+    )
 
 
 def _one_column_is_checked() -> Claim:
