@@ -318,6 +318,7 @@ def ses10(quick: bool) -> Evidence:
     discarded = replacing.too_many is None and replacing.carried == replacing.kept == 2
     discarded &= put_to_z3.all_shown(pairs.same_as_impl()) and is_proved("ses-multicast", "safe", "live")
     fails = any(each.too_many for each in smaller) or any(each.for_receiver > 1 for each in letter)
+    fails |= not quick and letter[-1].carried <= 4
     readings = (
         Reading("by the letter of §1 (1), of what accompanies any message, a multicast too (§4.2.1, end)", by_letter),
         Reading("of ORD_BUFF alone, the buffer that a site keeps", kept),
@@ -330,7 +331,8 @@ def ses10(quick: bool) -> Evidence:
     because = (
         f"by the letter a multicast leaves {letter[0].carried} pairs in what accompanies it, at N = 3, two of them for "
         f"one site ({0 if too_many is None else len(too_many.actions)} actions; not more than N − 1 with 2 sites and 3 "
-        "multicasts, or 3 sites and one); never two of them are for the site where it arrives, and a site's own "
+        f"multicasts, or 3 sites and one){'' if quick else f'; at N = 4 it is {letter[-1].carried}, more than N'}; "
+        "never two of them are for the site where it arrives, and a site's own "
         "buffer, which merges them pair by pair, has at most N − 1 in these. With unicasts, z3: no "
         "site has a pair for itself, and by Lemma 2 the older pair asks for nothing that the new one does not; ses "
         "discards it, and is safe and live; N − 1 pairs are reached, and no more, in "
