@@ -33,7 +33,8 @@ NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that
     "[MG] §5.2, Theorem 8",
     "Every process that wants to send a message is able to in the end.",
     "proved",
-    reading="applications take what comes; one that waits to receive could withhold acknowledgements for ever",
+    reading="of Fig. 8, which implements SP, RP and PR; by their formulas alone nothing need ever be acknowledged. "
+    "Applications take what comes; one that waits to receive could withhold acknowledgements for ever",
 )
 def mg16(quick: bool) -> Evidence:
     results = [searched("murty-garg", n, m, channel=channel) for n, m in free_bounds(quick) for channel in CHANNELS]
