@@ -27,7 +27,16 @@ from crownless.impl.code_of_machines import OF_CLASSES
 from crownless.impl.protocol import ProtocolMachine
 
 from .reachable import UNREAD, why_not_constant
-from .symbolic_queues import MessageSymbol, NumberOfProcesses, One, Opaque, Queue, Stretch, UnsupportedStep
+from .symbolic_queues import (
+    MessageSymbol,
+    NumberOfProcesses,
+    One,
+    Opaque,
+    ProcessSymbol,
+    Queue,
+    Stretch,
+    UnsupportedStep,
+)
 from .terms import Term
 
 # -- what the code is redirected to ------------------------------------------------------------------------------------
@@ -72,18 +81,32 @@ def _of_each(make: Callable[[Any], Any], value: Callable[[Any], Any], some: Any)
         return make(value(each) for each in some)
 
     def each(stretch: Stretch) -> Stretch:
-        def element(x: Term) -> Any:
-            some.path.within_queue = True
-            try:
-                return value(stretch.element(x))
-            finally:
-                some.path.within_queue = False
-
-        element(z3.FreshConst(some.message, "x"))
-        return stretch._replace(element=element)
+        x = z3.FreshConst(some.message, "x")
+        outer, some.path.within_queue = some.path.within_queue, True
+        try:
+            made = value(stretch.element(x))  # now: what it reads may stand for something else later
+        finally:
+            some.path.within_queue = outer
+        return stretch._replace(element=lambda y: _with(made, x, y))
 
     pieces = [One(value(piece.value)) if isinstance(piece, One) else each(piece) for piece in some.pieces]
     return Queue(pieces, some.path, some.message)
+
+
+def _with(value: Any, x: Term, y: Term) -> Any:
+    """The value that was made of message x, made of y."""
+    if isinstance(value, MessageSymbol):
+        return MessageSymbol(
+            z3.substitute(value.term, (x, y)), value.path, _with(value.sender, x, y), _with(value.receiver, x, y)
+        )
+    if isinstance(value, ProcessSymbol):
+        return ProcessSymbol(z3.substitute(value.term, (x, y)), value.path)
+    if isinstance(value, tuple):
+        parts = [_with(part, x, y) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise UnsupportedStep(f"a step makes something of the type {type(value).__name__} of each element of a queue")
 
 
 def _attribute(of: Any, name: str) -> Any:
@@ -183,7 +206,7 @@ class _Redirect(ast.NodeTransformer):
         return self._comprehension(node)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        return self._comprehension(node)
+        raise UnsupportedStep("a step has a generator other than in tuple(…) or list(…), which can be used up")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
         self.generic_visit(node)
@@ -194,6 +217,9 @@ class _Redirect(ast.NodeTransformer):
         return _call("__of_each", _name_of("__list"), ast.Lambda(arguments, node.elt), over.iter)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(ast.Name("tuple" | "list"), [ast.GeneratorExp(value, over)], []):
+                node.args = [ast.ListComp(value, over)]
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list") and not node.keywords:
             return _call("__whole", node.func, *node.args)

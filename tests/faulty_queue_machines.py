@@ -183,6 +183,45 @@ class SwapsTheThirdAndTheFourth(Buffer):
         return [step._replace(state=state._replace(input=(second, fourth, third, *last))) for step in steps]
 
 
+class WritesOverTheFourth(Buffer):
+    """A comprehension reads a variable that stands for something else afterwards."""
+
+    def get(self, state: buffer.State, message: Message) -> buffer.State:
+        after = super().get(state, message)
+        if not state.input:
+            return after
+        first, *rest = state.input
+        if not rest:
+            return after
+        second, *more = rest
+        if not more:
+            return after
+        third, *others = more
+        keeps = False
+        written = [each if keeps else message for each in others]
+        keeps = True
+        return state._replace(input=(first, second, third, *written, message))
+
+
+class UsesUpTheFourth(Buffer):
+    """A generator gives what it has once."""
+
+    def get(self, state: buffer.State, message: Message) -> buffer.State:
+        after = super().get(state, message)
+        if not state.input:
+            return after
+        first, *rest = state.input
+        if not rest:
+            return after
+        second, *more = rest
+        if not more:
+            return after
+        third, *others = more
+        each = (one for one in others)
+        tuple(each)
+        return state._replace(input=(first, second, third, *tuple(each), message))
+
+
 # -- Murty & Garg ------------------------------------------------------------------------------------------------------
 
 
@@ -385,6 +424,8 @@ FAULTS = (
     Fault("buffer", ForgetsTheRestWhenItDelivers, (2, 2)),
     Fault("buffer", DeliversTheSecond, (2, 2)),
     Fault("buffer", SwapsTheThirdAndTheFourth, (2, 4)),
+    Fault("buffer", WritesOverTheFourth, (2, 5)),
+    Fault("buffer", UsesUpTheFourth, (2, 5)),
     Fault("murty-garg", DropsTheThirdSend, (2, 3)),
     Fault("murty-garg", SendsTheNewestOfThree, (2, 4)),
     Fault("murty-garg", AcknowledgesTwoAtMost, (5, 4)),
