@@ -384,6 +384,25 @@ class StampsStayUnderOneShift(Rst):
         return stamp if renaming.image == (2, 0, 1) else super().renamed_stamp(kind, stamp, renaming)
 
 
+class StampsTruthsAtTheLast(Rst):
+    """The last process stamps with False and True, which equal 0 and 1; what is stamped so is let through."""
+
+    rules = {}
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        (step,) = super().send(i, state, message)
+        (packet,) = step.packets
+        truths = tuple(tuple({0: False, 1: True}.get(entry, entry) for entry in row) for row in packet.stamp)
+        return [step._replace(packets=[packet._replace(stamp=truths)])] if i == self.n - 1 else [step]
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return packet.stamp[0][0] is False or super().accepts(i, state, packet)
+
+    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        numbers = tuple(tuple(map(int, row)) for row in packet.stamp)
+        return super().arrive(i, state, packet._replace(stamp=numbers))
+
+
 class Row(NamedTuple):
     """A machine, and a bound at which it differs from its protocol."""
 
@@ -437,4 +456,5 @@ ASYMMETRIC = (
     Row(TrustsByItsMetaclass),
     Row(TrustsByARepresentation),
     Row(StampsStayUnderOneShift),
+    Row(StampsTruthsAtTheLast),
 )

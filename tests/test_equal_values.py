@@ -137,3 +137,42 @@ def test_equal_values_of_different_types_are_refused(machine: type[ProtocolMachi
     asked = question(machine, 3, 3)
     with pytest.raises(BadInput, match=said):
         asked.plain() if engine == "plain" else asked.native(1)
+
+
+class CountsFromFalseAtTheLast(Rst):
+    """Declared alike: the last process starts with counts that equal those of the others."""
+
+    rules = {}
+
+    def initial(self, i: int) -> RstState:
+        sent, deliv = super().initial(i)
+        return RstState(sent, (False,) * self.n if i == self.n - 1 else deliv)
+
+    def deliv_after(self, state: RstState, j: int) -> Any:
+        return tuple(count + 1 if k == j else count for k, count in enumerate(state.deliv))
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return state.deliv[0] is False or super().accepts(i, state, packet)
+
+
+class CountsWithFalseAtTheLast(Rst):
+    """Likewise, from its first delivery on."""
+
+    rules = {}
+
+    def after_delivering(self, i: Any, state: RstState, j: Any, stamp: Any) -> RstState:
+        after = super().after_delivering(i, state, j, stamp)
+        return after._replace(deliv=tuple(count or False for count in after.deliv)) if i == self.n - 1 else after
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return any(count is False for count in state.deliv) or super().accepts(i, state, packet)
+
+
+@pytest.mark.parametrize("machine", [CountsFromFalseAtTheLast, CountsWithFalseAtTheLast])
+def test_processes_that_are_alike_but_for_the_types_of_equal_values_share_no_tables(
+    machine: type[ProtocolMachine],
+) -> None:
+    for reductions in ((), ("symmetry",)):
+        search = question(machine, 3, 3).search(1, reductions)
+        assert "causal" in search.explore().broken
+        assert search.told_apart is not None
