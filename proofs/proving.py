@@ -25,6 +25,7 @@ from .one_by_one import refines_one_by_one
 from .ops_comparison import compare_ops
 from .queues import QueueProof
 from .refinement import Refinement, refines, refines_along_runs
+from .refusals import failures_refused
 from .replay import Replayed, replayed
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
@@ -242,7 +243,8 @@ def prove(
     parts, unsupported = dict(proof.claims()), None
     if isinstance(proof, QueueProof):
         try:
-            parts[STEPS] = step_claims(proof)
+            with failures_refused(proof.protocol, UnsupportedStep):
+                parts[STEPS] = step_claims(proof)
         except UnsupportedStep as unsupported_step:
             unsupported = str(unsupported_step)
     every = [(part, claim) for part, some in parts.items() for claim in some]
@@ -258,10 +260,12 @@ def prove(
         not_vacuous = all(possible)
         covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
         try:
-            refinements = _refinements(proof, covered, progress)
+            with failures_refused(proof.protocol, UnsupportedStep):
+                refinements = _refinements(proof, covered, progress)
         except UnsupportedStep as unsupported_step:
             unsupported = str(unsupported_step)
-            refinements = _refinements(proof, False, progress)
+            with failures_refused(proof.protocol):
+                refinements = _refinements(proof, False, progress)
         differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
     except (Stopped, z3.Z3Exception):
         stopped = stop_reason()

@@ -107,6 +107,12 @@ class _Reach:
                 continue
             if name.startswith("__") and name.endswith("__"):
                 return f"{kind.__name__} defines {name}: a machine is made and read as ProtocolMachine has it"
+            if (
+                name in _METHODS
+                and not callable(value)
+                and not isinstance(value, property | staticmethod | classmethod)
+            ):
+                return f"{kind.__name__}.{name} is no method"
             if isinstance(value, property) and name in _METHODS:
                 return f"{kind.__name__}.{name} gives what is called, and may give something else each time"
             if (why := self._why_not_member(kind, name, value)) is not None:

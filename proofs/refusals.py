@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.model_check import purity
 from crownless.spec.errors import BadInput
+from crownless.spec.memory import lacks_memory
 
 HINT = "a proof runs the transitions on terms of z3: compute with self.ops (every, all_of, maximum, one_if, among)"
 
@@ -36,3 +44,23 @@ def refuse(reason: str, hint: str = HINT) -> NoReturn:
     for refusals in Refusals.open[-1:]:
         refusals.first = refusals.first or refused
     raise refused
+
+
+@contextmanager
+def failures_refused(protocol: type[ProtocolMachine], *passed: type[Exception]) -> Iterator[None]:
+    """What the machine's own code raises is refused; `passed` and all that others raise goes on as it is."""
+    try:
+        yield
+    except (BadInput, z3.Z3Exception, *passed):
+        raise
+    except Exception as error:
+        own = {kind.__module__ for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]}
+        ran = {frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)}
+        if lacks_memory(error) or ran.isdisjoint({*own, purity.__name__}):
+            raise
+        reason = " ".join(str(error).split()) or "without a word"
+        raise Refused(
+            f"{protocol.__name__}: its code fails when it is compared with what is proved: "
+            f"{type(error).__name__}: {reason}",
+            mend="check it first",
+        ) from error

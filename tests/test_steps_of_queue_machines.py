@@ -31,6 +31,7 @@ from crownless.proofs.lockstep import matches
 from crownless.proofs.murty_garg import MURTY_GARG
 from crownless.proofs.proving import PROOFS, Proved, prove
 from crownless.proofs.queues import QueueProof
+from crownless.proofs.refusals import Refused, failures_refused
 from crownless.proofs.step_refinement import step_claims
 from crownless.proofs.symbolic_queues import UnsupportedStep
 from crownless.proofs.theorem import theorem
@@ -370,3 +371,43 @@ def test_a_variation_that_does_the_same_is_shown() -> None:
 def test_proofs_of_queues_name_the_machine_they_are_compared_with() -> None:
     assert {name for name, proof in proving.PROOFS.items() if isinstance(proof, QueueProof)} == set(QUEUES)
     assert all(proof.reference is PROTOCOLS[name] is proof.protocol for name, proof in QUEUES.items())
+
+
+# -- machines that fail ------------------------------------------------------------------------------------------------
+
+
+class FailsAtTheThird(Buffer):
+    def get(self, state: State, message: Message) -> State:
+        return super().get(state, message) if len(state.input) < 2 else {}["third"]
+
+
+class GivesNoSteps(Buffer):
+    def receive(self, i: int, state: State, sender: int | None) -> Any:
+        return None
+
+
+class CallsItself(Buffer):
+    def may_post(self, state: State) -> bool:
+        return self.may_post(state)
+
+
+class HasNoMethod(Buffer):
+    arrive: Any = None
+
+
+class FailsToClear(ExtraMessages):
+    def columns_to_clear(self, i: int, state: Any) -> Any:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("machine", [FailsAtTheThird, GivesNoSteps, CallsItself, HasNoMethod, FailsToClear])
+def test_a_machine_that_fails_is_refused_in_one_line(machine: type[ProtocolMachine]) -> None:
+    name = "buffer" if issubclass(machine, Buffer) else "extra-messages"
+    with pytest.raises(Refused, match=f"^{machine.__name__}: its code fails") as refused:
+        prove(machine.__name__, replace(PROOFS[name], protocol=machine), effort=1_000, attempts=1)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_fails_beside_the_machine_is_no_refusal() -> None:
+    with pytest.raises(ZeroDivisionError), failures_refused(Buffer):
+        raise ZeroDivisionError

@@ -776,6 +776,10 @@ class GivesAChoice(Rst):
         return [step, step._replace(state=state)]
 
 
+class HasNoGuard(Rst):
+    accepts: Any = None
+
+
 class RaisesInTheGuard(Rst):
     def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
         return state.no_such_field
@@ -891,6 +895,7 @@ TABLE = [
     Planted(DeliversTwice, "two deliveries", "refused", "not the deliver", ("delivers-once", 2, 1)),
     Planted(GivesNoSteps, "None for steps", "refused", "list of steps"),
     Planted(GivesAChoice, "two steps", "refused", "2 steps"),
+    Planted(HasNoGuard, "a guard that is no method", "refused", "no method"),
     Planted(RaisesInTheGuard, "an exception", "refused", "AttributeError"),
     Planted(ForgetsByItself, "internal steps", "refused", "beside sending and delivering"),
     Planted(DeletesTheWrongWay, "a condition reversed, harmless", {"safe": "not proved", "live": "not proved"}),
