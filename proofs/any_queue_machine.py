@@ -170,6 +170,17 @@ class _Redirect(ast.NodeTransformer):
                 raise UnsupportedStep(f"a step uses {node.id}")
         return node
 
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return self._named(node, node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._named(node, node.name)
+
+    def _named(self, node: ast.AST, name: str) -> ast.AST:
+        if name.startswith("__"):  # what the code is redirected to has such names
+            raise UnsupportedStep(f"a step gives something the name {name}")
+        return self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         node.annotation = ast.Constant(None)  # it does not run
         return self.generic_visit(node)

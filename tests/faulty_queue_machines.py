@@ -222,6 +222,26 @@ class UsesUpTheFourth(Buffer):
         return state._replace(input=(first, second, third, *tuple(each), message))
 
 
+class LosesTheOldestOfFour(Buffer):
+    """A function has the name of one to which the code of a proof is redirected."""
+
+    def get(self, state: buffer.State, message: Message) -> buffer.State:
+        after = super().get(state, message)
+        if not state.input:
+            return after
+        _, *rest = state.input
+        if not rest:
+            return after
+        second, *more = rest
+        if not more:
+            return after
+
+        def __display(make: None, *parts: None) -> tuple[Message, ...]:
+            return after.input
+
+        return state._replace(input=(second, *more, message))
+
+
 # -- Murty & Garg ------------------------------------------------------------------------------------------------------
 
 
@@ -426,6 +446,7 @@ FAULTS = (
     Fault("buffer", SwapsTheThirdAndTheFourth, (2, 4)),
     Fault("buffer", WritesOverTheFourth, (2, 5)),
     Fault("buffer", UsesUpTheFourth, (2, 5)),
+    Fault("buffer", LosesTheOldestOfFour, (2, 4)),
     Fault("murty-garg", DropsTheThirdSend, (2, 3)),
     Fault("murty-garg", SendsTheNewestOfThree, (2, 4)),
     Fault("murty-garg", AcknowledgesTwoAtMost, (5, 4)),
