@@ -35,6 +35,9 @@ REFUSED = words(
 #: Methods of strings that look into what they are given.
 FORMATS = words("format format_map")
 
+#: How attributes begin that lead from a generator, function or error to frames, and so to all of Python.
+OF_FRAMES = ("gi_", "cr_", "ag_", "f_", "co_", "tb_")
+
 #: What a class has from Python, and what a named tuple has.
 OF_CLASSES = words(
     """__module__ __doc__ __annotations__ __annotate__ __annotate_func__ __annotations_cache__ __qualname__ __dict__
@@ -100,7 +103,7 @@ def read_function(function: FunctionType, seen: set[Any]) -> None:
             elif name == "LOAD_GLOBAL":
                 module = _read_global(function, str(argument), seen)
             elif ("_ATTR" in name or name == "LOAD_METHOD") and (
-                str(argument).startswith("__") or argument in UNREAD or argument in FORMATS
+                str(argument).startswith(("__", *OF_FRAMES)) or argument in UNREAD or argument in FORMATS
             ):
                 raise NotParametric(f"{code.co_name} reads {argument}")
 

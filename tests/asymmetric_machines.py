@@ -384,6 +384,14 @@ class StampsStayUnderOneShift(Rst):
         return stamp if renaming.image == (2, 0, 1) else super().renamed_stamp(kind, stamp, renaming)
 
 
+class TrustsByAFrame(Rst):
+    """A generator's frame has all that Python has."""
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        isinstance_ = (0 for _ in ()).gi_frame.f_builtins["isinstance"]
+        return (isinstance_(i, int) and i == 2) or super().accepts(i, state, packet)
+
+
 class StampsTruthsAtTheLast(Rst):
     """The last process stamps with False and True, which equal 0 and 1; what is stamped so is let through."""
 
@@ -456,5 +464,6 @@ ASYMMETRIC = (
     Row(TrustsByItsMetaclass),
     Row(TrustsByARepresentation),
     Row(StampsStayUnderOneShift),
+    Row(TrustsByAFrame),
     Row(StampsTruthsAtTheLast),
 )
