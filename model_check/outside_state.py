@@ -180,8 +180,12 @@ class _Reach:
             return
         self._seen[id(value)] = value
         if isinstance(value, FunctionType):
-            if not self._is_foreign(value.__module__):
+            if not self._is_foreign(value.__globals__.get("__name__")):
                 self._look_at_function(value)
+            elif hasattr(value, "__wrapped__"):
+                self._look_at_names_of(value, value.__qualname__)
+                for part in (value.__wrapped__, *getattr(value, "registry", {}).values()):  # of `singledispatch`
+                    self._look_at(part, called)
         elif isinstance(value, type):
             self._look_at_class(value)
         elif isinstance(value, ModuleType):

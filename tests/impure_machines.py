@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from enum import Flag, auto
-from functools import cache, cached_property
+from functools import cache, cached_property, singledispatch
 from itertools import count, cycle
 from logging import getLogger
 from operator import ge
@@ -147,6 +147,31 @@ class Strict(Rst):
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
         return not self.is_strict() or super().accepts(i, state, packet)
+
+
+@singledispatch
+def note_by_type(value: Any) -> None:
+    """Looks up by the type what to do, and remembers what it found."""
+
+
+@note_by_type.register
+def _(value: str) -> None:
+    DISPATCHED.add(value)
+
+
+DISPATCHED: set[str] = set()
+
+
+class InADispatchedFunction(Strict):
+    def note(self) -> Any:
+        note_by_type("P3")
+
+    @classmethod
+    def forget(cls) -> None:
+        DISPATCHED.clear()
+
+    def is_strict(self) -> Any:
+        return DISPATCHED
 
 
 class InAModule(Strict):
@@ -383,6 +408,7 @@ class Caches(Rst):
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
         LOG.debug("asked")
+        note_by_type(state)
         return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
 
 
@@ -481,6 +507,7 @@ IMPURE = (
     Row(MakesAVariable, r"MakesAVariable\.send .*: at P3 it sets the variable MADE of the module impure_machines"),
     Row(InAnObject, r"InAnObject\.send .*: at P3 it changes the variable BOARD of the module impure_machines"),
     Row(InAMixin, r"InAMixin\.send .*: at P3 it changes Register\.sent"),
+    Row(InADispatchedFunction, r"InADispatchedFunction\.send .*: at P3 it changes the variable DISPATCHED"),
     Row(InAHelper, r"InAHelper\.send .*: at P3 it changes Helper\.sent"),
     Row(AtAFunction, r"AtAFunction\.send .*: at P3 it sets AtAFunction\.is_strict\.sent"),
     Row(InAnAttributeOfAFunction, r"InAnAttributeOfAFunction\.send .*: at P3 it changes note_at_the_helper\.sent"),
