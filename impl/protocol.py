@@ -180,7 +180,7 @@ class ProtocolMachine:
     #: the verdict says. (Only a search that delivered nothing at all does not pass.)
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
     #: Likewise of local transitions: where a rule of the protocol makes a difference. name → predicate(machine,
-    #: transition). That the guard holds a packet back, and lets it in later, is looked for without being named here.
+    #: transition). That the guard holds a packet back, and lets one like it in, is looked for without being named here.
     rules: ClassVar[Mapping[str, Rule]] = {}
 
     def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, Setting] | None = None) -> None:

@@ -114,7 +114,8 @@ def _in_range(protocol: str, name: str, known: Parameter, value: Setting, n: int
     each = value if isinstance(value, tuple) else (value,)
     given = f"{protocol}: {name}={','.join(map(str, each))}"
     if isinstance(value, tuple) and not known.per_process:
-        raise BadInput(f"{given}: it is one for all processes", mend=f"give one number, such as {name}={each[0]}")
+        one, *_ = *each, known.least
+        raise BadInput(f"{given}: it is one for all processes", mend=f"give one number, such as {name}={one}")
     if isinstance(value, tuple) and len(value) != n:
         raise BadInput(f"{given}: {len(value)} values for {n} processes", mend="give one for each, or one for all")
     most = None if known.most is None else known.most(n)

@@ -4,8 +4,9 @@ That is the attributes of the machine, of all its classes (mixins too) and of th
 the module variables that its functions name, what they close over, their defaults and their own attributes. Functions
 and classes are followed from there, except those of the standard library, of other installed packages, and of crownless
 beside the modules of the machine's classes. Not seen: what is kept in files, in iterators, in modules that no name
-leads to, in members of an enumeration, in the code of a function, or within objects of Python's own or of other
-packages but for containers and arrays, such as an event of `threading`, random numbers or the environment.
+leads to, in variables that no function names (set by `globals()`), in members of an enumeration, in the code of a
+function, in the counts of a `functools.cache`, or within objects of Python's own or of other packages but for
+containers and arrays, such as an event of `threading`, context variables, random numbers or the environment.
 """
 
 from __future__ import annotations

@@ -88,12 +88,14 @@ class Interner:
 
     def __init__(self) -> None:
         self.values: list[Any] = []
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers: dict[tuple[int, Hashable], int] = {}
 
-    def number(self, value: Hashable) -> int:
-        number = self._numbers.get(value)
+    def number(self, value: Hashable, of: int = -1) -> int:
+        """The number of this value, which is another one for another owner `of`."""
+        key = (of, value)
+        number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[value] = len(self.values)
+            number = self._numbers[key] = len(self.values)
             self.values.append(value)
         return number
 
@@ -325,7 +327,7 @@ class System:
 
     def _number_of_local(self, process: int, state: Any) -> int:
         try:
-            number = self._locals.number(state)
+            number = self._locals.number(state, process)
         except TypeError as error:
             raise self.inputs.unhashable("local state", process, error) from error
         if (known := self._locals.values[number]) is not state:

@@ -39,8 +39,9 @@ tables of their own tell what it says of faults written into the code (`tests/un
 LATER_HEAD = """
 ## Seen beyond the default bound
 
-A bound is (processes, messages), with what is set besides; the programs that are not bundled are below. After each
-property stands the length of a shortest run that breaks it.
+A bound is (processes, messages), with what is set besides; the programs that are not bundled are below. It is the first
+that shows the fault of those that were tried, in the order of `tests/fault_searches.py`; a smaller one, which was not
+tried, may show it too. After each property stands the length of a shortest run that breaks it.
 
 | protocol | part | fault | seen at | `prove` |
 | --- | --- | --- | --- | --- |

@@ -91,6 +91,12 @@ def test_parameters_of_single_processes_tell_them_apart() -> None:
     assert not engine_of(Check("extra-messages", parameters={"k": (4, 4, 5)})).shared
 
 
+@pytest.mark.parametrize(("each", "example"), [((3, 4), 3), ((), 1)])
+def test_a_parameter_of_all_processes_has_one_value(each: tuple[int, ...], example: int) -> None:
+    with pytest.raises(BadInput, match=f"output={','.join(map(str, each))}: it is one for all .* output={example}$"):
+        run_check(Check("buffer-bounded", parameters={"output": each}))
+
+
 def test_it_is_told_when_the_engine_is_compiled_and_not_when_it_is_loaded() -> None:
     told = []
     with compiling(lambda: told.append("compiling")):

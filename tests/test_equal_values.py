@@ -176,3 +176,20 @@ def test_processes_that_are_alike_but_for_the_types_of_equal_values_share_no_tab
         search = question(machine, 3, 3).search(1, reductions)
         assert "causal" in search.explore().broken
         assert search.told_apart is not None
+
+
+class CountsInTruthsAtTheLast(CountsFromFalseAtTheLast):
+    """A right machine, in which no process has two equal values of different types: only the last says False for 0."""
+
+    symmetric = False
+
+    def deliv_after(self, state: RstState, j: int) -> Any:
+        return tuple(count + (k == j) or type(count)() for k, count in enumerate(state.deliv))
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return Rst.accepts(self, i, state, packet)
+
+
+def test_types_of_equal_values_may_differ_between_processes() -> None:
+    asked, right = question(CountsInTruthsAtTheLast, 3, 3), question(Rst, 3, 3)
+    assert asked.plain().states == asked.native(1).states == right.plain().states
