@@ -26,8 +26,9 @@ class Exercised:
         self.machine = machine
         self._images = images
         self.reached: set[str] = set()
-        #: What the guard decided of each packet in any local state, until one packet was held back and let in.
-        self._guards = type(machine).accepts is not ProtocolMachine.accepts
+        #: Is there anything to be learnt from a packet that the guard lets in? Not once one was held back and let in.
+        self.awaits_release = self._guards = type(machine).accepts is not ProtocolMachine.accepts
+        #: What the guard decided of each packet in any local state, until then.
         self._held_back: set[Packet] = set()
         self._let_in: set[Packet] = set()
         self._left: list[tuple[str, Rule]] = []
@@ -47,17 +48,18 @@ class Exercised:
         """The guard was asked about a packet that is there. Where states that differ by names are one, `known_as` is
         the same for all packets that differ by names.
         """
-        if not self._guards or (accepted and RELEASES.name in self.reached):
+        if not self._guards or (accepted and not self.awaits_release):
             return
         if not accepted:
             self.reached.add(HOLDS_BACK.name)
             if self.left:
                 self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
-        if RELEASES.name not in self.reached:
+        if self.awaits_release:
             of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
             of_this.add(known_as or packet)
             if (known_as or packet) in of_other:
                 self.reached.add(RELEASES.name)
+                self.awaits_release = False
                 self._held_back.clear()
                 self._let_in.clear()
 

@@ -35,7 +35,7 @@ from crownless.spec.errors import BadInput
 from .frames import Comparison
 
 #: So many entries are all compared, and of those that follow one in so many.
-FIRST_ENTRIES = 50_000
+FIRST_ENTRIES = 10_000
 EVERY = 16
 #: So many renamed values of each kind are remembered, for each renaming.
 REMEMBERED = 10_000
@@ -116,7 +116,7 @@ class Alike:
         """The entry of that number, from 1 on, is filled in by these inputs now; returns whether it is compared."""
         self.inputs = inputs
         self.entries = entry
-        if self.parametric:
+        if self._alike_by_construction is not None:
             return False
         self._compares = entry <= FIRST_ENTRIES or not entry % EVERY
         self.compared += self._compares
@@ -211,7 +211,7 @@ class Alike:
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""
         destination = packet.destination
-        if self.parametric:
+        if self._alike_by_construction is not None:
             if destination:
                 packet = self.inputs.renamed_packet(packet, self._shifts[-destination])
             return number(packet)

@@ -135,8 +135,8 @@ class Tables:
             number = self._new_cell(key)
             if len(self.frames) > 1:
                 self._close_cells(number)
-        elif self.cells[number][1] is not local:
-            self._canary.same_type("local state", process, self.cells[number][1], local)
+        elif (known := self.cells[number][1]) is not local and (self._canary.doubles or type(known) is not type(local)):
+            self._canary.same_type("local state", process, known, local)
         return number
 
     def _new_cell(self, key: tuple[int, Any, Position]) -> int:
@@ -232,8 +232,10 @@ class Tables:
                     image = self._packet_numbers.get(other)
                     images.append(self._new_packet(other) if image is None else image)
                 self._close(number, images, self.packet_renamed, self.alike.packet_frames)
-        elif self.packets[number].stamp is not packet.stamp:
-            self._canary.same_type("stamp", packet.source, self.packets[number].stamp, packet.stamp)
+        elif (known := self.packets[number].stamp) is not packet.stamp and (
+            self._canary.doubles or type(known) is not type(packet.stamp)
+        ):
+            self._canary.same_type("stamp", packet.source, known, packet.stamp)
         return number
 
     def _new_packet(self, packet: Packet) -> int:
@@ -312,9 +314,10 @@ class Tables:
 
     def _begin_entry(self) -> Alike | None:
         """What compares the next entry, if anything does."""
-        self._entry = entry = self._entry + 1
-        self.inputs = inputs = self._canary.inputs_of(entry)
-        return self.alike if self.alike is not None and self.alike.begins(entry, inputs) else None
+        self._entry += 1
+        self.inputs = self._canary.inputs_of(self._entry)
+        alike = self.alike
+        return alike if alike is not None and alike.begins(self._entry, self.inputs) else None
 
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
@@ -356,8 +359,9 @@ class Tables:
         start = len(self._outcomes)
         alike = self._begin_entry()
         accepted = bool(self.inputs.accepts(process, local, packet))
-        least = self.packets[min(self.alike.packet_frames[number])] if self.alike and len(self.frames) > 1 else packet
-        self.exercised.guard(process, local, packet, accepted=accepted, known_as=least)
+        if not accepted or self.exercised.awaits_release:
+            frames = self.alike.packet_frames[number] if self.alike and len(self.frames) > 1 else (number,)
+            self.exercised.guard(process, local, packet, accepted=accepted, known_as=self.packets[min(frames)])
         made: list[Outcome] | None = None
         if accepted:
             made = None if alike is None else []
