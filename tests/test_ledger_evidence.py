@@ -23,12 +23,14 @@ from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
+from crownless.proofs.any_run import Event
 from crownless.proofs.ledger import kuper, matrix_evidence, mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
 from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Turned
 from crownless.proofs.ledger.multicast_pairs import Accompanying
+from crownless.proofs.sanchez_alvarez import WithExtraMessages
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import orders
 from crownless.spec.clocks import VectorClock
@@ -130,8 +132,8 @@ def _counts_twice(self: ExtraMessages, state: Any, j: Any) -> Any:
     return state._replace(deliv=self.ops.incremented(self.ops.incremented(state.deliv, j), j))
 
 
-def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.number_claim) -> Any:
-    return original(by_receiver=False)
+def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.number_claim, **sorts: Any) -> Any:
+    return original(by_receiver=False, **sorts)
 
 
 def _enters_no_pairs(self: SesMulticast, i: int, state: Any, message: Any, original: Any = SesMulticast.send) -> Any:
@@ -279,6 +281,46 @@ def test_lemma_3_needs_that_messages_wait_for_what_they_carry(monkeypatch: pytes
     forget()
     monkeypatch.setattr(ExtraMessages, "satisfied", _always)
     assert not put_to_z3.delivery_strengthens()
+
+
+def _cubes() -> Any:
+    """A contradiction that z3 does not find: two cubes make a third."""
+    x, y, z = z3.Ints("x y z")
+    return z3.And(x > 0, y > 0, z > 0, x * x * x + y * y * y == z * z * z)
+
+
+def _sends_under(contradiction: Any, original: Any = WithExtraMessages._sendings) -> Any:
+    """Messages of both kinds are sent only where the contradiction holds: what is shown of that is shown of nothing."""
+
+    def sendings(self: WithExtraMessages) -> list[Event]:
+        return [event._replace(given={**event.given, "never": contradiction}) for event in original(self)]
+
+    return sendings
+
+
+@pytest.mark.parametrize("contradiction", [z3.BoolVal(False), _cubes()], ids=["seen", "not seen by z3"])
+@pytest.mark.parametrize("shown", [put_to_z3.clearing_is_safe, put_to_z3.delivery_strengthens])
+def test_what_is_shown_of_sends_that_cannot_be_is_not_shown(
+    shown: Callable[[], bool], contradiction: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WithExtraMessages, "_sendings", _sends_under(contradiction))
+    assert not shown()
+
+
+@pytest.mark.parametrize(
+    "claims_of",
+    [
+        constraints.clearing_claims,
+        constraints.delivery_claims,
+        lambda **sorts: [constraints.number_claim(**sorts)],
+    ],
+    ids=["clearing", "deliveries", "Proposition 5"],
+)
+def test_each_claim_about_constraints_has_a_situation_of_three_processes(claims_of: Any) -> None:
+    for never in constraints.vacuity(claims_of):
+        verdict = theorem(*never)
+        assert verdict.outcome == "refuted"
+        assert verdict.model is not None
 
 
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:
