@@ -16,15 +16,24 @@ import z3
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.kearns import Kearns
 from crownless.impl.protocol import Step
 from crownless.impl.rst import Rst
 from crownless.impl.ses import Ses
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
+from crownless.model_check.runs import Run
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.any_run import Event
-from crownless.proofs.ledger import kuper, matrix_evidence, mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
+from crownless.proofs.ledger import (
+    buffer_evidence,
+    kuper,
+    matrix_evidence,
+    mattern_fuenfrocken,
+    multicast_pairs,
+    sanchez_alvarez,
+)
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
@@ -232,7 +241,23 @@ def test_a_planted_fault_changes_the_verdict(name: str, fault: Plant, monkeypatc
     assert verdict_with(fault, name, monkeypatch) != CLAIMS[name].recorded
 
 
-@pytest.mark.parametrize("name", ["MF1", "SES8", "SES10", "SA9"])
+def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Buffer, "may_post", lambda self, state: False)
+    evidence = CLAIMS["MF13"].look(True)
+    assert evidence.verdict == "refuted"
+    (shown,) = evidence.shown
+    assert isinstance(shown.what, Run)
+    assert [action.action for action in shown.what.actions] == ["send"]
+
+
+def test_a_repair_of_mf5_that_breaks_leaves_it_open_by_each_of_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffer_evidence.KearnsInTurn, "accepts", Kearns.accepts)
+    evidence = CLAIMS["MF5"].look(True)
+    assert [reading.verdict for reading in evidence.readings] == ["refuted", "checked", "open"]
+    assert evidence.verdict == verdict_of(evidence.readings) == "open"
+
+
+@pytest.mark.parametrize("name", ["MF1", "MF5", "SES8", "SES10", "SA9"])
 def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
     evidence = CLAIMS[name].look(True)
     assert evidence.verdict == CLAIMS[name].recorded
