@@ -36,6 +36,7 @@ from crownless.proofs.ledger import (
     murty_garg_orders,
     murty_garg_safety,
     polling,
+    proof_evidence,
     synchronous_theorems,
 )
 from crownless.proofs.ledger.claims import HOLDS, Reading, Verdict, verdict_of
@@ -47,6 +48,7 @@ from crownless.proofs.ledger.impossible_protocols import (
 )
 from crownless.proofs.ledger.ledger import CLAIMS, look_into
 from crownless.proofs.ledger.murty_garg import TEXT
+from crownless.proofs.ledger.proof_evidence import commit_claims
 from crownless.proofs.ledger.splits import Split, split_by_names
 from crownless.proofs.ledger.synchronous_theorems import LEADS, PRECEDES, E, F, theorem_1, theorem_2
 from crownless.proofs.theorem import Claim, theorem, without_each
@@ -210,6 +212,7 @@ CACHED: tuple[Any, ...] = (
     any_split.maps_to_holds_what_is_printed,
     any_split.theorem_4_is_proved,
     any_split.theorem_5_is_proved,
+    proof_evidence.commits_go_downhill,
     any_split.crown_shrinks,
     any_split.lemma_3_is_proved,
     any_split.stronger_condition_implies_rc,
@@ -428,6 +431,22 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
                 IgnoresRequests,
             )
         ),
+        *(
+            pytest.param(
+                "MG7",
+                proof_evidence,
+                "commit_claims",
+                lambda kind=kind: commit_claims(kind),
+                "open",
+                id=f"MG7: z3 is asked of {kind.__name__}",
+            )
+            for kind in (
+                proof_evidence.SendsToAnybody,
+                proof_evidence.CommitsWhenItAsks,
+                proof_evidence.CommitsOnAcknowledgement,
+            )
+        ),
+        pytest.param("MG7", murty_garg_conditions, "is_proved", lambda *of: False, "open", id="MG7: another machine"),
         pytest.param(
             "MG10", Split, "maps_to_as_printed", Split.maps_to, "open", id="MG10: ↦ as printed is wide enough"
         ),
