@@ -32,6 +32,7 @@ from crownless.proofs.ledger import (
     matrix_evidence,
     mattern_fuenfrocken,
     multicast_pairs,
+    pigeonhole,
     sanchez_alvarez,
 )
 from crownless.proofs.ledger import proof_evidence as put_to_z3
@@ -162,6 +163,16 @@ def _always(self: Any, *anything: Any) -> Any:
     return self.ops.all_of()
 
 
+def _with_the_own_column(original: Any = pigeonhole.pigeonhole) -> Any:
+    start, step, end = original()
+    given = {name: term for name, term in step.given.items() if name != "the own column is empty"}
+    return [start, step._replace(given=given), end]
+
+
+def _keeps_the_column(self: ExtraMessages, i: Any, state: Any, j: Any) -> Any:
+    return state._replace(matrix=self.ops.incremented(state.matrix, i, j))
+
+
 FAULTS: list[tuple[str, str, Plant]] = [
     ("MF1", "decide", in_place_of(mattern_fuenfrocken, "decide", _fifo_never_kept(orders.decide))),
     ("MF1", "another theorem", in_place_of(causal_implies_fifo, "inclusion", causal_implies_fifo.converse)),
@@ -211,6 +222,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("SA4", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
     ("SA5", "waits for nothing", in_place_of(ExtraMessages, "satisfied", _always)),
     ("SA6", "clears nothing", in_place_of(ExtraMessages, "clearings", lambda self, i, state: [(state, ())])),
+    ("SA6", "own column", in_place_of(pigeonhole, "pigeonhole", _with_the_own_column)),
     ("SA8", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
     (
         "SA8",
@@ -346,6 +358,16 @@ def test_each_claim_about_constraints_has_a_situation_of_three_processes(claims_
         verdict = theorem(*never)
         assert verdict.outcome == "refuted"
         assert verdict.model is not None
+
+
+@pytest.mark.parametrize("after_sending", [_keeps_the_column, ClearsTheWholeColumn.after_sending])
+def test_clearing_does_not_go_on_if_the_update_leaves_the_column_or_nothing(
+    after_sending: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert pigeonhole.clearing_goes_on()
+    forget()
+    monkeypatch.setattr(ExtraMessages, "after_sending", after_sending)
+    assert not pigeonhole.clearing_goes_on()
 
 
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:

@@ -35,10 +35,10 @@ def mg7(quick: bool) -> Evidence:
     fails = fails or not put_to_z3.commits_go_downhill() or not is_proved("murty-garg", "safe")
     told = ", ".join(f"{n} processes and {m} messages" for n, m in bounds)
     because = (
-        "z3, of each event of Fig. 8: what a process commits is just what it transmits to a smaller process, or "
-        f"receives from a bigger one, {held_against('murty-garg')}; not so without priorities. In every step of every "
-        f"state, up to {told}, all {asked + sent:,} commits, {asked:,} of them of messages that the application sends "
-        "to a bigger process, are made so; and no such packet goes without"
+        f"z3, of the stages that messages go through, {held_against('murty-garg')}: in each event what a process "
+        "commits is just what it transmits to a smaller process, or receives from a bigger one; not so without "
+        f"priorities. In every step of every state, up to {told}, all {asked + sent:,} commits, {asked:,} of them of "
+        "messages that the application sends to a bigger process, are made so; and no such packet goes without"
     )
     return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
 
