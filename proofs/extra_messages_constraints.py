@@ -1,7 +1,8 @@
 """What the constraints of the extra-message protocol imply, at any moment of any run ([SA] §3 and §4).
 
 Besides the proof of causal order (`sanchez_alvarez`), of the same runs: any process may send an extra message at any
-time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q.
+time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is
+claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a situation of three.
 
 - *clearing* (§3): sending m to j sets column j to zeroes but for the number of m. "This can be done safely because the
   delivery of m will imply the satisfaction of the constraints": what a delivered message carried stays satisfied.
@@ -12,6 +13,7 @@ time, so that every threshold is covered. A matrix M has the constraints DELIV_q
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import z3
@@ -20,6 +22,7 @@ from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import ProtocolMachine
 
 from .any_run import Moment
+from .ground import said_of
 from .sanchez_alvarez import EXTRA_MESSAGES, WithExtraMessages
 from .terms import Term
 from .theorem import Claim
@@ -43,8 +46,8 @@ def _of_the_proof(run: WithExtraMessages, *names: str) -> dict[str, Term]:
 class _Clearing:
     """At a moment of a run: what process i keeps before and after it sends m to j, earlier or later; a process q."""
 
-    def __init__(self, protocol: type[ProtocolMachine]) -> None:
-        self.run = run = WithExtraMessages(protocol)
+    def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
+        self.run = run = WithExtraMessages(protocol, **sorts)
         machine: Any = run.machine
         self.m, self.i, self.j = run.m, run.sender(run.m), run.receiver(run.m)
         self.q = run.terms.any_process("q")
@@ -65,9 +68,9 @@ class _Clearing:
         return {"m carries column j as it was": column, "m has the next number": number}
 
 
-def _attached(protocol: type[ProtocolMachine]) -> list[Claim]:
+def _attached(protocol: type[ProtocolMachine], **sorts: Any) -> list[Claim]:
     """What `_Clearing.given` says is so when i sends m, whichever kind of message that is."""
-    run = WithExtraMessages(protocol)
+    run = WithExtraMessages(protocol, **sorts)
     i, m = run.i, run.m
     j, matrix = run.receiver(m), run.before.local(i).matrix
     column = run.processes(lambda k: run.stamp(m)[k][j] == matrix[k][j])
@@ -80,9 +83,9 @@ def _attached(protocol: type[ProtocolMachine]) -> list[Claim]:
     ]
 
 
-def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
+def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
     """`CARRIED`, by induction on the run."""
-    run = WithExtraMessages(protocol)
+    run = WithExtraMessages(protocol, **sorts)
     before = {CARRIED: _carried_is_satisfied(run, run.before)}
     claims = [Claim(f"{CARRIED}: at the start", {}, _carried_is_satisfied(run, run.start))]
     for event in run.events():
@@ -91,11 +94,11 @@ def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Clai
     return claims
 
 
-def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
+def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
     """§3, and Lemma 2 for an event that sends, a message of the application or an extra one."""
-    claims = carried_claims(protocol)
-    claims += _attached(protocol)
-    at = _Clearing(protocol)
+    claims = carried_claims(protocol, **sorts)
+    claims += _attached(protocol, **sorts)
+    at = _Clearing(protocol, **sorts)
     given = {
         **at.given,
         **_of_the_proof(at.run, COUNTS),
@@ -114,9 +117,9 @@ def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Cla
     return claims
 
 
-def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Claim]:
+def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
     """Lemma 2 for an event that delivers, and Lemma 3."""
-    run, carried = WithExtraMessages(protocol), carried_claims(protocol)
+    run, carried = WithExtraMessages(protocol, **sorts), carried_claims(protocol, **sorts)
     machine: Any = run.machine
     i, m, now, q = run.i, run.m, run.before, run.terms.any_process("q")
     after = machine.after_delivering(i, now.local(i), run.sender(m), run.stamp(m)).matrix
@@ -165,11 +168,11 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages) -> list[Cla
     return claims
 
 
-def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver: bool = True) -> Claim:
+def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver: bool = True, **sorts: Any) -> Claim:
     """Proposition 5: if DELIV_j[i] < n, message n from P_i to P_j has not been delivered. Of DELIV_i[j], the sender's,
     it does not follow.
     """
-    run = WithExtraMessages(protocol)
+    run = WithExtraMessages(protocol, **sorts)
     m, now = run.m, run.before
     names = (COUNTS, "what is known or delivered is sent")
     here, there = (run.receiver(m), run.sender(m)) if by_receiver else (run.sender(m), run.receiver(m))
@@ -178,3 +181,22 @@ def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver
         "DELIV is less than its number": now.local(here).deliv[there] < run.number(m),
     }
     return Claim("Proposition 5", given, z3.Not(now.delivered(m)))
+
+
+def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:
+    """Of three processes and three messages, for each claim: that there is no situation with all that it is given and
+    all invariants of the proof; each to be refuted, by such a situation.
+    """
+    run, things = EXTRA_MESSAGES.of_three()
+    said = said_of(things)
+    # No channel has a number above the third, so that what is said of all numbers is said of these.
+    few = {"three messages": said(run.processes(lambda k, l: run.before.count(k, l) <= 3, of=2))}
+    now = {name: said(holds(run, run.before)) for name, holds in EXTRA_MESSAGES.invariants.items()}
+    return [
+        Claim(
+            f"{claim.name}: never",
+            {**few, **now, **{f"given: {name}": said(holds) for name, holds in claim.given.items()}},
+            z3.BoolVal(False),
+        )
+        for claim in claims_of(terms=run.terms, message=run.message)
+    ]

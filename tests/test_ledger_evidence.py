@@ -16,19 +16,31 @@ import z3
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.kearns import Kearns
 from crownless.impl.protocol import Step
 from crownless.impl.rst import Rst
 from crownless.impl.ses import Ses
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
+from crownless.model_check.runs import Run
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
-from crownless.proofs.ledger import kuper, matrix_evidence, mattern_fuenfrocken, multicast_pairs, sanchez_alvarez
+from crownless.proofs.any_run import Event
+from crownless.proofs.ledger import (
+    buffer_evidence,
+    kuper,
+    matrix_evidence,
+    mattern_fuenfrocken,
+    multicast_pairs,
+    pigeonhole,
+    sanchez_alvarez,
+)
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
 from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Turned
 from crownless.proofs.ledger.multicast_pairs import Accompanying
+from crownless.proofs.sanchez_alvarez import WithExtraMessages
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import orders
 from crownless.spec.clocks import VectorClock
@@ -130,8 +142,8 @@ def _counts_twice(self: ExtraMessages, state: Any, j: Any) -> Any:
     return state._replace(deliv=self.ops.incremented(self.ops.incremented(state.deliv, j), j))
 
 
-def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.number_claim) -> Any:
-    return original(by_receiver=False)
+def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.number_claim, **sorts: Any) -> Any:
+    return original(by_receiver=False, **sorts)
 
 
 def _enters_no_pairs(self: SesMulticast, i: int, state: Any, message: Any, original: Any = SesMulticast.send) -> Any:
@@ -149,6 +161,16 @@ def _delivers_in_any_order(self: Any, original: Any = buffer_lemmas.BuffersInTim
 
 def _always(self: Any, *anything: Any) -> Any:
     return self.ops.all_of()
+
+
+def _with_the_own_column(original: Any = pigeonhole.pigeonhole) -> Any:
+    start, step, end = original()
+    given = {name: term for name, term in step.given.items() if name != "the own column is empty"}
+    return [start, step._replace(given=given), end]
+
+
+def _keeps_the_column(self: ExtraMessages, i: Any, state: Any, j: Any) -> Any:
+    return state._replace(matrix=self.ops.incremented(state.matrix, i, j))
 
 
 FAULTS: list[tuple[str, str, Plant]] = [
@@ -200,6 +222,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("SA4", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
     ("SA5", "waits for nothing", in_place_of(ExtraMessages, "satisfied", _always)),
     ("SA6", "clears nothing", in_place_of(ExtraMessages, "clearings", lambda self, i, state: [(state, ())])),
+    ("SA6", "own column", in_place_of(pigeonhole, "pigeonhole", _with_the_own_column)),
     ("SA8", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
     (
         "SA8",
@@ -230,7 +253,23 @@ def test_a_planted_fault_changes_the_verdict(name: str, fault: Plant, monkeypatc
     assert verdict_with(fault, name, monkeypatch) != CLAIMS[name].recorded
 
 
-@pytest.mark.parametrize("name", ["MF1", "SES8", "SES10", "SA9"])
+def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Buffer, "may_post", lambda self, state: False)
+    evidence = CLAIMS["MF13"].look(True)
+    assert evidence.verdict == "refuted"
+    (shown,) = evidence.shown
+    assert isinstance(shown.what, Run)
+    assert [action.action for action in shown.what.actions] == ["send"]
+
+
+def test_a_repair_of_mf5_that_breaks_leaves_it_open_by_each_of_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffer_evidence.KearnsInTurn, "accepts", Kearns.accepts)
+    evidence = CLAIMS["MF5"].look(True)
+    assert [reading.verdict for reading in evidence.readings] == ["refuted", "checked", "open"]
+    assert evidence.verdict == verdict_of(evidence.readings) == "open"
+
+
+@pytest.mark.parametrize("name", ["MF1", "MF5", "SES8", "SES10", "SA9"])
 def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
     evidence = CLAIMS[name].look(True)
     assert evidence.verdict == CLAIMS[name].recorded
@@ -279,6 +318,56 @@ def test_lemma_3_needs_that_messages_wait_for_what_they_carry(monkeypatch: pytes
     forget()
     monkeypatch.setattr(ExtraMessages, "satisfied", _always)
     assert not put_to_z3.delivery_strengthens()
+
+
+def _cubes() -> Any:
+    """A contradiction that z3 does not find: two cubes make a third."""
+    x, y, z = z3.Ints("x y z")
+    return z3.And(x > 0, y > 0, z > 0, x * x * x + y * y * y == z * z * z)
+
+
+def _sends_under(contradiction: Any, original: Any = WithExtraMessages._sendings) -> Any:
+    """Messages of both kinds are sent only where the contradiction holds: what is shown of that is shown of nothing."""
+
+    def sendings(self: WithExtraMessages) -> list[Event]:
+        return [event._replace(given={**event.given, "never": contradiction}) for event in original(self)]
+
+    return sendings
+
+
+@pytest.mark.parametrize("contradiction", [z3.BoolVal(False), _cubes()], ids=["seen", "not seen by z3"])
+@pytest.mark.parametrize("shown", [put_to_z3.clearing_is_safe, put_to_z3.delivery_strengthens])
+def test_what_is_shown_of_sends_that_cannot_be_is_not_shown(
+    shown: Callable[[], bool], contradiction: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WithExtraMessages, "_sendings", _sends_under(contradiction))
+    assert not shown()
+
+
+@pytest.mark.parametrize(
+    "claims_of",
+    [
+        constraints.clearing_claims,
+        constraints.delivery_claims,
+        lambda **sorts: [constraints.number_claim(**sorts)],
+    ],
+    ids=["clearing", "deliveries", "Proposition 5"],
+)
+def test_each_claim_about_constraints_has_a_situation_of_three_processes(claims_of: Any) -> None:
+    for never in constraints.vacuity(claims_of):
+        verdict = theorem(*never)
+        assert verdict.outcome == "refuted"
+        assert verdict.model is not None
+
+
+@pytest.mark.parametrize("after_sending", [_keeps_the_column, ClearsTheWholeColumn.after_sending])
+def test_clearing_does_not_go_on_if_the_update_leaves_the_column_or_nothing(
+    after_sending: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert pigeonhole.clearing_goes_on()
+    forget()
+    monkeypatch.setattr(ExtraMessages, "after_sending", after_sending)
+    assert not pigeonhole.clearing_goes_on()
 
 
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:

@@ -26,6 +26,7 @@ from crownless.impl.protocol import Packet, Step
 from crownless.proofs.ledger import (
     any_split,
     bundled,
+    crowns_of_any_size,
     fig_8_variants,
     impossibility_cases,
     impossible_protocols,
@@ -35,6 +36,7 @@ from crownless.proofs.ledger import (
     murty_garg_orders,
     murty_garg_safety,
     polling,
+    proof_evidence,
     synchronous_theorems,
 )
 from crownless.proofs.ledger.claims import HOLDS, Reading, Verdict, verdict_of
@@ -46,6 +48,7 @@ from crownless.proofs.ledger.impossible_protocols import (
 )
 from crownless.proofs.ledger.ledger import CLAIMS, look_into
 from crownless.proofs.ledger.murty_garg import TEXT
+from crownless.proofs.ledger.proof_evidence import commit_claims
 from crownless.proofs.ledger.splits import Split, split_by_names
 from crownless.proofs.ledger.synchronous_theorems import LEADS, PRECEDES, E, F, theorem_1, theorem_2
 from crownless.proofs.theorem import Claim, theorem, without_each
@@ -182,6 +185,20 @@ def test_lemma_1_by_the_letter_is_the_definition_and_of_chains_it_is_false() -> 
     assert any_split.lemma_1(as_printed=False) == "refuted"
 
 
+def test_each_hypothesis_of_lemma_4_is_needed() -> None:
+    """But for what the size says in any case."""
+    for claim in crowns_of_any_size.lemma_4():
+        needless = {name for name, verdict in without_each(*claim, effort=200_000).items() if verdict}
+        assert needless == {"a crown has two messages or more"}
+
+
+def test_happened_before_lies_within_chains_and_not_within_the_printed_relation(plant: Plant) -> None:
+    assert any_split.maps_to_holds_happened_before()
+    any_split.maps_to_holds_happened_before.cache_clear()
+    plant(any_split.AnySplit, "maps_to", any_split.AnySplit.maps_to_as_printed)
+    assert not any_split.maps_to_holds_happened_before()
+
+
 # -- planted faults ----------------------------------------------------------------------------------------------------
 
 CACHED: tuple[Any, ...] = (
@@ -195,8 +212,14 @@ CACHED: tuple[Any, ...] = (
     any_split.maps_to_holds_what_is_printed,
     any_split.theorem_4_is_proved,
     any_split.theorem_5_is_proved,
+    proof_evidence.commits_go_downhill,
     any_split.crown_shrinks,
+    any_split.lemma_3_is_proved,
+    any_split.stronger_condition_implies_rc,
     any_split.strong_crowns_descend,
+    any_split.maps_to_holds_happened_before,
+    crowns_of_any_size.lemma_4_is_proved,
+    crowns_of_any_size.theorem_6_is_proved,
     murty_garg_safety.all_splits,
     polling.polled,
 )
@@ -408,6 +431,22 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
                 IgnoresRequests,
             )
         ),
+        *(
+            pytest.param(
+                "MG7",
+                proof_evidence,
+                "commit_claims",
+                lambda kind=kind: commit_claims(kind),
+                "open",
+                id=f"MG7: z3 is asked of {kind.__name__}",
+            )
+            for kind in (
+                proof_evidence.SendsToAnybody,
+                proof_evidence.CommitsWhenItAsks,
+                proof_evidence.CommitsOnAcknowledgement,
+            )
+        ),
+        pytest.param("MG7", murty_garg_conditions, "is_proved", lambda *of: False, "open", id="MG7: another machine"),
         pytest.param(
             "MG10", Split, "maps_to_as_printed", Split.maps_to, "open", id="MG10: ↦ as printed is wide enough"
         ),
@@ -422,6 +461,35 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
         ),
         pytest.param("MG11", Split, "send_condition", lambda split: True, "open", id="MG11: without SC"),
         pytest.param("MG12", Split, "receive_condition", lambda split: True, "open", id="MG12: without RC"),
+        *(
+            pytest.param(name, crowns_of_any_size, what, dict, "open", id=f"{name}: without {what}")
+            for name, what in (
+                ("MG13", "of_two_messages"),
+                ("MG13", "of_three_messages"),
+                ("MG13", "no_smaller_crown"),
+                ("MG14", "no_smaller_crown"),
+                ("MG14", "of_ranks"),
+            )
+        ),
+        pytest.param(
+            "MG13",
+            crowns_of_any_size,
+            "without_place",
+            lambda p: lambda i: synchronous_theorems.CROWN(z3.If(i <= p, i, i + 1)),
+            "open",
+            id="MG13: another message is left out",
+        ),
+        pytest.param(
+            "MG13",
+            crowns_of_any_size,
+            "of_three_messages",
+            lambda: {"never": z3.BoolVal(False)},
+            "open",
+            id="MG13: the step is of nothing",
+        ),
+        pytest.param(
+            "MG14", crowns_of_any_size, "of_ranks", lambda: {"never": z3.BoolVal(False)}, "open", id="MG14: of no ranks"
+        ),
         pytest.param("MG14", Split, "strong_receive_condition", lambda split: True, "open", id="MG14: RC for RC⁺"),
         pytest.param(
             "MG17", fig_8_variants, "CommitsAtAcknowledgement", MurtyGarg, "open", id="MG17: commits as in Fig. 8"

@@ -44,13 +44,6 @@ def unless(fails: bool, verdict: Verdict) -> Verdict:
     return verdict if not fails else "refuted" if verdict == "open" else "open"
 
 
-def repaired_if(false_as_printed: bool, true_when_mended: bool) -> Verdict:
-    """Of a claim that is repaired if its counterexample stands and the mended claim is shown: refuted if only the
-    counterexample stands, and open without it.
-    """
-    return "open" if not false_as_printed else "repaired" if true_when_mended else "refuted"
-
-
 class Reading(NamedTuple):
     """One way to read a claim, or a statement beside it, and the verdict of that."""
 

@@ -12,15 +12,10 @@ from . import smallest_delay as delays
 from .claims import Evidence, Reading, Text, unless
 from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, held_against, holds, is_proved, ran, searched, states, within
 from .monitored_machines import WatchedBlocking, watched
-from .murty_garg_shared import ANY_NUMBER, CHANNELS, free_bounds, length, shown
+from .murty_garg_shared import ANY_NUMBER, CHANNELS, FOR_EVERY_N, free_bounds, length, shown
 
 TEXT = Text()
 
-
-FOR_EVERY_N = (
-    "any number of processes and messages, any reliable channel; of the stages of a message, of which each step "
-    "of the machine is shown to be one"
-)
 
 NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that there is then no crown is in words"
 

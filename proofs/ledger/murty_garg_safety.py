@@ -9,7 +9,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Computation
 from crownless.spec.orders import decide
 
-from . import any_split, bundled
+from . import any_split, bundled, crowns_of_any_size
 from . import monitored_machines as found
 from . import smallest_synchronous as search
 from .claims import Evidence, Reading, Text, unless
@@ -245,7 +245,7 @@ def mg13(quick: bool) -> Evidence:
     printed, chains = map(counterexample.crown_sizes, (counterexample.maps_to_as_printed, counterexample.maps_to))
     conditions = counterexample.send_condition() and counterexample.receive_condition() and counterexample.ranked()
     refuted = conditions and not counterexample.crown_sizes(counterexample.precedes) and not splits.lemma_4
-    holds = any_split.crown_shrinks() and any_split.lemma_3_is_proved() and any_split.maps_to_holds_what_is_printed()
+    holds = crowns_of_any_size.lemma_4_is_proved() and any_split.maps_to_holds_what_is_printed()
     holds &= not counterexample.strong_receive_condition()
     readings = [
         Reading("crowns by ↦ as printed", unless(not refuted or not printed, "refuted")),
@@ -255,12 +255,12 @@ def mg13(quick: bool) -> Evidence:
     because = (
         f"a computation of {size_of(counterexample)} has SC, RC and PR, which the lemma does not even ask for, crowns "
         f"of sizes {printed} by ↦ as printed, and no strong one; by enumeration {splits.lemma_4 or 'none'} among "
-        f"{splits.with_conditions:,} others. With the stronger condition z3 shows the step from any crown that is not "
-        "strong to a smaller one. The computation of MG14, whose control message is an acknowledgement, is another one "
-        "of that size"
+        f"{splits.with_conditions:,} others. With the stronger condition z3 shows it of crowns of any size, by "
+        "induction on the size: a crown of two is strong, and from a larger one that is not a message can be left out. "
+        "The computation of MG14, whose control message is an acknowledgement, is another one of that size"
     )
     scope = (
-        f"{ANY_NUMBER} for each step, whose repetition is argued; {splits_told(quick)}; by ↦ as printed, with PR or "
+        f"{ANY_NUMBER} (z3, by induction on the size of the crown); {splits_told(quick)}; by ↦ as printed, with PR or "
         f"without, {none_smaller(quick)}"
     )
     figures = shown(
@@ -322,7 +322,7 @@ def mg14(quick: bool) -> Evidence:
         and not decide(counterexample.application, "synchronous").kept
         and not splits.theorem_6
     )
-    shows = any_split.crown_shrinks() and any_split.lemma_3_is_proved() and any_split.strong_crowns_descend()
+    shows = crowns_of_any_size.theorem_6_is_proved()
     of_fig_8 = any_split.theorem_5_is_proved() and not {"SC", "RC+", "PR"} & watch.runs.keys()
     repaired = shows and of_fig_8 and not splits.repaired and splits.ranked > 0
     repaired &= not counterexample.strong_receive_condition()
@@ -333,10 +333,14 @@ def mg14(quick: bool) -> Evidence:
     because = (
         f"a computation of {size_of(counterexample)}, an acknowledgement, has all three and is not synchronous; it has "
         f"no strong crown. By enumeration {splits.theorem_6 or 'none'} smaller. With "
-        "the stronger condition z3 shows each step of the proof, and none of "
+        "the stronger condition z3 shows that there is no crown of any size: by Lemma 4 (MG13) there would be a strong "
+        "one, along which processes would grow until it comes round; so by Theorem 2 it is synchronous. None of "
         f"{splits.ranked:,} computations breaks it; Fig. 8 has it in all {watch.states:,} states"
     )
-    scope = f"{ANY_NUMBER} for each step, whose repetition is argued; {splits_told(quick)}; {none_smaller(quick)}"
+    scope = (
+        f"{ANY_NUMBER} (z3, by induction on the size of the crown, and along it); that finitely many messages without "
+        f"a circle can be sorted is argued (MG2); {splits_told(quick)}; {none_smaller(quick)}"
+    )
     figures = shown("SC, RC and PR hold, c1 acknowledges m3", counterexample.whole, "counterexample-mg14")
     figures += shown(
         "what the application sees of it: a crown", counterexample.application, "counterexample-mg14-application"

@@ -8,6 +8,10 @@ from crownless.spec.computation import Computation
 from .claims import Shown
 
 ANY_NUMBER = "any number of processes and messages"
+FOR_EVERY_N = (
+    "any number of processes and messages, any reliable channel; of the stages of a message, of which each step "
+    "of the machine is shown to be one"
+)
 
 
 def bound_of(quick: bool) -> tuple[int, int]:

@@ -48,6 +48,7 @@ from .matrix_evidence import (
     program,
 )
 from .matrix_evidence import states as states_of
+from .pigeonhole import clearing_goes_on
 from .smallest_clearing import Clearings
 
 TEXT = Text()
@@ -422,12 +423,13 @@ def sa6(quick: bool) -> Evidence:
     # A matrix that is not in any run, too: n entries outside the own column leave a column that can be cleared.
     stuck = [matrix for matrix in _full_patterns(3) if not _goes_on(ExtraMessages, matrix)]
     fails |= bool(stuck) or not any(not _goes_on(ClearsOnce, matrix) for matrix in _full_patterns(3))
+    fails |= not clearing_goes_on()
     once = _largest(ClearsOnce, 4, 5, fullest)
     three = max(_largest(ClearsOnce, 3, 4, what).kept for what in (cases[0][1], FOUR_ENTRIES))
     fails |= three > 4 or once.kept <= 5 or not (quick or smallest_left_by_one())
     because = (
-        "any three entries or more of three processes, own column empty, leave fewer when cleared, and one in each "
-        "column; "
+        "z3, for any n: of n entries or more, own column empty, two are in one column, and clearing it leaves one "
+        "there, and fewer in all; so does the code with every pattern of three processes; "
         f"for every k from 1 to n² in {count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = "
         f"n-1, more only for k < n-1. One extra message at a time leaves {once.kept} entries at n=4, k=5, of a program "
         "of ten messages"
@@ -440,7 +442,11 @@ def sa6(quick: bool) -> Evidence:
         else "z3: none of four processes with up to nine messages and four deliveries; and three processes keep four "
         "entries at most"
     )
-    scope = f"{free}; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving; {smallest}"
+    programs = sum(isinstance(what, str) for _, what in cases)
+    scope = (
+        f"{free}; {programs} programs; every interleaving; that clearing can go on until fewer than n entries are "
+        f"left: any number of processes (z3, of the update); {smallest}"
+    )
     verdict = unless(fails, "checked")
     readings = (
         Reading("whenever there are k entries, it goes on until there are fewer", verdict),

@@ -97,12 +97,11 @@ def theorem_2() -> list[Claim]:
     return [*_no_crown_in_time(), *_sorted_messages_are_in_time()]
 
 
-def _crown(before: z3.FuncDeclRef) -> tuple[Hypotheses, Callable[[Term], Term], Term]:
-    """A crown by → (before is →), or a strong one (before is ≺); its messages, and how many."""
-    crown = z3.Function("crown", z3.IntSort(), MESSAGE)
-    i, j, size = z3.Ints("i j size")
+def is_crown(before: z3.FuncDeclRef, crown: Callable[[Term], Term], size: Term) -> Hypotheses:
+    """These messages, by their places from 0 on, are a crown by →, or a strong one, by ≺ (before)."""
+    i, j = z3.Ints("i j")
     links = z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), before(SEND(crown(j)), RECEIVE(crown(j + 1)))))
-    given = {
+    return {
         "a crown has two messages or more": size >= 2,
         f"each send {before.name()} the next receive": links,
         f"the last send {before.name()} the first receive": before(SEND(crown(size - 1)), RECEIVE(crown(0))),
@@ -110,13 +109,19 @@ def _crown(before: z3.FuncDeclRef) -> tuple[Hypotheses, Callable[[Term], Term], 
             [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), crown(i) != crown(j))
         ),
     }
-    return given, crown, size
+
+
+CROWN, SIZE = z3.Function("crown", z3.IntSort(), MESSAGE), z3.Int("size")
+
+
+def _crown(before: z3.FuncDeclRef) -> Hypotheses:
+    """Some crown, of some size."""
+    return is_crown(before, CROWN, SIZE)
 
 
 def strong_crown() -> Claim:
     """[MG] §2.3: a strong crown is a crown."""
-    strong, *_ = _crown(PRECEDES)
-    weak, *_ = _crown(LEADS)
+    strong, weak = _crown(PRECEDES), _crown(LEADS)
     return Claim("a strong crown is a crown", {**strong, **_contained()}, z3.And(*weak.values()))
 
 
@@ -128,8 +133,7 @@ def _contained() -> Hypotheses:
 def strong_crown_is_proved() -> bool:
     """And not the converse, nor if ≺ were not within →."""
     claim = strong_crown()
-    strong, *_ = _crown(PRECEDES)
-    weak, *_ = _crown(LEADS)
+    strong, weak = _crown(PRECEDES), _crown(LEADS)
     converse = Claim("a crown is a strong crown", {**weak, **happened_before()}, z3.And(*strong.values()))
     unrelated = claim._replace(given=strong)
     return (
@@ -141,19 +145,24 @@ def strong_crown_is_proved() -> bool:
 
 def _no_crown_in_time() -> list[Claim]:
     """Synchronous ⟹ ¬crown: along a crown, T would grow from its first message to its first message."""
-    links, crown, size = _crown(LEADS)
+    return never_comes_round("T", T, {**events(), **sync(), **leads_in_time(), **_crown(LEADS)})
+
+
+def never_comes_round(name: str, value: Callable[[Term], Term], given: Hypotheses) -> list[Claim]:
+    """Given the links of a crown: that from each of its sends to the next this value grows, by induction along it; so
+    there is none.
+    """
     i = z3.Int("i")
-    given = {**events(), **sync(), **leads_in_time(), **links}
+    first = value(SEND(CROWN(0)))
     grown = {
-        "T has grown up to i": T(SEND(crown(0))) < T(SEND(crown(i))),
-        "i is on the crown": z3.And(i >= 1, i < size),
+        f"{name} has grown up to i": first < value(SEND(CROWN(i))),
+        "i is on the crown": z3.And(i >= 1, i < SIZE),
     }
-    end = {**given, "T has grown to the last": T(SEND(crown(0))) < T(SEND(crown(size - 1)))}
-    base = T(SEND(crown(0))) < T(SEND(crown(1)))
-    step = z3.Implies(i + 1 < size, T(SEND(crown(0))) < T(SEND(crown(i + 1))))
+    end = {**given, f"{name} has grown to the last": first < value(SEND(CROWN(SIZE - 1)))}
+    step = z3.Implies(i + 1 < SIZE, first < value(SEND(CROWN(i + 1))))
     return [
-        Claim("T grows on the first step of a crown", given, base),
-        Claim("T grows on each step of a crown", {**given, **grown}, step),
+        Claim(f"{name} grows on the first step of a crown", given, first < value(SEND(CROWN(1)))),
+        Claim(f"{name} grows on each step of a crown", {**given, **grown}, step),
         Claim("no crown comes round", end, z3.BoolVal(False)),
     ]
 
