@@ -5,9 +5,14 @@ The rest is marked `thorough`. Files and tests that are named on the command lin
 
 from __future__ import annotations
 
+import signal
 from collections import defaultdict
 
 import pytest
+
+# Started in the background of a shell, the tests would ignore Ctrl-C, and so would every process that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Of these none is in the sample: in every process of the tests they start a Spark of their own.
 ON_SPARK = {
