@@ -100,14 +100,15 @@ IN_CI_ONE_IN = {
     "test_cost.py": 2,
     "test_declared_symmetry.py": 2,
     "test_native_engine.py": 3,
+    "test_orders.py": 2,
     "test_pipeline_exploration.py": 2,
-    "test_pipeline_logs.py": 2,
+    "test_pipeline_logs.py": 3,
     "test_pipeline_one_run.py": 3,
-    "test_proofs_of_causal_order.py": 2,
+    "test_proofs_of_causal_order.py": 3,
     "test_reductions.py": 2,
     "test_renaming.py": 2,
     "test_second_derivations.py": 2,
-    "test_symbolic_runs.py": 2,
+    "test_symbolic_runs.py": 3,
 }
 
 
