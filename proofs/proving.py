@@ -33,7 +33,7 @@ from .second_solver import asked_again
 from .ses_multicast import SES_MULTICAST
 from .step_refinement import step_claims
 from .symbolic_queues import UnsupportedStep
-from .theorem import EFFORT, Claim, Outcome, Verdict, theorem, without_each
+from .theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
 
 Proof = CausalOrder | QueueProof
 
@@ -56,8 +56,6 @@ SHOWN = ("safe", "optimal", "live")
 
 #: Steps of z3 that show most claims here; see `needs`.
 MOST = 100_000
-#: So many ways z3 may take.
-ATTEMPTS = 5
 
 #: What a run that breaks these, up to a bound, refutes.
 REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}

@@ -19,6 +19,8 @@ from .terms import Term
 
 #: z3 steps allowed to one query, unless told otherwise: ten times what nearly all of the theorems here take.
 EFFORT = 2_000_000
+#: So many ways z3 may take, where it gives up on the first.
+ATTEMPTS = 5
 
 
 Outcome = Literal["proved", "refuted", "unknown"]
@@ -80,4 +82,4 @@ def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int 
 
 def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
     """Do the hypotheses contradict each other? To be refuted: the model is a situation that the theorem is about."""
-    return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort)
+    return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)

@@ -22,7 +22,7 @@ import z3
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.stages import Invariants
 from crownless.proofs.terms import Term
-from crownless.proofs.theorem import theorem
+from crownless.proofs.theorem import ATTEMPTS, theorem
 
 from .discovery import SEED, Discovered
 from .houdini import STEPS
@@ -33,8 +33,6 @@ from .stages_runs import Situation, simulated
 
 #: Simulated runs: how many processes and messages, how many runs.
 RUNS = ((2, 3, 40), (2, 4, 40), (3, 5, 60), (3, 7, 20), (4, 6, 20))
-#: So many ways z3 may take to show what is found of any number of processes and messages.
-ATTEMPTS = 5
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from functools import cache
 
 import z3
 
-from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.terms import Term
-from crownless.proofs.theorem import theorem, vacuous
+from crownless.proofs.theorem import ATTEMPTS, theorem, vacuous
 
 
 class AnySplit:

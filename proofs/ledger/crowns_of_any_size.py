@@ -78,7 +78,6 @@ def no_smaller_crown() -> Hypotheses:
 def lemma_4() -> list[Claim]:
     """By induction on the size: base and step."""
     crown, strong = is_crown(MAPS_TO, CROWN, SIZE), z3.And(*is_crown(PRECEDES, CROWN, SIZE).values())
-    del crown["a crown has two messages or more"]  # base and step say how many
     base = {**crown, **of_two_messages(), "two messages": SIZE == 2}
     step = {**crown, **of_three_messages(), **no_smaller_crown(), "three messages or more": SIZE >= 3}
     return [Claim("a crown of two is strong", base, strong), Claim("a smallest crown is strong", step, strong)]

@@ -18,9 +18,8 @@ from crownless.impl.ses import Ses
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, vector_time
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.murty_garg import MURTY_GARG, Priorities
-from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.stages import StageEvent, fixed_by, symbolic
-from crownless.proofs.theorem import EFFORT, Claim, theorem, without_each
+from crownless.proofs.theorem import ATTEMPTS, EFFORT, Claim, theorem, without_each
 
 from .matrix_evidence import ClearsTheWholeColumn
 

@@ -18,9 +18,8 @@ from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.observers import Ledger
 from crownless.model_check.system import State, System
-from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim, theorem, vacuous
+from crownless.proofs.theorem import ATTEMPTS, Claim, theorem, vacuous
 
 from .fig_8_variants import Timed, timed
 

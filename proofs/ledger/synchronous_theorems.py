@@ -12,9 +12,8 @@ from functools import cache
 
 import z3
 
-from crownless.proofs.proving import ATTEMPTS
 from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim, theorem, vacuous
+from crownless.proofs.theorem import ATTEMPTS, Claim, theorem, vacuous
 
 EVENT, MESSAGE, PROCESS = (z3.DeclareSort(name) for name in ("Event", "Message", "Process"))
 PRECEDES = z3.Function("precedes", EVENT, EVENT, z3.BoolSort())
