@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
-from crownless.model_check.engines import REDUCTIONS, refusal
+from crownless.model_check.check import run_check
+from crownless.model_check.engines import REDUCTIONS, why_not_applicable
 from crownless.model_check.limits import Limits
+from crownless.model_check.request import Check
 
 
 def reach(protocol: str, n: int, seconds: float, engine: str, reductions: tuple[str, ...]) -> tuple[int, int, float]:
@@ -47,7 +47,8 @@ def main(protocols: tuple[str, ...], seconds: float, n: int) -> None:
     run_check(Check("rst", 2, 2))
     console = Console(width=120)
     for protocol in protocols or PROTOCOLS:
-        admitted = tuple(name for name in REDUCTIONS if refusal(Check(protocol, n, 1), None, (name,)) is None)
+        small = Check(protocol, n, 1)
+        admitted = tuple(name for name in REDUCTIONS if why_not_applicable(small, None, (name,)) is None)
         plain = reach(protocol, n, seconds, "plain", ())
         native = reach(protocol, n, seconds, "native", ())
         reduced = reach(protocol, n, seconds, "native", admitted) if admitted else native

@@ -219,3 +219,8 @@ def channel_named(name: str) -> type[Channel]:
     if name not in CHANNELS:
         raise unknown_name("channel", name, CHANNELS)
     return CHANNELS[name]
+
+
+def name_of_channel(channel: type[Channel]) -> str:
+    """Its name in reports: that of the class, if it is none of those here."""
+    return next((name for name, known in CHANNELS.items() if known is channel), channel.__name__)

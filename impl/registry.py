@@ -1,9 +1,10 @@
-"""The protocols by name. One line a protocol: everything that checks, tests, draws or lists goes through here."""
+"""The bundled protocols by name. One line a protocol: whatever checks, tests, draws or lists goes through here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from types import MappingProxyType
 
 from crownless.spec.errors import unknown_name
 
@@ -37,6 +38,7 @@ _WHERE = {
 }
 
 
+@cache
 def _load(where: str) -> type[ProtocolMachine]:
     module, name = where.split(".")
     kind: type[ProtocolMachine] = getattr(import_module(f".{module}", __package__), name)
@@ -44,9 +46,23 @@ def _load(where: str) -> type[ProtocolMachine]:
     return kind
 
 
-PROTOCOLS: MappingProxyType[str, type[ProtocolMachine]] = MappingProxyType(
-    {name: _load(where) for name, where in _WHERE.items()}
-)
+class _Protocols(Mapping[str, type[ProtocolMachine]]):
+    """The protocols by name; each is imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> type[ProtocolMachine]:
+        return _load(_WHERE[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_WHERE)
+
+    def __len__(self) -> int:
+        return len(_WHERE)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _WHERE
+
+
+PROTOCOLS: Mapping[str, type[ProtocolMachine]] = _Protocols()
 
 
 def protocol_named(name: str) -> type[ProtocolMachine]:
@@ -54,3 +70,13 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     if name not in PROTOCOLS:
         raise unknown_name("protocol", name, PROTOCOLS)
     return PROTOCOLS[name]
+
+
+def name_of(kind: type[ProtocolMachine]) -> str:
+    """The name of a protocol in reports: that of the class, if it is not bundled."""
+    package, _, module = kind.__module__.rpartition(".")
+    if package == __package__:
+        for name, where in _WHERE.items():
+            if where == f"{module}.{kind.__qualname__}":
+                return name
+    return kind.__qualname__.rpartition(".")[2]

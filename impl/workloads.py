@@ -39,6 +39,11 @@ class Workload:
     #: True if every delivery is welcome at any time and leaves the position as it is.
     takes_anything = False
 
+    @property
+    def scope(self) -> str:
+        """The processes, and which messages they may send, in words."""
+        return f"{count_of(self.processes)}, {self.messages} message{'s' * (self.messages != 1)}"
+
     def start(self) -> Position:
         """Nothing has been sent or received."""
         raise NotImplementedError
@@ -80,6 +85,15 @@ class Workload:
         raise NotImplementedError
 
 
+def count_of(processes: Sequence[str]) -> str:
+    """How many processes there are: ``1 process``, ``3 processes``."""
+    return f"{len(processes)} process{'es' * (len(processes) != 1)}"
+
+
+#: To whom the free workload addresses a message.
+_RECEIVERS = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
+
+
 def free_message(sender: int, receivers: tuple[int, ...], number: int) -> Message:
     """The message of that number which the free workload sends on a channel."""
     return Message(f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}", sender, receivers)
@@ -100,6 +114,8 @@ class Free(Workload):
     def __init__(self, n: int, messages: int, *, self_sends: bool = False, sends: Sends = "unicast") -> None:
         self.processes = process_names(n)
         self.messages = messages
+        self.sends = sends
+        self.self_sends = self_sends
         self.channels: list[tuple[int, tuple[int, ...]]] = [
             (p, receivers) for p in range(n) for receivers in receiver_sets(n, p, self_sends=self_sends, sends=sends)
         ]
@@ -107,6 +123,11 @@ class Free(Workload):
         self._number = {channel: number for number, channel in enumerate(self.channels)}
         if not self.channels:
             raise BadInput(f"{n} process has nobody to send to", mend="use two processes or more, or --self-sends")
+
+    @property
+    def scope(self) -> str:
+        bound = f"{count_of(self.processes)}, up to {self.messages} message{'s' * (self.messages != 1)}"
+        return f"{bound}, any process to {_RECEIVERS[self.sends]}{', itself included' * self.self_sends}"
 
     def start(self) -> Position:
         return (0,) * len(self.channels)
@@ -170,6 +191,7 @@ class Program(Workload):
     """
 
     def __init__(self, script: Script) -> None:
+        self.script = script
         self.processes = script.processes
         number = {name: p for p, name in enumerate(script.processes)}
         self.statements: list[list[Message | ReceiveStatement]] = []
@@ -184,8 +206,17 @@ class Program(Workload):
                     line.append(statement)
             self.statements.append(line)
         #: Every message that the program sends.
-        self.sends = [statement for line in self.statements for statement in line if isinstance(statement, Message)]
-        self.messages = len(self.sends)
+        self.all_messages = [part for line in self.statements for part in line if isinstance(part, Message)]
+        self.messages = len(self.all_messages)
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        return "a program" if self.script.name is None else self.script.name
+
+    @property
+    def scope(self) -> str:
+        return f"program {self.name}, {count_of(self.processes)}"
 
     def start(self) -> Position:
         return (0,) * len(self.processes)
@@ -201,7 +232,7 @@ class Program(Workload):
         return self._next(position, process) is None
 
     def universe(self) -> Iterator[Message]:
-        return iter(self.sends)
+        return iter(self.all_messages)
 
     def alone(self, position: Position, process: int) -> Position:
         return tuple(done if p == process else 0 for p, done in enumerate(position))

@@ -25,14 +25,13 @@ from math import factorial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from crownless.impl.channels import Channel
-from crownless.impl.workloads import Free
+from crownless.impl.channels import CHANNELS, Channel
+from crownless.impl.workloads import Free, Program
 from crownless.spec.errors import BadInput, unknown_name
 
-from . import asking
-from .asking import Asked, Check
 from .observers import Observer
 from .properties import Property
+from .request import Check, NotApplicable, ResolvedCheck
 
 ENGINES = ("native", "plain", "spark")
 REDUCTIONS = ("symmetry", "order")
@@ -117,9 +116,7 @@ class Engine:
 
 
 def engine_for(
-    check: Check,
-    asked: Asked,
-    observers: Sequence[Observer],
+    check: ResolvedCheck,
     *,
     engine: str | None = None,
     reductions: Iterable[str] = (),
@@ -127,22 +124,22 @@ def engine_for(
 ) -> Engine:
     """What explores this check; raises `BadInput` if it cannot be what was asked for."""
     wanted = reductions_named(reductions, engine)
-    why = None if engine == "plain" else _not_native(asked)
+    why = None if engine == "plain" else _not_native(check)
     if why is not None and engine in ("native", "spark"):
-        raise BadInput(f"{check.protocol}: --engine {engine}: {why}", mend="leave that out")
+        raise NotApplicable(check.protocol, f"--engine {engine}: {why}", mend="leave that out", joint=": ")
 
     def why_not(reduction: str) -> str | None:
-        return why or (_not_symmetric(asked, observers) if reduction == "symmetry" else _not_in_order(asked))
+        return why or (_not_symmetric(check) if reduction == "symmetry" else _not_in_order(check))
 
     for name in wanted:
         reason = why_not(name)
         if reason is not None:
             others = [other for other in wanted if other != name and not why_not(other)]
             mend = f"use --reduce {others[0]}" if others else "leave that out"
-            raise BadInput(f"{check.protocol} does not admit --reduce {name}: {reason}", mend=mend)
+            raise NotApplicable(check.protocol, f"does not admit --reduce {name}: {reason}", mend=mend)
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
-    shared = _told_apart(asked) is None
+    shared = _told_apart(check) is None
     if engine == "spark":
         return Engine("spark", cpus(), wanted, shared)
     crew = workers or cpus()
@@ -168,16 +165,12 @@ def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...
     return tuple(name for name in REDUCTIONS if name in wanted)
 
 
-def refusal(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> str | None:
-    """Why a check cannot be asked, or not of this engine with these reductions, told without the protocol's name."""
-    why = asking.refusal(check)
-    if why is not None:
-        return why
-    asked = Asked.by(check)
+def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
+    """Why this protocol admits no such check, or not by this engine with these reductions; None if it does."""
     try:
-        engine_for(check, asked, (), engine=engine, reductions=reductions)
-    except BadInput as error:
-        return error.message.removeprefix(check.protocol).lstrip(": ")
+        engine_for(check.resolve(), engine=engine, reductions=reductions)
+    except NotApplicable as why:
+        return why
     return None
 
 
@@ -201,60 +194,66 @@ def not_compiled() -> tuple[str, str] | None:
     return NOT_COMPILED
 
 
-def _not_native(asked: Asked) -> str | None:
+def _not_native(check: ResolvedCheck) -> str | None:
     """Why the native engine cannot explore this; None if it can."""
-    if asked.crash is not None:
+    if check.crash is not None:
         return "the native engine knows no crashes"
-    machine = asked.machine
+    if check.channel_name not in CHANNELS or CHANNELS[check.channel_name] is not check.channel:
+        return f"the native engine knows no {check.channel_name} channel"
+    if type(check.workload) not in (Free, Program):
+        return "the native engine knows the free workload and programs only"
+    machine = check.machine
     if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MOST_OF_ITS_OWN:
         return f"the native engine takes at most {MOST_OF_ITS_OWN} invariants, witnesses and rules of a protocol"
     return None
 
 
-def _told_apart(asked: Asked) -> str | None:
+def _told_apart(check: ResolvedCheck) -> str | None:
     """What tells processes apart but their names; None if nothing does."""
-    if not isinstance(asked.workload, Free):
+    if not isinstance(check.workload, Free):
         return "in a program each process does its own"
-    if asked.crash is not None:
+    if check.crash is not None:
         return "one process may crash, and others may not"
-    if not asked.machine.symmetric:
+    if not check.machine.symmetric:
         return "it does not treat all processes alike"
-    if asked.machine.ordered_at is not None:
+    if check.machine.ordered_at is not None:
         return "its orders are judged at some processes only"
-    for name, value in asked.machine.settings.items():
+    for name, value in check.machine.settings.items():
         if isinstance(value, tuple) and len(set(value)) > 1:
             return f"processes have a {name} of their own"
     return None
 
 
-def _not_symmetric(asked: Asked, observers: Sequence[Observer]) -> str | None:
-    why = _told_apart(asked)
+def _not_symmetric(check: ResolvedCheck) -> str | None:
+    why = _told_apart(check)
     if why is not None:
         return why
-    if any(type(observer).renamed is Observer.renamed for observer in observers):
+    if any(type(observer).renamed is Observer.renamed for observer in check.observers()):
         return "what is remembered of its runs cannot be renamed"
-    n = asked.machine.n
+    n = check.machine.n
     if n > MOST_RENAMED:
         return f"it would try the {factorial(n):,} renamings of {n} processes; up to {MOST_RENAMED} it does"
     return None
 
 
-def _not_in_order(asked: Asked) -> str | None:
-    if not isinstance(asked.workload, Free):
+def _not_in_order(check: ResolvedCheck) -> str | None:
+    if not isinstance(check.workload, Free):
         return "in a program a delivery matters by where its process stands"
-    if asked.channel.faults is not Channel.faults:
-        return f"a {asked.channel_name} channel acts between deliveries"
-    if asked.crash is not None:
+    if check.channel.faults is not Channel.faults:
+        return f"a {check.channel_name} channel acts between deliveries"
+    if check.crash is not None:
         return "a crash may come between deliveries"
-    if asked.machine.rolls_back:
+    if check.machine.rolls_back:
         return "it takes deliveries back"
-    if not asked.machine.sends_before_delivery:
+    if not check.machine.sends_before_delivery:
         return "it may deliver a message before it is sent, and then a delivery breaks no order by itself"
-    for order in asked.orders:
+    for order in check.orders:
         if order not in BROKEN_BY_ONE_DELIVERY:
             return f"{order} order is broken by deliveries at several processes together"
-    if asked.clocks:
+    if check.clocks:
         return "for clocks it has not been shown to be valid"
+    if check.monitors:
+        return "for monitors of one's own it has not been shown to be valid"
     return None
 
 
@@ -262,12 +261,17 @@ class Elsewhere(Protocol):
     """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
 
     def saving(
-        self, check: Check, asked: Asked, engine: Engine, checkpoint: Path | None, resume: Path | None
+        self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
     ) -> AbstractContextManager[Any]:
         """Where the search is saved, a `Checkpoint` or the like; None if nowhere."""
 
     def search(
-        self, asked: Asked, engine: Engine, observers: Sequence[Observer], properties: Sequence[Property], saving: Any
+        self,
+        check: ResolvedCheck,
+        engine: Engine,
+        observers: Sequence[Observer],
+        properties: Sequence[Property],
+        saving: Any,
     ) -> AbstractContextManager[Any]:
         """A `NativeSearch`."""
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from crownless.impl.channels import channel_named
+from crownless.impl.channels import Channel
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Computation, Event, Message, process_names
@@ -193,11 +193,11 @@ class Clock:
         return now - self._ended > self.AFTERWARDS
 
 
-def generate(machine: ProtocolMachine, workload: Workload, channel: str, clock: Clock) -> Search:
+def generate(machine: ProtocolMachine, workload: Workload, channel: type[Channel], clock: Clock) -> Search:
     """Every complete computation of every run. Ctrl-C also ends it, with what was found."""
     memory = Memory(machine.n)
     found = Search()
-    system = System(machine, workload, channel_named(channel), [memory])
+    system = System(machine, workload, channel, [memory])
     known: dict[State, set[int]] = {}
     with collector_off():
         try:

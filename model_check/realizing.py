@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import protocol_named
-from crownless.impl.workloads import Workload
+from crownless.impl.workloads import Free
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
 
-from .asking import Check, sends_of, settings_of, workload_of
 from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
 from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
+from .request import Check, ResolvedCheck
 from .stopping import reason_of
 
 
@@ -47,15 +45,18 @@ class Realization:
     the answer is not complete, or None if it is; what is `extra` is certain also then.
     """
 
-    check: Check
-    machine: ProtocolMachine
-    workload: Workload
+    check: ResolvedCheck
+    workload: Free
     found: Search
     orders: dict[str, Comparison]
     computations: int = 0
     impossible: int = 0
     broken_by: Computation | None = None
     seconds: float = 0.0
+
+    @property
+    def machine(self) -> ProtocolMachine:
+        return self.check.machine
 
     @property
     def processes(self) -> int:
@@ -67,8 +68,8 @@ class Realization:
 
     @property
     def channel(self) -> str:
-        """The channel over which it was asked: the one the protocol needs, unless told otherwise."""
-        return self.check.channel or self.machine.needs_channel
+        """The name of the channel over which it was asked."""
+        return self.check.channel_name
 
     @property
     def promises(self) -> str:
@@ -113,17 +114,13 @@ class Realization:
 
     def enumerated(self, messages: int) -> Iterator[Computation]:
         """Every computation of so many messages that the workload allows."""
-        sends = sends_of(self.check, type(self.machine))
-        return computations(self.processes, messages, self_sends=self.check.self_sends, sends=sends)
+        free = self.workload
+        return computations(self.processes, messages, self_sends=free.self_sends, sends=free.sends)
 
     @property
     def scope(self) -> str:
         """In words, how far the answer reaches."""
-        to = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
-        sends = f"any process to {to[sends_of(self.check, type(self.machine))]}"
-        bound = f"{self.processes} processes, up to {self.messages} message{'s' * (self.messages != 1)}"
-        parts = [f"{bound}, {sends}{', itself included' * self.check.self_sends}"]
-        parts.append(f"{self.channel} channel: {channel_named(self.channel).meaning}")
+        parts = [self.workload.scope, f"{self.channel} channel: {self.check.channel.meaning}"]
         for key, value in self.machine.settings.items():
             parts.append(f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
         if self.machine.ordered_at is not None:
@@ -138,8 +135,8 @@ class Realization:
             "processes": self.processes,
             "messages": self.messages,
             "channel": self.channel,
-            "sends": sends_of(self.check, type(self.machine)),
-            "self_sends": self.check.self_sends,
+            "sends": self.workload.sends,
+            "self_sends": self.workload.self_sends,
             "parameters": dict(self.machine.settings),
             "promises": self.promises,
             "decided": self.stopped is None,
@@ -191,15 +188,14 @@ def realize(
     check: Check, *, limits: Limits | None = None, progress: Callable[[str], None] | None = None
 ) -> Realization:
     """Searches and compares, for the free workload without crashes; raises `BadInput` for what cannot be asked."""
-    assert (check.program, check.crash) == (None, None), "programs and crashes are not for this question"
+    assert check.crash is None, "crashes are not for this question"
     clock = Clock(limits, progress)
     started = time.monotonic()
-    kind = protocol_named(check.protocol)
-    workload = workload_of(check, kind)
-    n = len(workload.processes)
-    machine = kind(n, parameters=settings_of(check, kind, n))
-    found = generate(machine, workload, check.channel or kind.needs_channel, clock)
-    answer = Realization(check, machine, workload, found, {name: Comparison(name) for name in ORDERS})
+    resolved = check.resolve()
+    workload = resolved.workload
+    assert isinstance(workload, Free), "programs are not for this question"
+    found = generate(resolved.machine, workload, resolved.channel, clock)
+    answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:
         _compare(answer, clock)
     except KeyboardInterrupt as ending:

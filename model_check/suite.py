@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from crownless.impl.registry import PROTOCOLS
 
-from .asking import Check, load_program
+from .request import Check, load_program
 
 #: Uses that a text warns of, or for which it claims something of its own.
 SPECIAL = (
@@ -49,8 +49,7 @@ def _beside() -> list[Check]:
 
 
 def _program(protocol: str, name: str, crash: str | None = None) -> Check:
-    script, _ = load_program(name)
-    return Check(protocol, program=script, program_name=name, crash=crash)
+    return Check(protocol, program=load_program(name), crash=crash)
 
 
 def checks() -> list[Check]:

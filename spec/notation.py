@@ -107,6 +107,8 @@ class Script:
 
     lines: tuple[Line, ...]
     file: str | None = field(default=None, compare=False)
+    #: What it is called in reports; None: it has no name.
+    name: str | None = field(default=None, compare=False)
 
     @property
     def processes(self) -> tuple[str, ...]:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
-from unittest.mock import patch
 
 from fault_programs import programs
 
-from crownless.impl import registry
 from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check, load_program, refusal
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.limits import Limits
+from crownless.model_check.request import Check, load_program
 from crownless.spec import library
 from crownless.spec.enumeration import Sends
 
@@ -72,12 +72,10 @@ class Search(NamedTuple):
 def check_of(
     machine: type[ProtocolMachine], check: Check, engine: str | None = None, limits: Limits | None = None
 ) -> CheckResult:
-    """One check of a machine that is in no registry; by the native engine, but for crashes, which it does not take."""
-    name = machine.__name__
+    """One check of a machine; by the native engine, but for crashes, which it does not take."""
     engine = engine or ("plain" if check.crash else "native")
     limits = limits or _limits_of(check)
-    with patch.object(registry, "PROTOCOLS", {**PROTOCOLS, name: machine}):
-        return run_check(replace(check, protocol=name), limits, engine=engine, workers=1)
+    return run_check(replace(check, protocol=machine), limits, engine=engine, workers=1)
 
 
 def _limits_of(check: Check) -> Limits:
@@ -118,7 +116,7 @@ def _programs_of(protocol: str, kind: type[ProtocolMachine]) -> list[Search]:
     if kind.sends != "unicast":
         scripts |= programs(broadcast=True)
     for name in (*library.names(), *library.exercises(), *library.counterexamples()):
-        script, _ = load_program(name)
+        script = load_program(name)
         if not script.is_computation:
             scripts[name] = script
     if kind.admits_multicast and kind.sends != "broadcast":
@@ -129,8 +127,8 @@ def _programs_of(protocol: str, kind: type[ProtocolMachine]) -> list[Search]:
     for name, script in scripts.items():
         for settings in ({}, *(variant.settings for variant in VARIANTS.get(protocol, ()) if variant.in_programs)):
             for crash in (None, "P1") if kind.rolls_back and name.startswith(WITH_A_CRASH) else (None,):
-                check = Check(protocol, program=script, program_name=name, parameters=settings, crash=crash)
-                if refusal(check) is None:
+                check = Check(protocol, program=script, parameters=settings, crash=crash)
+                if why_not_applicable(check) is None:
                     found.append(Search(_named(name, check), check))
     return found
 

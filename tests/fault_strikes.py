@@ -14,8 +14,8 @@ from fault_searches import check_of, searches_of
 from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Asked, Check
 from crownless.model_check.purity import Purity
+from crownless.model_check.request import Check
 from crownless.model_check.system import System
 
 Machine = type[ProtocolMachine]
@@ -87,7 +87,7 @@ def samples_of(protocol: str) -> Iterator[tuple[str, Check]]:
 
 
 def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
-    asked = Asked.by(check)
+    asked = check.resolve()
     noted: list[Call] = []
     names: set[str] = set()
 

@@ -24,15 +24,15 @@ class Forged(Reader):
     name = "checkpoints"
 
     def prepare(self, directory: Path) -> None:
-        from crownless.model_check.asking import Check, load_program
-        from crownless.model_check.checking import run_check
+        from crownless.model_check.check import run_check
         from crownless.model_check.limits import Limits
+        from crownless.model_check.request import Check, load_program
 
         outside = directory / "outside"
         outside.mkdir()
         (outside / "secret.npy").write_bytes(b"\x93NUMPY secret")
         self.outside = outside
-        program, name = load_program("mf-fig1")
+        program = load_program("mf-fig1")
         checks = (
             (Check("rst", 2, 3), ()),
             (Check("kearns", 2, 2, channel="fifo"), ()),
@@ -40,7 +40,7 @@ class Forged(Reader):
             (Check("unordered", 2, 2, channel="duplicating", orders=("fifo", "synchronous")), ()),
             (Check("rst", 2, 3, clocks=("vector-times",)), ()),
             (Check("isis", 2, 3), ("order",)),
-            (Check("rst", program=program, program_name=name), ()),
+            (Check("rst", program=program), ()),
         )
         self.saved: list[tuple[dict[str, bytes], tuple[str, ...]]] = []
         for number, (check, reductions) in enumerate(checks):
@@ -206,8 +206,8 @@ class ForgedOnSpark(Forged):
     name = "levels"
 
     def prepare(self, directory: Path) -> None:
-        from crownless.model_check.asking import Check
         from crownless.model_check.limits import Limits
+        from crownless.model_check.request import Check
 
         self.outside = directory / "outside"
         self.outside.mkdir()
@@ -219,7 +219,7 @@ class ForgedOnSpark(Forged):
             (Check("ses", 2, 3), ("symmetry",)),
         ]
         self.check_of: list[int] = []
-        self.common: dict[int, tuple[Any, Any, Any, Any]] = {}
+        self.common: dict[int, tuple[Any, Any, Any]] = {}
         for number in range(len(self.checks)):
             for states in (2, 12, 40):
                 there = directory / f"base-{number}-{states}"
@@ -228,34 +228,30 @@ class ForgedOnSpark(Forged):
                     self.saved.append(({path.name: path.read_bytes() for path in there.iterdir()}, ()))
                     self.check_of.append(number)
 
-    def ready(self, number: int) -> tuple[Any, Any, Any, Any]:
+    def ready(self, number: int) -> tuple[Any, Any, Any]:
         """What all searches of a check have in common."""
-        from crownless.model_check.asking import Asked
         from crownless.model_check.engines import engine_for
-        from crownless.model_check.observers import observers_of
 
         check, reductions = self.checks[number]
         if number not in self.common:
-            asked = Asked.by(check)
-            observers = observers_of(asked.machine, asked.orders)
-            engine = engine_for(check, asked, observers, engine="native", reductions=reductions)
-            self.common[number] = check, asked, observers, engine
+            asked = check.resolve()
+            engine = engine_for(asked, engine="native", reductions=reductions)
+            self.common[number] = asked, asked.observers(), engine
         return self.common[number]
 
     def search(self, number: int, there: Path, *, resume: bool, limits: Any = None) -> None:
         from crownless.model_check.native.questions import question_of
-        from crownless.model_check.properties import properties_of
         from crownless.pipeline.exploration.manifest import manifest_in
         from crownless.pipeline.exploration.search import SparkSearch
 
-        check, asked, observers, engine = self.ready(number)
-        with manifest_in(there, question_of(check, asked, engine.reductions), resume=resume) as manifest:
+        asked, observers, engine = self.ready(number)
+        with manifest_in(there, question_of(asked, engine.reductions), resume=resume) as manifest:
             search = SparkSearch(
                 asked.machine,
                 asked.workload,
                 asked.channel_name,
                 observers,
-                properties_of(asked.machine, asked.orders, program=False),
+                asked.properties(),
                 shared=engine.shared,
                 reductions=engine.reductions,
                 workers=2,

@@ -7,19 +7,17 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from crownless.impl import registry
 from crownless.impl.protocol import ProtocolMachine, Setting
-from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Asked, Check
-from crownless.model_check.clocks import Clocks
 from crownless.model_check.engines import engine_for
-from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.search import NativeSearch
-from crownless.model_check.observers import Observer, observers_of
-from crownless.model_check.properties import Property, properties_of
+from crownless.model_check.observers import Observer
+from crownless.model_check.properties import Property
+from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.system import System
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
@@ -30,22 +28,19 @@ COUNTS = ("states", "transitions", "depth", "terminal_states", "nodes", "graded"
 
 
 class Question(NamedTuple):
-    """A check, and all that it names."""
+    """A check, put to both."""
 
-    check: Check
-    asked: Asked
+    check: ResolvedCheck
 
     def observers(self) -> list[Observer]:
         """New ones: they number what they see."""
-        n = self.asked.machine.n
-        return [*observers_of(self.asked.machine, self.asked.orders), *(Clocks(n, c) for c in self.asked.clocks)]
+        return self.check.observers()
 
     def properties(self) -> list[Property]:
-        machine, orders, clocks = self.asked.machine, self.asked.orders, self.asked.clocks
-        return properties_of(machine, orders, program=self.check.program is not None, clocks=clocks)
+        return self.check.properties()
 
     def system(self) -> System:
-        return System(self.asked.machine, self.asked.workload, self.asked.channel, self.observers())
+        return self.check.system()
 
     def plain(self, limits: Limits | None = None) -> Exploration:
         return explore(self.system(), self.properties(), limits)
@@ -54,13 +49,11 @@ class Question(NamedTuple):
         self, workers: int = 1, reductions: Sequence[str] = (), *, shared: bool | None = None, force: bool = False
     ) -> NativeSearch:
         """A search of the native engine. `shared` and `reductions` are as the engine itself says, unless forced."""
-        engine = engine_for(
-            self.check, self.asked, self.observers(), engine="native", reductions=() if force else reductions
-        )
+        engine = engine_for(self.check, engine="native", reductions=() if force else reductions)
         return NativeSearch(
-            self.asked.machine,
-            self.asked.workload,
-            self.asked.channel_name,
+            self.check.machine,
+            self.check.workload,
+            self.check.channel_name,
             self.observers(),
             self.properties(),
             shared=engine.shared if shared is None else shared,
@@ -84,14 +77,14 @@ class Question(NamedTuple):
     def admits(self, *reductions: str) -> bool:
         """Does the engine take these reductions here?"""
         try:
-            engine_for(self.check, self.asked, self.observers(), engine="native", reductions=reductions)
+            engine_for(self.check, engine="native", reductions=reductions)
         except BadInput:
             return False
         return True
 
     def shares(self) -> bool:
         """May processes share their tables?"""
-        return engine_for(self.check, self.asked, self.observers(), engine="native").shared
+        return engine_for(self.check, engine="native").shared
 
 
 def question(
@@ -108,13 +101,11 @@ def question(
     clocks: tuple[str, ...] = (),
 ) -> Question:
     """A protocol by name, or a machine that is in no registry. Raises `BadInput` if that cannot be asked of it."""
-    known = {} if isinstance(protocol, str) else {protocol.__name__: protocol}
     check = Check(
-        protocol if isinstance(protocol, str) else protocol.__name__,
+        protocol,
         n,
         messages,
         program,
-        None if program is None else "a program",
         channel,
         orders,
         sends,
@@ -122,8 +113,7 @@ def question(
         parameters or {},
         clocks,
     )
-    with patch.object(registry, "PROTOCOLS", {**PROTOCOLS, **known}):
-        return Question(check, Asked.by(check))
+    return Question(check.resolve())
 
 
 def told(found: Exploration) -> dict[str, Any]:

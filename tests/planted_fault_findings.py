@@ -16,9 +16,9 @@ from fault_strikes import strikes_in
 from planted_faults import FINDINGS, Fault, Key, candidates, key_of
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.limits import Limits
+from crownless.model_check.request import Check
 from crownless.proofs.proving import PROOFS, prove
 from crownless.spec.errors import BadInput
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
-from crownless.impl import registry
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.limits import Limits
 from crownless.model_check.observers import Ledger, Observation, Observer
+from crownless.model_check.request import Check
 from crownless.model_check.system import Ghost, LocalStep, State, System
 from crownless.spec import notation
 from crownless.spec.computation import Computation
@@ -34,22 +33,20 @@ def check(
     parameters: Mapping[str, Setting] | None = None,
     limits: Limits | None = None,
 ) -> CheckResult:
-    """What `run_check` says of a machine, as if it were registered under its class name."""
+    """What `run_check` says of a machine, by default over an unordered channel."""
     script = notation.parse(program) if isinstance(program, str) else program
     asked = Check(
-        kind.__name__,
+        kind,
         processes,
         messages,
         script,
-        "a program" if script else None,
         channel=channel,
         orders=orders,
         sends=sends,
         crash=crash,
         parameters=parameters or {},
     )
-    with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
-        return run_check(asked, limits)
+    return run_check(asked, limits)
 
 
 def violations(result: CheckResult) -> dict[str, int]:

@@ -29,7 +29,7 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
-from crownless.model_check.checking import CheckResult
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import default_orders, properties_of
 from crownless.spec import by_search

@@ -12,7 +12,7 @@ from spark_session import spark  # noqa: F401
 
 from crownless.command_line import main
 from crownless.command_line.check import COMPILES
-from crownless.model_check import checking
+from crownless.model_check import check as checking
 from crownless.pipeline.exploration import search as exploration
 
 if TYPE_CHECKING:

@@ -21,15 +21,15 @@ import pytest
 
 from crownless.command_line import main
 from crownless.command_line.check import COMPILES
-from crownless.model_check import checking
-from crownless.model_check.asking import Asked, Check
-from crownless.model_check.checking import run_check
-from crownless.model_check.engines import refusal
+from crownless.model_check import check as checking
+from crownless.model_check.check import run_check
+from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
 from crownless.model_check.native.questions import check_of, question_of
 from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
+from crownless.model_check.request import Check
 from crownless.model_check.suite import checks as suite
 
 Run = Callable[..., tuple[int, str, str]]
@@ -201,14 +201,15 @@ def test_what_is_saved_names_the_whole_check(tmp_path: Path) -> None:
         Check("isis-gc", 2, 3, parameters={"rounds": (1, 0)}),
         Check("unordered", 2, 3, channel="lossy", orders=("n-n", "fifo"), sends="broadcast", self_sends=True),
     ]
-    for k, check in enumerate([*others, *(one for one in suite() if refusal(one, engine="native") is None)]):
+    for k, check in enumerate([*others, *(one for one in suite() if why_not_applicable(one, engine="native") is None)]):
         directory = tmp_path / str(k)
-        question = question_of(check, Asked.by(check), ["symmetry"])
+        question = question_of(check.resolve(), ["symmetry"])
         checkpoint = Checkpoint(directory, question, resume=False)
         checkpoint.save({}, {})
         again, reductions = check_of(manifest_in(directory, CHECKPOINT)["question"])
-        assert question_of(again, Asked.by(again), reductions) == question
-        assert Asked.by(again)[4:] == Asked.by(check)[4:]
+        assert question_of(again.resolve(), reductions) == question
+        assert again.resolve().orders == check.resolve().orders
+        assert again.resolve().clocks == check.resolve().clocks
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -393,7 +394,7 @@ def test_a_checkpoint_is_not_overwritten(saved: Path, crownless: Run) -> None:
 
 def test_two_searches_do_not_save_to_one_directory(saved: Path, crownless: Run) -> None:
     check = Check("rst", 3, 3)
-    with checkpoint_in(saved, question_of(check, Asked.by(check), []), resume=True):
+    with checkpoint_in(saved, question_of(check.resolve(), []), resume=True):
         told = "another search is saving there; wait for its end, or name another"
         expected = (2, "", f"crownless: --resume {saved}: {told}\n")
         assert crownless("check", "rst", "-m", "3", "--resume", saved) == expected

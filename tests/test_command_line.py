@@ -14,10 +14,10 @@ from crownless.command_line import main
 from crownless.command_line.check import COMPILES, how_far
 from crownless.command_line.options import parse_size
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check, load_program, those_that_admit
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.engines import cpus
-from crownless.model_check.explorer import Exploration
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.request import Check, load_program, those_that_admit
 from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
@@ -152,9 +152,8 @@ def test_a_search_for_endless_runs_keeps_to_its_limit_too(crownless: Crownless) 
 
 
 def test_a_program_whose_endless_runs_are_undecided_is_not_said_to_complete_or_not() -> None:
-    script, name = load_program("mf-fig1")
-    check = Check("fifo-ack", program=script, program_name=name, channel="fifo")
-    with patch("crownless.model_check.checking._endless", return_value="interrupted"):
+    check = Check("fifo-ack", program=load_program("mf-fig1"), channel="fifo")
+    with patch("crownless.model_check.check.Search.lassos", return_value="interrupted"):
         result = run_check(check)
     assert (result.completes, result.verdict, result.interrupted) == ("unknown", "unknown", True)
     assert run_check(check).completes == "always"

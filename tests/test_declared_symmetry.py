@@ -21,7 +21,6 @@ from impure_machines import IMPURE, Caches, Strict
 from impure_machines import Row as ImpureRow
 from native_engine_setup import question, same_verdicts, told
 
-from crownless.impl import registry
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.isis import Isis
@@ -31,14 +30,15 @@ from crownless.impl.parametric import Parametric, parametric, seen_parametric
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult, run_check
-from crownless.model_check.explorer import Exploration
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import search as search_module
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.native.questions import question_of
+from crownless.model_check.request import Check
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -99,8 +99,7 @@ def test_the_protocols_that_are_parametric() -> None:
 
 
 def checked(machine: type[ProtocolMachine], n: int, messages: int, **options: Any) -> CheckResult:
-    with patch.object(registry, "PROTOCOLS", {**PROTOCOLS, machine.__name__: machine}):
-        return run_check(Check(machine.__name__, n, messages), engine="native", workers=1, **options)
+    return run_check(Check(machine, n, messages), engine="native", workers=1, **options)
 
 
 def test_the_scope_says_how_processes_differ() -> None:
@@ -125,7 +124,7 @@ def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
     asked = question(LastAcceptsAll, 3, 4)
     whole = asked.search()
     expected = told(whole.explore())
-    about = question_of(asked.check, asked.asked, ())
+    about = question_of(asked.check, ())
     with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
         asked.search().explore(Limits(states=3_000), checkpoint=saving)
     with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
@@ -137,7 +136,7 @@ def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
 
 def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path: Path) -> None:
     asked = question(ThirdMessageOfTheSecond, 3, 4)
-    about = question_of(asked.check, asked.asked, ())
+    about = question_of(asked.check, ())
     with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
         early = asked.search()
         early.explore(Limits(states=100), checkpoint=saving)
@@ -250,7 +249,7 @@ def test_a_difference_is_seen_in_a_sample_of_large_tables(row: Row) -> None:
 
 def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
     asked = question("optimal", 3, 4)
-    about = question_of(asked.check, asked.asked, ())
+    about = question_of(asked.check, ())
     with patch.object(symmetry, "FIRST_ENTRIES", 20):
         whole = asked.search()
         expected = told(whole.explore())

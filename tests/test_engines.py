@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from numba.core import event
@@ -11,8 +12,7 @@ from replay import check, violations
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
-from crownless.model_check.asking import Asked, Check, load_program
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.engines import (
     LONG_TO_COMPILE,
     Engine,
@@ -20,24 +20,26 @@ from crownless.model_check.engines import (
     cpus,
     engine_for,
     reductions_named,
-    refusal,
+    why_not_applicable,
 )
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels
 from crownless.model_check.observers import Observer
+from crownless.model_check.request import Check, load_program
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
-PROGRAM, PROGRAM_NAME = load_program("mf-program-3")
+PROGRAM = load_program("mf-program-3")
 
 
 def engine_of(
     asked: Check,
     engine: str | None = None,
     reductions: Sequence[str] = (),
-    observers: Sequence[Observer] = (),
+    monitors: Sequence[Observer] = (),
 ) -> Engine:
-    return engine_for(asked, Asked.by(asked), observers, engine=engine, reductions=reductions, workers=2)
+    check = replace(asked, monitors=tuple(monitors))
+    return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=2)
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ def test_the_native_engine_asked_for_by_name_is_not_replaced() -> None:
 def test_processes_share_their_tables_where_only_their_names_tell_them_apart(protocol: str) -> None:
     assert engine_of(Check(protocol)).shared == PROTOCOLS[protocol].symmetric
     if not PROTOCOLS[protocol].admits_multicast:
-        program = Check(protocol, program=PROGRAM, program_name=PROGRAM_NAME)
+        program = Check(protocol, program=PROGRAM)
         assert not engine_of(program).shared
 
 
@@ -131,7 +133,7 @@ class Unrenamed(Observer):
 REFUSED = [
     (Check("kearns"), "symmetry", "it does not treat all processes alike"),
     (Check("murty-garg"), "symmetry", "it does not treat all processes alike"),
-    (Check("rst", program=PROGRAM, program_name=PROGRAM_NAME), "symmetry", "in a program each process does its own"),
+    (Check("rst", program=PROGRAM), "symmetry", "in a program each process does its own"),
     (Check("extra-messages", parameters={"k": (4, 4, 5)}), "symmetry", "processes have a k of their own"),
     (Check("isis", crash="P1"), "symmetry", "the native engine knows no crashes"),
     (
@@ -139,7 +141,7 @@ REFUSED = [
         "symmetry",
         "it would try the 362,880 renamings of 9 processes; up to 8 it does",
     ),
-    (Check("rst", program=PROGRAM, program_name=PROGRAM_NAME), "order", "in a program a delivery matters by where"),
+    (Check("rst", program=PROGRAM), "order", "in a program a delivery matters by where"),
     (Check("rst", channel="lossy"), "order", "a lossy channel acts between deliveries"),
     (Check("rst", channel="duplicating"), "order", "a duplicating channel acts between deliveries"),
     (Check("ses-rollback"), "order", "it takes deliveries back"),
@@ -163,10 +165,10 @@ def test_a_reduction_that_is_not_valid_is_refused_and_says_why(asked: Check, red
     with pytest.raises(BadInput) as error:
         run_check(asked, reductions=[reduction])
     assert str(error.value).startswith(line)
-    told = refusal(asked, reductions=[reduction])
-    assert told is not None
-    assert told.startswith(line.removeprefix(f"{asked.protocol} "))
-    assert refusal(asked) is None
+    refused = why_not_applicable(asked, reductions=[reduction])
+    assert refused is not None
+    assert refused.reason.startswith(line.removeprefix(f"{asked.protocol} "))
+    assert why_not_applicable(asked) is None
 
 
 def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
@@ -176,7 +178,7 @@ def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
 
 def test_symmetry_is_refused_where_an_observer_cannot_rename() -> None:
     with pytest.raises(BadInput, match="what is remembered of its runs cannot be renamed"):
-        engine_of(Check("rst"), reductions=["symmetry"], observers=[Unrenamed()])
+        engine_of(Check("rst"), reductions=["symmetry"], monitors=[Unrenamed()])
 
 
 @pytest.mark.parametrize(

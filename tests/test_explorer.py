@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -11,37 +11,29 @@ from typing import Any
 import pytest
 from in_order import bound, key
 
-from crownless.impl import registry
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check import checking
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult
-from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check import check as checking
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
 from crownless.model_check.limits import Limits
 from crownless.model_check.observers import Crowns, FifoAndCausal, History, Ledger, Observer
+from crownless.model_check.request import Check
 from crownless.model_check.system import System
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
-Checks = Callable[..., CheckResult]
-
 run_check = partial(checking.run_check, engine="plain")
 
 
-@pytest.fixture
-def check_of(monkeypatch: pytest.MonkeyPatch) -> Checks:
-    """Checks a protocol of this test as if it were registered, as users do."""
-
-    def check(kind: type[ProtocolMachine], limits: Limits | None = None, **facts: Any) -> CheckResult:
-        monkeypatch.setattr(registry, "PROTOCOLS", MappingProxyType({**PROTOCOLS, "mine": kind}))
-        return run_check(Check("mine", **facts), limits)
-
-    return check
+def check_of(kind: type[ProtocolMachine], limits: Limits | None = None, **facts: Any) -> CheckResult:
+    """Checks a protocol of this test."""
+    return run_check(Check(kind, **facts), limits)
 
 
 def verdicts(result: CheckResult) -> dict[str, str]:
@@ -333,14 +325,14 @@ class NeverSleeps(Unordered):
     witnesses = MappingProxyType({"sleeps": lambda machine, i, state: False})
 
 
-def test_a_situation_that_no_run_reaches_is_unknown_and_not_said_to_hold(check_of: Checks) -> None:
+def test_a_situation_that_no_run_reaches_is_unknown_and_not_said_to_hold() -> None:
     result = check_of(NeverSleeps, processes=2, messages=2)
     assert verdicts(result)["sleeps"] == "unknown"
     assert note(result, "sleeps") == "no run within the bound reaches it"
 
 
 def test_where_nothing_is_ever_delivered_nothing_is_said_to_hold() -> None:
-    result = run_check(Check("rst", program=notation.parse("P1: ...\nP2:"), program_name="idle"))
+    result = run_check(Check("rst", program=notation.parse("P1: ...\nP2:")))
     assert result.exploration.stopped is None
     assert verdicts(result)["delivers-something"] == "unknown"
     assert result.verdict == "unknown"
@@ -356,7 +348,7 @@ class BadFromTheStart(Unordered):
     invariants = MappingProxyType({"never-true": lambda machine, i, state: False})
 
 
-def test_an_invariant_that_is_false_at_first_is_broken_by_the_empty_run(check_of: Checks) -> None:
+def test_an_invariant_that_is_false_at_first_is_broken_by_the_empty_run() -> None:
     result = check_of(BadFromTheStart, processes=2, messages=1)
     assert result.exploration.broken["never-true"] == 0
     assert says(result, "never-true") == []
@@ -434,7 +426,7 @@ class SulksAtFirst(SendsUnlessSulking):
         return "left" if i == 1 else "awake"
 
 
-def test_a_delivery_that_can_only_be_postponed_is_not_counted_as_missing(check_of: Checks) -> None:
+def test_a_delivery_that_can_only_be_postponed_is_not_counted_as_missing() -> None:
     result = check_of(Dozing, processes=2, messages=2, orders=("asynchronous",))
     assert not result.exploration.graded
     assert result.exploration.terminal_states == 0
@@ -442,7 +434,7 @@ def test_a_delivery_that_can_only_be_postponed_is_not_counted_as_missing(check_o
     assert result.verdict == "holds"
 
 
-def test_a_delivery_that_never_comes_while_something_else_goes_on_for_ever_is_missing(check_of: Checks) -> None:
+def test_a_delivery_that_never_comes_while_something_else_goes_on_for_ever_is_missing() -> None:
     result = check_of(Sulking, processes=2, messages=1, orders=("asynchronous",))
     assert result.exploration.terminal_states == 0
     assert verdicts(result)["delivers-all"] == "violated"
@@ -451,32 +443,32 @@ def test_a_delivery_that_never_comes_while_something_else_goes_on_for_ever_is_mi
     assert note(result, "delivers-all") == "from here on it can go on for ever"
 
 
-def test_a_step_that_changes_nothing_goes_on_for_ever(check_of: Checks) -> None:
+def test_a_step_that_changes_nothing_goes_on_for_ever() -> None:
     result = check_of(Spinning, processes=2, messages=1, orders=("asynchronous",))
     assert verdicts(result)["delivers-all"] == "violated"
     assert sorted(says(result, "delivers-all")) == ["P1: send m1 to P2", "P2: fall asleep"]
 
 
-def test_of_several_ways_to_go_on_for_ever_a_shortest_is_shown(check_of: Checks) -> None:
+def test_of_several_ways_to_go_on_for_ever_a_shortest_is_shown() -> None:
     result = check_of(TwoSleeps, processes=2, messages=1, orders=("asynchronous",))
     assert sorted(says(result, "delivers-all")) == ["P1: send m1 to P2", "P2: fall asleep"]
 
 
-def test_a_send_that_can_only_be_postponed_is_not_blocked(check_of: Checks) -> None:
+def test_a_send_that_can_only_be_postponed_is_not_blocked() -> None:
     result = check_of(SendsAwake, processes=2, messages=2, orders=("asynchronous",))
     assert set(verdicts(result).values()) == {"holds"}
 
 
-def test_a_program_that_waits_for_ever_while_something_else_goes_on_does_not_complete(check_of: Checks) -> None:
+def test_a_program_that_waits_for_ever_while_something_else_goes_on_does_not_complete() -> None:
     program = notation.parse("P1: receive\nP2: send x to P1")
-    result = check_of(SulksAtFirst, program=program, program_name="one message", orders=("asynchronous",))
+    result = check_of(SulksAtFirst, program=program, orders=("asynchronous",))
     assert verdicts(result)["completes"] == "violated"
     assert says(result, "completes") == []
-    postponed = check_of(SendsAwake, program=program, program_name="one message", orders=("asynchronous",))
+    postponed = check_of(SendsAwake, program=program, orders=("asynchronous",))
     assert verdicts(postponed)["completes"] == "holds"
 
 
-def test_a_search_that_was_stopped_says_nothing_of_runs_that_never_end(check_of: Checks) -> None:
+def test_a_search_that_was_stopped_says_nothing_of_runs_that_never_end() -> None:
     result = check_of(Sulking, Limits(states=3), processes=2, messages=1, orders=("asynchronous",))
     assert verdicts(result)["delivers-all"] == "unknown"
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from fuzz_verdicts import Input, contents, run, wrong_with
 
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import questions
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.saved_files import create, open_regular
+from crownless.model_check.request import Check
 
 Manifest = dict[str, Any]
 

@@ -12,13 +12,13 @@ import pytest
 from native_engine_setup import question, told
 
 from crownless.model_check import limits as module
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.counting import count
 from crownless.model_check.limits import Available, Limits, free_in_control_groups, memory_in_use
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.realizing import realize
+from crownless.model_check.request import Check
 
 MIB = 1 << 20
 #: Seconds; they only bound how long a failing test takes.

@@ -18,9 +18,9 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import free_message
-from crownless.model_check.asking import load_program
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
+from crownless.model_check.request import load_program
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -137,7 +137,7 @@ def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int,
 
 @pytest.mark.parametrize("program", [pytest.param(p, marks=[pytest.mark.slow] * (p in HEAVY)) for p in library.names()])
 def test_every_bundled_program_under_every_protocol_that_admits_it(program: str) -> None:
-    script, _ = load_program(program)
+    script = load_program(program)
     for protocol in PROTOCOLS:
         if not protocol.startswith("isis-gc"):
             try:
@@ -162,7 +162,7 @@ def test_every_bundled_program_under_every_protocol_that_admits_it(program: str)
 def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program: str, channel: str) -> None:
     if channel == "duplicating" and protocol in ("buffer-bounded", "isis-gc"):
         pytest.skip("it has more states than a test should search")
-    script, _ = load_program(program)
+    script = load_program(program)
     asked = question(protocol, program=script, channel=channel)
     assert agree(asked, [(2, False)])
     assert asked.native().blocked or protocol == "isis-gc"

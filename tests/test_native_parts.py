@@ -30,8 +30,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free
-from crownless.model_check.asking import load_program
-from crownless.model_check.explorer import Exploration
+from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import kernels, search, shelf_kernels
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
@@ -42,6 +41,7 @@ from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.search import NativeSearch, Worker
 from crownless.model_check.observers import Observer, observers_for
+from crownless.model_check.request import load_program
 from crownless.model_check.stopping import INTERRUPTED
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
@@ -568,7 +568,7 @@ SAVED: tuple[tuple[str, int | None, int | None, dict[str, Any], tuple[str, ...]]
     ("isis", 3, 3, {}, ("order",)),
     ("unordered", 3, 3, {"orders": ("n-n", "synchronous"), "channel": "lossy"}, ("symmetry",)),
     ("unordered", 3, 4, {"channel": "fifo"}, ("symmetry", "order")),
-    ("murty-garg", None, None, {"program": load_program("mf-fig8")[0]}, ()),
+    ("murty-garg", None, None, {"program": load_program("mf-fig8")}, ()),
 )
 
 

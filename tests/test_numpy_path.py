@@ -19,11 +19,12 @@ from crownless.impl.protocol import Packet, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
-from crownless.model_check import checking
-from crownless.model_check.asking import Check, load_program, refusal
-from crownless.model_check.checking import run_check
+from crownless.model_check import check as checking
+from crownless.model_check.check import run_check
+from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.native import vectorized
 from crownless.model_check.native.layout import layout
+from crownless.model_check.request import Check, load_program
 from crownless.spec import library
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -96,9 +97,9 @@ def questions() -> Iterator[tuple[str, Question]]:
             n, messages = bound(name, 3 if channel in ("unordered", "fifo") else 2, 2, channel)
             yield f"{name}, {channel}", question(name, n, messages, channel)
     for name in PROGRAMS:
-        script, program = load_program(name)
+        script = load_program(name)
         for protocol in FOR_PROGRAMS:
-            if refusal(Check(protocol, program=script, program_name=program)) is None:
+            if why_not_applicable(Check(protocol, program=script)) is None:
                 yield f"{protocol}, program {name}", question(protocol, program=script)
     for name, asked in OTHERS.items():
         yield name, question(**asked)

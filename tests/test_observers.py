@@ -59,7 +59,7 @@ def admitted(kind: type[ProtocolMachine], workload: Workload) -> bool:
         messages = [Message("", sender, receivers) for sender, receivers in workload.channels]
     else:
         assert isinstance(workload, Program)
-        messages = workload.sends
+        messages = workload.all_messages
     return all(
         (kind.admits_self_sends or message.sender not in message.receivers)
         and (kind.admits_multicast or len(message.receivers) == 1)

@@ -17,7 +17,8 @@ import pytest
 from crownless.impl.channels import channel_named
 from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Free
-from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
 from crownless.model_check.observers import observers_of
 from crownless.model_check.properties import default_orders, properties_of
 from crownless.model_check.system import System

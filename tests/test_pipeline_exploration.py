@@ -22,11 +22,11 @@ from spark_session import spark  # noqa: F401
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check, load_program
 from crownless.model_check.engines import engine_for
-from crownless.model_check.explorer import Exploration
+from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.native.saved_directories import MANIFEST
+from crownless.model_check.request import Check, load_program
 from crownless.pipeline.exploration import blocks, levels
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration.published import Published, Replica
@@ -58,10 +58,10 @@ def found_by(
 ) -> Exploration:
     """What the search on Spark finds, of protocols that are in no registry too."""
     on = OnSpark(spark, partitions)
-    engine = engine_for(asked.check, asked.asked, asked.observers(), engine="native", reductions=reductions)
+    engine = engine_for(asked.check, engine="native", reductions=reductions)
     with (
-        on.saving(asked.check, asked.asked, engine, checkpoint, resume) as saving,
-        on.search(asked.asked, engine, asked.observers(), asked.properties(), saving) as search,
+        on.saving(asked.check, engine, checkpoint, resume) as saving,
+        on.search(asked.check, engine, asked.observers(), asked.properties(), saving) as search,
     ):
         found = search.explore(limits)
         if saving is not None and not found.stopped:
@@ -105,7 +105,7 @@ def test_other_questions_and_reductions(facts: Mapping[str, Any], reductions: Se
 @pytest.mark.parametrize("program", ["mf-fig1", "mf-program-1-selective", "mf-program-3"])
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "rendezvous"])
 def test_programs_and_where_they_block(protocol: str, program: str, on_driver: None) -> None:
-    asked = question(protocol, program=load_program(program)[0])
+    asked = question(protocol, program=load_program(program))
     assert told(found_by(asked)) == told(asked.native())
 
 
@@ -128,7 +128,7 @@ def test_what_breaks_and_how_soon(module: str, on_driver: None) -> None:
         {"protocol": "rst", "n": 3, "messages": 4},
         {"protocol": "kearns", "n": 3, "messages": 2, "channel": "fifo"},  # whose rows are all kept
         {"protocol": "unordered", "n": 2, "messages": 3},  # which breaks causal order
-        {"protocol": "buffer", "program": load_program("mf-program-3")[0]},
+        {"protocol": "buffer", "program": load_program("mf-program-3")},
     ],
     ids=str,
 )
@@ -285,7 +285,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
-from crownless.model_check.asking import Check
+from crownless.model_check.request import Check
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration.search import SparkSearch, explore
 from crownless.pipeline.session import session
@@ -390,7 +390,7 @@ CLUSTER = """
 import json, os, sys
 from pathlib import Path
 import psutil
-from crownless.model_check.asking import Check
+from crownless.model_check.request import Check
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration.search import SparkSearch, explore
 from crownless.pipeline.session import session
@@ -515,7 +515,7 @@ def test_another_check_is_refused(saved: Path) -> None:
 
 
 def test_other_code_is_refused(saved: Path) -> None:
-    machine = type(question("rst", 3, 3).asked.machine)
+    machine = type(question("rst", 3, 3).check.machine)
     with (
         patch.object(machine, "send", lambda *_: []),
         pytest.raises(BadInput, match="the protocol's code is not what it was then"),
@@ -525,9 +525,9 @@ def test_other_code_is_refused(saved: Path) -> None:
 
 def test_a_directory_in_use_is_refused(saved: Path, tmp_path: Path) -> None:
     asked = question("rst", 3, 3)
-    engine = engine_for(asked.check, asked.asked, asked.observers(), engine="native")
+    engine = engine_for(asked.check, engine="native")
     with (
-        OnSpark(NOWHERE).saving(asked.check, asked.asked, engine, None, saved),
+        OnSpark(NOWHERE).saving(asked.check, engine, None, saved),
         pytest.raises(BadInput, match="another search is saving there"),
     ):
         found_by(asked, resume=saved)

@@ -15,7 +15,7 @@ from crownless.impl.cbcast import Cbcast
 from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.protocol import Packet
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check
+from crownless.model_check.request import Check
 
 FAULTS = faults()
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import pytest
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check, load_program, workload_of
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.request import Check, load_program, workload_of
 from crownless.spec import library
 from crownless.spec.errors import BadInput
 
@@ -69,11 +70,11 @@ HEAVY = {"ses-fig2-two-tokens", "mf-program-2", "mf-program-2-fig7", "mf-program
 
 def run(protocol: str, program: str) -> CheckResult | None:
     """None: the protocol does not admit the program."""
-    script, name = load_program(program)
+    script = load_program(program)
     light = protocol.startswith("isis-gc") and program in HEAVY
-    check = Check(protocol, program=script, program_name=name, parameters={"rounds": 0} if light else {})
+    check = Check(protocol, program=script, parameters={"rounds": 0} if light else {})
     try:
-        workload_of(check, PROTOCOLS[protocol])
+        workload_of(check)
     except BadInput:
         return None
     return run_check(check)

@@ -18,17 +18,16 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.asking import Check
 from crownless.model_check.realizing import Realization, lines_in_notation, realize
+from crownless.model_check.request import Check
 from crownless.spec.computation import Computation, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide
 
 
 def asked(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered", **more: Any) -> Realization:
-    """The answer for a machine that need not be registered."""
-    with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
-        return realize(Check(kind.__name__, n, m, channel=channel, **more))
+    """The answer for a machine."""
+    return realize(Check(kind, n, m, channel=channel, **more))
 
 
 def missing(answer: Realization, order: str) -> list[str]:
@@ -351,11 +350,8 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
         if "states" in said and int(said.split()[0]) > 60:
             raise KeyboardInterrupt
 
-    with (
-        patch.object(registry, "PROTOCOLS", {"boasts": Boasts}),
-        patch("crownless.model_check.generating.EVERY", 1),
-    ):
-        answer = realize(Check("boasts", 2, 4), progress=ends_the_search)
+    with patch("crownless.model_check.generating.EVERY", 1):
+        answer = realize(Check(Boasts, 2, 4), progress=ends_the_search)
     assert answer.stopped == "interrupted"
     assert answer.broken_by is not None
     assert not decide(answer.broken_by, "causal").kept

@@ -26,7 +26,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.explorer import Exploration
+from crownless.model_check.exploration import Exploration
 from crownless.model_check.native import search
 from crownless.model_check.system import Ghost, State, System
 from crownless.spec.computation import Message
@@ -103,7 +103,7 @@ def agree(asked: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
                     taken.add(reductions)
                     reduced = asked.native(workers, reductions)
                     if reductions == ("symmetry",):
-                        agree_up_to_names(full, reduced, asked.asked.machine.n)
+                        agree_up_to_names(full, reduced, asked.check.machine.n)
                     else:
                         assert same_verdicts(full, reduced, lengths=False), reductions
                         assert reduced.states <= full.states
@@ -204,8 +204,8 @@ class Orbits:
     def __init__(self, asked: Question) -> None:
         self.asked = asked
         self.system = asked.system()
-        self.machine = asked.asked.machine
-        workload = asked.asked.workload
+        self.machine = asked.check.machine
+        workload = asked.check.workload
         assert isinstance(workload, Free)
         self.workload = workload
         nodes = self._nodes()
@@ -255,7 +255,7 @@ class Orbits:
         def renamed(numbers: Sequence[int]) -> list[Packet]:
             return [self.machine.renamed_packet(system._packets.values[number], renaming) for number in numbers]
 
-        match self.asked.asked.channel_name:
+        match self.asked.check.channel_name:
             case "fifo":  # each link is a queue, and so is each link's part of the mail room
                 return tuple(frozenset(tuple(renamed(queue)) for queue in queues) for queues in flight)
             case "duplicating":

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.observers import Ledger
+from crownless.model_check.request import Check
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.saved_runs import read_checks
 from crownless.model_check.system import LocalStep, System

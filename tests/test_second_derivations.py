@@ -15,8 +15,8 @@ from second_derivations import TEXTS, Moves, search
 from test_pinned_explorations import Counts
 
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.request import Check
 from crownless.spec.enumeration import Sends
 
 

@@ -184,7 +184,7 @@ def test_the_same_run_is_shown_every_time(case: Case) -> None:
 
 CHECK = """
 import json
-from crownless.model_check.checking import Check, run_check
+from crownless.model_check.check import Check, run_check
 
 result = run_check(Check("unordered", 2, 3, channel="lossy", orders=("fifo", "causal", "n-n", "synchronous")))
 print(json.dumps([known.json() for known in result.properties]))

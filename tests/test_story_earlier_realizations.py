@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from broken_fifo import WaitsOnEachChannel
 from replay import Lines, Replay, check, computation_of, endings, never_reached, violations
 
-from crownless.impl import registry
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.channels import channel_named
 from crownless.impl.fifo_ack import FifoAck
@@ -24,10 +22,11 @@ from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.observers import Ledger
 from crownless.model_check.realizing import Realization, lines_in_notation, realize
+from crownless.model_check.request import Check
 from crownless.model_check.system import System
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
@@ -43,7 +42,7 @@ def figure(name: str) -> Lines:
 
 
 def on(protocol: str, program: str) -> CheckResult:
-    return run_check(Check(protocol, program=script(program), program_name=program))
+    return run_check(Check(protocol, program=script(program)))
 
 
 def computations(kind: type[ProtocolMachine], program: str) -> set[Lines]:
@@ -57,9 +56,8 @@ def counts(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordere
 
 
 def generated(kind: type[ProtocolMachine], n: int, m: int) -> Realization:
-    """What a machine in no registry can generate."""
-    with patch.object(registry, "PROTOCOLS", {kind.__name__: kind}):
-        return realize(Check(kind.__name__, n, m))
+    """What a machine can generate."""
+    return realize(Check(kind, n, m))
 
 
 def states(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> Iterator[tuple[Any, list[Any]]]:

@@ -17,8 +17,8 @@ from crownless.impl.protocol import Happened, Packet, Step
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Program
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.request import Check
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 
@@ -208,7 +208,7 @@ def test_every_run_ends_with_the_same_matrices() -> None:
 
 def test_a_carol_who_insists_on_m3_first_waits_for_ever() -> None:
     script = notation.load(library.path("kuper-alice-bob-carol"))
-    result = run_check(Check("rst", program=script, program_name="kuper-alice-bob-carol"))
+    result = run_check(Check("rst", program=script))
     assert violations(result) == {"completes": 4}
     (ending,) = endings(Rst, Program(script))
     assert ending.waiting == ["Carol at its statement 1, receive m3"]

@@ -20,9 +20,9 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.observers import Ledger
+from crownless.model_check.request import Check
 from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState
 from crownless.spec import enumeration, library, notation
@@ -175,7 +175,7 @@ def test_with_p3s_selective_receives_both_protocols_block_at_its_first_receive(
     protocol: str, kind: type[ProtocolMachine]
 ) -> None:
     program = script("mf-program-1-selective")
-    result = run_check(Check(protocol, program=program, program_name="mf-program-1-selective"))
+    result = run_check(Check(protocol, program=program))
     assert set(violations(result)) == {"completes"}
     ends = list(endings(kind, Program(program)))
     assert ends
@@ -193,7 +193,7 @@ def test_without_a_protocol_p3s_selective_receives_are_served() -> None:
 
 def test_every_computation_of_the_second_program_is_causally_ordered() -> None:
     program = script("mf-program-2")
-    result = run_check(Check("unordered", program=program, program_name="mf-program-2", orders=("causal",)))
+    result = run_check(Check("unordered", program=program, orders=("causal",)))
     assert violations(result) == {}
     assert len(computations(Unordered, program)) == 8, "three processes receive two messages each, in either order"
 
@@ -225,15 +225,15 @@ def test_fig_8_nested_crowns_are_the_one_computation_that_the_buffer_protocol_ca
 
 def test_selective_receives_that_enforce_fig_8_block_the_buffer_protocol_and_not_the_matrix_protocol() -> None:
     fig8 = script("mf-fig8")
-    assert violations(run_check(Check("rst", program=fig8, program_name="mf-fig8"))) == {}
-    result = run_check(Check("buffer", program=fig8, program_name="mf-fig8"))
+    assert violations(run_check(Check("rst", program=fig8))) == {}
+    result = run_check(Check("buffer", program=fig8))
     assert set(violations(result)) == {"completes"}
     assert not any(ending.finished for ending in endings(Buffer, Program(fig8)))
 
 
 def test_selective_receives_that_enforce_fig_7_may_block_the_buffer_protocol_and_need_not() -> None:
     fig7 = script("mf-fig7")
-    assert violations(run_check(Check("rst", program=fig7, program_name="mf-fig7"))) == {}
+    assert violations(run_check(Check("rst", program=fig7))) == {}
     assert {ending.finished for ending in endings(Buffer, Program(fig7))} == {False, True}
 
 
@@ -310,7 +310,7 @@ def test_the_third_program_completes_under_the_matrix_protocol_in_either_order_o
     program = script("mf-program-3")
     assert {ending.finished for ending in endings(Buffer, Program(program))} == {False, True}
     assert {ending.finished for ending in endings(Rst, Program(program))} == {True}
-    assert violations(run_check(Check("rst", program=program, program_name="mf-program-3"))) == {}
+    assert violations(run_check(Check("rst", program=program))) == {}
 
 
 @pytest.mark.parametrize("name", ["mf-program-1", "mf-program-1-selective", "mf-program-2", "mf-program-3"])

@@ -18,9 +18,9 @@ from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
 from crownless.model_check.observers import Ledger
+from crownless.model_check.request import Check
 from crownless.model_check.runs import run_of
 from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState
@@ -67,7 +67,7 @@ M2_FIRST: Lines = ((("receive", "m2"), ("send", "m1")), (("send", "m2"), ("recei
 
 def test_fig_4a_two_intents_at_once_end_synchronous_whichever_way_they_interleave() -> None:
     script = notation.load(library.path("mg-fig4a"))
-    assert violations(run_check(Check("murty-garg", program=script, program_name="mg-fig4a"))) == {}
+    assert violations(run_check(Check("murty-garg", program=script))) == {}
     (ending,) = endings(MurtyGarg, Program(script))
     assert ending.computation == M2_FIRST, "the ranks decide: the bigger process sends first"
     assert ending.finished

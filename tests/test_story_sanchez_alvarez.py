@@ -39,7 +39,7 @@ from crownless.impl import extra_messages, optimal, rst
 from crownless.impl.buffer import Buffer
 from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.buffer_pipelined import BufferPipelined
-from crownless.impl.channels import channel_named
+from crownless.impl.channels import Fifo, Unordered, channel_named
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
@@ -231,7 +231,7 @@ def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k
 
 
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
-    return generate(machine, Free(machine.n, m), "unordered", Clock()).forms
+    return generate(machine, Free(machine.n, m), Unordered, Clock()).forms
 
 
 @pytest.mark.parametrize(
@@ -592,8 +592,8 @@ def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_anothe
 def test_posting_on_generates_no_other_computation_than_waiting() -> None:
     clock = Clock()
     for n, m in ((2, 4), (3, 3)):
-        waiting = generate(Buffer(n), Free(n, m), "fifo", clock).forms
-        assert generate(BufferPipelined(n), Free(n, m), "fifo", clock).forms == waiting
+        waiting = generate(Buffer(n), Free(n, m), Fifo, clock).forms
+        assert generate(BufferPipelined(n), Free(n, m), Fifo, clock).forms == waiting
 
 
 # -- [MF] footnote 2: too small buffers --------------------------------------------------------------------------------

@@ -681,7 +681,7 @@ def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> 
 
 @pytest.mark.slow
 def test_five_messages_are_the_fewest_that_show_it_among_three_sites() -> None:
-    assert len(Program(notation.parse(ONCE_MORE)).sends) == 5
+    assert len(Program(notation.parse(ONCE_MORE)).all_messages) == 5
     system = System(AgreesOnlyOnce(3), Free(3, 4), channel_named("unordered"), [Ledger()], 0)
     assert explore(system, [DELIVERS_ALL]).broken == {}
     assert endless(system, DELIVERS_ALL) is None

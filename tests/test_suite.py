@@ -8,8 +8,8 @@ import pytest
 
 from crownless.command_line.check import where
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check
-from crownless.model_check.checking import run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.request import Check
 from crownless.model_check.suite import checks, own_checks
 
 

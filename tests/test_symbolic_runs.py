@@ -18,16 +18,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crownless.command_line import main
-from crownless.impl import registry
 from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.ses import Ses
 from crownless.impl.workloads import Program
-from crownless.model_check.asking import Check, load_program
-from crownless.model_check.asking import refusal as not_admitted
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.engines import why_not_applicable
+from crownless.model_check.request import Check, load_program
 from crownless.proofs.programs import every_interleaving
 from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, Judged, ReplayFailed, judge
 from crownless.proofs.programs.symbolic_entries import (
@@ -59,23 +58,13 @@ ANSWERS = (
 KNOT = "P1: receive; send x to P2; receive\nP2: send v to P1; receive; send y to P1; receive\nP3: send w to P2"
 
 
-def as_registered(kind: type[ProtocolMachine] | str) -> tuple[str, Any]:
-    """A name by which to check the machine, and what makes it known by that name."""
-    if isinstance(kind, str):
-        return kind, patch.object(registry, "PROTOCOLS", registry.PROTOCOLS)
-    return kind.__name__, patch.object(registry, "PROTOCOLS", {kind.__name__: kind})
-
-
 def both(
     kind: type[ProtocolMachine] | str, program: str, channel: str = "unordered", orders: tuple[str, ...] = ()
 ) -> tuple[Judged, CheckResult]:
     """What z3 and what the explorer say of a program, which is a text or the name of a bundled one."""
-    bundled = program in library.names()
-    script, name = load_program(program) if bundled else (notation.parse(program), "a program")
-    protocol, known = as_registered(kind)
-    check = Check(protocol, program=script, program_name=name, channel=channel, orders=orders)
-    with known:
-        return judge(check), run_check(check, engine="plain")
+    script = load_program(program) if program in library.names() else notation.parse(program)
+    check = Check(kind, program=script, channel=channel, orders=orders)
+    return judge(check), run_check(check, engine="plain")
 
 
 def agree(judged: Judged, explored: CheckResult) -> None:
@@ -97,8 +86,7 @@ def agree(judged: Judged, explored: CheckResult) -> None:
 
 
 def is_admitted(protocol: str, program: str) -> bool:
-    script, name = load_program(program)
-    return not_admitted(Check(protocol, program=script, program_name=name)) is None
+    return why_not_applicable(Check(protocol, program=load_program(program))) is None
 
 
 # -- agreement with the explorer ---------------------------------------------------------------------------------------
@@ -150,7 +138,7 @@ def test_random_programs_are_judged_as_the_explorer_judges_them(
         script = notation.parse(program)
     except BadInput:
         assume(False)
-    assume(not_admitted(Check(protocol, program=script, orders=orders)) is None)
+    assume(why_not_applicable(Check(protocol, program=script, orders=orders)) is None)
     agree(*both(protocol, program, channel, orders))
 
 
@@ -401,7 +389,7 @@ def test_other_protocols_are_refused_with_the_reason(protocol: str, why: str) ->
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], why: str) -> None:
-    given = {"program": load_program("mf-program-1")[0], **asked}
+    given = {"program": load_program("mf-program-1"), **asked}
     with pytest.raises(BadInput, match=why):
         judge(Check("rst", **given))
 
@@ -501,10 +489,8 @@ def test_values_of_different_form_are_not_taken_for_alike() -> None:
 
 
 def test_what_a_process_may_receive_is_what_its_statement_admits() -> None:
-    script, _ = load_program("mf-program-1-selective")
-    run = every_interleaving._run(  # as `judge` makes it
-        Check("rst", program=script), PROTOCOLS["rst"](3), Program(script), fifo=False
-    )
+    script = load_program("mf-program-1-selective")
+    run = every_interleaving._run(Check("rst", program=script).resolve(), Program(script))  # as `judge` makes it
     assert {c.message.name for c in run.takes[Slot(2, 0)]} == {"z"}
     assert {c.message.name for c in run.takes[Slot(2, 1)]} == {"x"}
 

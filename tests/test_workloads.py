@@ -131,7 +131,7 @@ def test_a_process_alone_has_nobody_to_send_to() -> None:
 def test_a_program_sends_what_it_says_and_in_its_order() -> None:
     first = program("P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive; receive")
     assert first.processes == ("P1", "P2", "P3")
-    assert [message.name for message in first.sends] == ["x", "y", "z"]
+    assert [message.name for message in first.all_messages] == ["x", "y", "z"]
     assert first.messages == 3
     assert not first.takes_anything
     assert sends(first, first.start()) == ["x"]
@@ -229,6 +229,6 @@ def test_a_receive_selective_by_both_takes_only_what_satisfies_both() -> None:
 
 def test_a_program_may_send_one_message_to_several_named_in_any_order() -> None:
     multicast = program("Alice: send m to Carol, Bob\nBob: receive\nCarol: receive")
-    assert multicast.sends == [Message("m", 0, (1, 2))]
+    assert multicast.all_messages == [Message("m", 0, (1, 2))]
     assert multicast.processes == ("Alice", "Bob", "Carol")
     assert multicast.describe(multicast.start())[0] == "Alice at its statement 1, send m"

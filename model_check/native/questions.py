@@ -16,7 +16,7 @@ import crownless
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free
-from crownless.model_check.asking import Asked, Check, sends_of
+from crownless.model_check.request import Check, ResolvedCheck
 from crownless.spec import library, notation
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput, unknown_name
@@ -26,33 +26,33 @@ from .compiled import HAVE_NUMBA
 from .saved_facts import convert
 
 
-def question_of(check: Check, asked: Asked, reductions: Sequence[str]) -> dict[str, Any]:
+def question_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
     """All that determines a search, defaults filled in, and how to ask it again. Not the number of workers: a search
     may go on with another.
     """
-    free = isinstance(asked.workload, Free)
+    workload = check.workload
     return {
         "protocol": check.protocol,
-        "processes": len(asked.workload.processes),
-        "messages": asked.workload.messages,
-        "program": None if check.program is None else _told_of_program(check.program, check.program_name),
-        "channel": asked.channel_name,
-        "orders": asked.orders,
-        "sends": sends_of(check, type(asked.machine)) if free else None,
-        "self_sends": check.self_sends,
-        "parameters": dict(asked.machine.settings),
-        "clocks": tuple(dict.fromkeys(check.clocks)),
+        "processes": len(workload.processes),
+        "messages": workload.messages,
+        "program": None if check.program is None else _told_of_program(check.program),
+        "channel": check.channel_name,
+        "orders": check.orders,
+        "sends": workload.sends if isinstance(workload, Free) else None,
+        "self_sends": isinstance(workload, Free) and workload.self_sends,
+        "parameters": dict(check.machine.settings),
+        "clocks": tuple(clock.name for clock in check.clocks),
         "reductions": list(reductions),
         # Without it ghosts have numbers of their own.
         "numba": HAVE_NUMBA,
-        "code": code_digest(type(asked.machine)),
+        "code": code_digest(type(check.machine)),
     }
 
 
 class SavedProgram(msgspec.Struct):
     """A program: its bundled name, or its file."""
 
-    name: str
+    name: str | None
     file: str | None
     sha256: str
 
@@ -97,10 +97,12 @@ def check_of(asked: dict[str, Any], where: str = "the saved check") -> tuple[Che
             self_sends=saved.self_sends,
         )
         return check, tuple(saved.reductions)
-    path = library.path(known.name) if known.file is None else Path(known.file)
+    if known.file is None and known.name is None:
+        raise BadInput(f"{where}: its program stands in no file", mend="name the program again")
+    path = library.path(str(known.name)) if known.file is None else Path(known.file)
     if library.is_file_name(str(path)) and not path.is_file():
         raise BadInput(f"{where}: its program is no file", mend="start anew with --checkpoint and another directory")
-    return replace(check, program=notation.load(path), program_name=known.name), tuple(saved.reductions)
+    return replace(check, program=replace(notation.load(path), name=known.name)), tuple(saved.reductions)
 
 
 def code_digest(machine: type[ProtocolMachine]) -> str:
@@ -130,8 +132,9 @@ def code_files() -> list[Path]:
     return [file for folder in folders for file in sorted(folder.rglob("*.py"))]
 
 
-def _told_of_program(script: Script, name: str | None) -> dict[str, Any]:
+def _told_of_program(script: Script) -> dict[str, Any]:
     """Its name, where it is, and what it says: comments and spaces left aside."""
+    name = script.name
     bundled = name in library.names() and script.file == str(library.path(name))
     lines = zip(script.processes, script.statements, strict=True)
     says = "\n".join(f"{process}: {'; '.join(map(str, statements))}" for process, statements in lines)

@@ -27,7 +27,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import SymmetryCheck
-from crownless.model_check.explorer import Exploration, Progress
+from crownless.model_check.exploration import Exploration, Progress
 from crownless.model_check.limits import Limits, allocation_failed
 from crownless.model_check.observers import Observer
 from crownless.model_check.properties import (

@@ -45,9 +45,9 @@ from typing import Any, NamedTuple
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import protocol_named
-from crownless.model_check.asking import Check, settings_of
 from crownless.model_check.observers import Observation, observers_of
 from crownless.model_check.purity import Purity
+from crownless.model_check.request import settings_of
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -213,7 +213,7 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
     channel_named(channel)
     if channel not in RELIABLE:
         raise BadInput(f"over a {channel} channel messages are not delivered", mend=f"use {' or '.join(RELIABLE)}")
-    settings = settings_of(Check(experiment.protocol, parameters=experiment.parameters), kind, experiment.processes)
+    settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
     return ONE_WAY.get(kind, kind)(experiment.processes, parameters=settings)
 
 

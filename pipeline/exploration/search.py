@@ -25,10 +25,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from crownless.model_check.asking import Asked, Check
-from crownless.model_check.clocks import Clocks
 from crownless.model_check.engines import Engine, engine_for, not_compiled
-from crownless.model_check.explorer import Exploration, Progress
+from crownless.model_check.exploration import Exploration, Progress
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import loops
 from crownless.model_check.native.compiled import HAVE_NUMBA
@@ -36,8 +34,9 @@ from crownless.model_check.native.questions import question_of
 from crownless.model_check.native.saved_facts import SavedTables
 from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
-from crownless.model_check.observers import Observer, observers_of
-from crownless.model_check.properties import Property, properties_of
+from crownless.model_check.observers import Observer
+from crownless.model_check.properties import Property
+from crownless.model_check.request import Check, ResolvedCheck
 from crownless.pipeline.session import last_words, session
 from crownless.spec.errors import BadInput
 
@@ -74,15 +73,11 @@ def explore(
     runs tasks at once unless told otherwise; of a level each has its part in memory. The search is saved at each level
     in the directory `checkpoint`, or goes on from what is saved in `resume`.
     """
-    asked = Asked.by(check)
-    n = asked.machine.n
-    observers = [*observers_of(asked.machine, asked.orders), *(Clocks(n, clock) for clock in asked.clocks)]
-    engine = engine_for(check, asked, observers, engine="native", reductions=reductions)
-    program = check.program is not None
-    properties = properties_of(asked.machine, asked.orders, program=program, clocks=asked.clocks)
+    resolved = check.resolve()
+    engine = engine_for(resolved, engine="native", reductions=reductions)
     on_spark = OnSpark(spark, partitions)
-    with on_spark.saving(check, asked, engine, checkpoint, resume) as saving:
-        with on_spark.search(asked, engine, observers, properties, saving) as search:
+    with on_spark.saving(resolved, engine, checkpoint, resume) as saving:
+        with on_spark.search(resolved, engine, resolved.observers(), resolved.properties(), saving) as search:
             found = search.explore(limits, progress)
         if saving is not None and not found.stopped:
             saving.remove()
@@ -104,21 +99,21 @@ class OnSpark:
 
     @contextmanager
     def saving(
-        self, check: Check, asked: Asked, engine: Engine, checkpoint: Path | None, resume: Path | None
+        self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
     ) -> Iterator[Manifest | None]:
         """Where the search is saved; None if nowhere."""
         directory = checkpoint or resume
         if directory is None:
             yield None
             return
-        question = question_of(check, asked, engine.reductions)
+        question = question_of(check, engine.reductions)
         with manifest_in(directory, question, resume=resume is not None) as manifest:
             yield manifest
 
     @contextmanager
     def search(
         self,
-        asked: Asked,
+        check: ResolvedCheck,
         engine: Engine,
         observers: Sequence[Observer],
         properties: Sequence[Property],
@@ -143,9 +138,9 @@ class OnSpark:
             else:
                 directory = saving.directory.resolve()
             yield SparkSearch(
-                asked.machine,
-                asked.workload,
-                asked.channel_name,
+                check.machine,
+                check.workload,
+                check.channel_name,
                 observers,
                 properties,
                 shared=engine.shared,

@@ -5,6 +5,7 @@ machines that stand in no registry.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,13 +19,15 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import protocol_named
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.asking import Check, load_program
-from crownless.model_check.checking import CheckResult, run_check
-from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
 from crownless.model_check.generating import Clock, Form, form_of, generate
 from crownless.model_check.observers import Ledger, observers_of
 from crownless.model_check.properties import properties_of
 from crownless.model_check.realizing import Realization, realize
+from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.shortest import shortest_run
 from crownless.model_check.system import LocalStep, Move, State, System
@@ -101,7 +104,7 @@ class Walk:
 
 def walk_of(protocol: str, program: str, remembered: Any = None, follow: Follow = _nothing_more) -> Walk:
     """Every state of a bundled program under a protocol, over the channel it needs."""
-    workload = Program(load_program(program)[0])
+    workload = Program(load_program(program))
     kind = protocol_named(protocol)
     return Walk(kind(len(workload.processes)), workload, kind.needs_channel, remembered, follow)
 
@@ -258,16 +261,15 @@ def _follow(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
 @cache
 def on(protocol: str, text: str, name: str, settings: tuple[tuple[str, int], ...] = ()) -> CheckResult:
     """The check of a protocol on a program written here, told by that name."""
-    check = Check(
-        protocol, program=notation.parse(text), program_name=name, orders=("causal",), parameters=dict(settings)
-    )
+    program = replace(notation.parse(text), name=name)
+    check = Check(protocol, program=program, orders=("causal",), parameters=dict(settings))
     return run_check(check, engine="plain")
 
 
 @cache
 def outcomes(protocol: str, program: str) -> frozenset[Form]:
     """All that a bundled program can be when it has come to its end."""
-    return _outcomes(protocol, Program(load_program(program)[0]))
+    return _outcomes(protocol, Program(load_program(program)))
 
 
 def outcomes_of(protocol: str, text: str) -> frozenset[Form]:
@@ -277,7 +279,7 @@ def outcomes_of(protocol: str, text: str) -> frozenset[Form]:
 
 def _outcomes(protocol: str, workload: Program) -> frozenset[Form]:
     kind = protocol_named(protocol)
-    found = generate(kind(len(workload.processes)), workload, kind.needs_channel, Clock())
+    found = generate(kind(len(workload.processes)), workload, channel_named(kind.needs_channel), Clock())
     events = sum(map(len, workload.statements))
     return frozenset(form for form in found.forms if sum(map(len, form)) == events)
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 from crownless.impl.protocol import Setting
-from crownless.model_check.asking import Check, load_program
-from crownless.model_check.checking import CheckResult, run_check
+from crownless.impl.workloads import Program
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, prove
 from crownless.proofs.queues import QueueProof
@@ -67,8 +69,7 @@ def _searched(
 @cache
 def ran(protocol: str, program: str, channel: str | None = None, orders: tuple[str, ...] = ()) -> CheckResult:
     """The check of a protocol on a bundled program."""
-    script, name = load_program(program)
-    return run_check(Check(protocol, program=script, program_name=name, channel=channel, orders=orders))
+    return run_check(Check(protocol, program=load_program(program), channel=channel, orders=orders))
 
 
 def holds(result: CheckResult, *properties: str) -> bool:
@@ -131,9 +132,8 @@ def within(*results: CheckResult) -> str:
     """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
     told = []
     for result in results:
-        check = result.check
-        if check.program_name is not None:
-            bound = f"program {check.program_name}"
+        if isinstance(result.workload, Program):
+            bound = f"program {result.workload.name}"
         else:
             bound = f"{len(result.workload.processes)} processes, up to {result.workload.messages} messages"
         told.append(f"{bound}, {result.channel} channel")

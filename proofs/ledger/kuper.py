@@ -11,7 +11,7 @@ import z3
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.asking import load_program
+from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
 from crownless.proofs.guarded import for_every_n
@@ -94,7 +94,7 @@ AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(AL
     "Shown over FIFO channels, where the arrival of a message that has to wait is an action of its own",
 )
 def ku1(quick: bool) -> Evidence:
-    script, _ = load_program("kuper-program")
+    script = load_program("kuper-program")
     run, told = told_run(over(Rst(3), Program(script), "fifo"), [shows[:3] for shows in THE_RUN])
     as_shown = [(shows.carried, State(shows.sent, shows.deliv)) for shows in THE_RUN]
     system = over(Rst(3), Program(script))

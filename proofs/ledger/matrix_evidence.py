@@ -14,7 +14,8 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
 from crownless.model_check.observers import Ledger, observers_of
 from crownless.model_check.properties import Property, properties_of
 from crownless.model_check.runs import Run, run_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.model_check.asking import Check
 from crownless.model_check.realizing import realize
+from crownless.model_check.request import Check
 
 from . import cost_evidence as simulations
 from . import fig_8_variants as found

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import z3
 
+from crownless.impl.channels import Unordered
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Workload
-from crownless.model_check.checking import CheckResult
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.generating import Clock, generate
 from crownless.model_check.runs import Run
 from crownless.proofs.guarded import for_every_n
@@ -355,7 +356,7 @@ def _delayed() -> Run | None:
 
 def _forms(machine: ProtocolMachine) -> frozenset[Any]:
     """Every computation of up to four messages that it generates."""
-    return generate(machine, Free(machine.n, 4), "unordered", Clock()).forms
+    return generate(machine, Free(machine.n, 4), Unordered, Clock()).forms
 
 
 def _told(workload: Workload) -> str:

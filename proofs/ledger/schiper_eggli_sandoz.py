@@ -12,7 +12,7 @@ from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import SesRollback
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.checking import CheckResult
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.runs import Run
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, late_messages, readings

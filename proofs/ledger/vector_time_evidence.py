@@ -23,7 +23,8 @@ from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.ses_rollback import State as SiteState
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.cycles import endless
-from crownless.model_check.explorer import Exploration, explore
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
 from crownless.model_check.observers import History, Ledger, observers_of
 from crownless.model_check.properties import DELIVERS_ALL, NEVER_BLOCKS, Property, properties_of
 from crownless.model_check.runs import Run, run_of

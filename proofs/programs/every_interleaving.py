@@ -22,11 +22,8 @@ from typing import Any, Literal, NamedTuple
 
 import z3
 
-from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Program
-from crownless.model_check.asking import Asked, Check
 from crownless.model_check.explorer import live_properties_broken
-from crownless.model_check.observers import observers_of
 from crownless.model_check.properties import (
     CAN_COMPLETE,
     COMPLETES,
@@ -34,10 +31,10 @@ from crownless.model_check.properties import (
     DELIVERS_SOMETHING,
     HOLDS_BACK,
     Property,
-    properties_of,
 )
+from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import LocalStep, State, System
+from crownless.model_check.system import LocalStep, State
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
@@ -152,12 +149,12 @@ def judge(
     property before z3 is asked.
     """
     started = time.monotonic()
-    asked = _asked(check)
-    machine, program = asked.machine, asked.workload
+    asked = _resolved(check)
+    program = asked.workload
     assert isinstance(program, Program)
-    run = _run(check, machine, program, fifo=asked.channel_name == "fifo")
+    run = _run(asked, program)
     asking = _Asking(run, asked, effort, attempts, shortest)
-    decided = properties_of(machine, asked.orders, program=True)
+    decided = asked.properties()
     found = []
     for known in decided:
         if known.name in asking.questions:
@@ -165,12 +162,12 @@ def judge(
                 progress(known)
             found.append(asking.ask(known))
     return Judged(
-        check.protocol,
-        check.program_name or "",
+        asked.protocol,
+        program.name,
         asked.channel_name,
         tuple(found),
         tuple(known.name for known in decided if known.name not in asking.questions),
-        _scope(check, asked, effort),
+        _scope(asked, effort),
         time.monotonic() - started,
     )
 
@@ -178,18 +175,19 @@ def judge(
 # -- what can be asked -------------------------------------------------------------------------------------------------
 
 
-def _asked(check: Check) -> Asked:
+def _resolved(check: Check) -> ResolvedCheck:
     if check.program is None:
         raise BadInput("only a program can be put to z3: the free workload has none", mend="name one with --program")
     if check.crash is not None or check.clocks:
         raise BadInput("crashes and clocks are the explorer's", mend="leave out --crash and --clock, or use check")
-    asked = Asked.by(check)
+    asked = check.resolve()
     assert isinstance(asked.workload, Program)
-    messages = len(asked.workload.sends)
+    name = asked.workload.name
+    messages = len(asked.workload.all_messages)
     if messages > MOST_MESSAGES:
         raise BadInput(
-            f"program {check.program_name} has {messages} messages: the formula would be too large for z3",
-            mend=f"give at most {MOST_MESSAGES}; or: crownless check {check.protocol} --program {check.program_name}",
+            f"program {name} has {messages} messages: the formula would be too large for z3",
+            mend=f"give at most {MOST_MESSAGES}; or: crownless check {asked.protocol} --program {name}",
         )
     if asked.channel_name not in CHANNELS:
         raise BadInput(
@@ -201,12 +199,15 @@ def _asked(check: Check) -> Asked:
     return asked
 
 
-def _run(check: Check, machine: ProtocolMachine, program: Program, *, fifo: bool) -> SymbolicRun:
+def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
+    machine = check.machine
     n, kind = machine.n, type(machine)
     why = refusal(kind, n, machine.settings)
     if why is None:
         try:
-            return SymbolicRun(kind(n, SymbolicEntries(n), machine.settings), program, fifo=fifo)
+            return SymbolicRun(
+                kind(n, SymbolicEntries(n), machine.settings), program, fifo=check.channel_name == "fifo"
+            )
         except TypeError as error:
             why = str(error)
     of_queues = isinstance(PROOFS.get(check.protocol), QueueProof)
@@ -217,9 +218,9 @@ def _run(check: Check, machine: ProtocolMachine, program: Program, *, fifo: bool
     )
 
 
-def _scope(check: Check, asked: Asked, effort: int) -> str:
+def _scope(asked: ResolvedCheck, effort: int) -> str:
     parts = [
-        f"program {check.program_name}, {len(asked.workload.processes)} processes",
+        asked.workload.scope,
         f"{asked.channel_name} channel: {asked.channel.meaning}",
     ]
     if asked.machine.ordered_at is not None:
@@ -241,7 +242,7 @@ class _Answer(NamedTuple):
 class _Asking:
     """Puts a program's properties to z3."""
 
-    def __init__(self, run: SymbolicRun, asked: Asked, effort: int, attempts: int, shortest: bool) -> None:
+    def __init__(self, run: SymbolicRun, asked: ResolvedCheck, effort: int, attempts: int, shortest: bool) -> None:
         self.run = run
         self.asked = asked
         self.effort = effort
@@ -384,7 +385,7 @@ def overtakes(run: SymbolicRun, at: frozenset[int] | None, *, same_sender: bool 
                 continue
             earlier = any_holds(
                 all_hold((run.carried[c].past[run.number[x]], negated(run.delivered(x, q, slot.place))))
-                for x in run.program.sends
+                for x in run.program.all_messages
                 if x != c.message and q in x.receivers and (x.sender == c.message.sender or not same_sender)
             )
             overtakings.append(all_hold((takes, negated(run.delivered(c.message, *slot)), earlier)))
@@ -409,7 +410,7 @@ def crown(run: SymbolicRun) -> Condition:
                 ways.append(all_hold((there, to_come)))
         return any_holds(ways)
 
-    return _circle({(x, y): comes_before(x, y) for x, y in permutations(run.program.sends, 2)})
+    return _circle({(x, y): comes_before(x, y) for x, y in permutations(run.program.all_messages, 2)})
 
 
 def circle_of_sends(run: SymbolicRun) -> Condition:
@@ -427,7 +428,7 @@ def circle_of_sends(run: SymbolicRun) -> Condition:
     for slot, some in run.takes.items():
         for c, takes in some.items():
             comes_before(c.sent_in, slot, takes)
-    for x, y in permutations(run.program.sends, 2):
+    for x, y in permutations(run.program.all_messages, 2):
         for q in set(x.receivers) & set(y.receivers):
             places = range(len(run.lines[q]))
             received_so = [
@@ -466,10 +467,8 @@ def _circle(before: dict[tuple[Any, Any], Condition]) -> Condition:
 class _Replay:
     """The run that a model stands for, made on the explorer's own system."""
 
-    def __init__(self, run: SymbolicRun, asked: Asked, known: Property, model: Term) -> None:
-        self.system = System(
-            asked.machine, asked.workload, asked.channel, observers_of(asked.machine, asked.orders), asked.crash
-        )
+    def __init__(self, run: SymbolicRun, asked: ResolvedCheck, known: Property, model: Term) -> None:
+        self.system = asked.system()
         self.state: State = self.system.initial()
         self.ghost = self.system.initial_ghost()
         self.steps: list[LocalStep] = []

@@ -87,7 +87,7 @@ class SymbolicRun:
         self.fifo = fifo
         self.n = len(program.processes)
         self.lines = program.statements
-        self.number = {message: m for m, message in enumerate(program.sends)}
+        self.number = {message: m for m, message in enumerate(program.all_messages)}
         self.slots = [Slot(p, k) for p, line in enumerate(self.lines) for k in range(len(line))]
         #: Does this statement happen in the run?
         self.happens = {slot: z3.Bool(f"happens-{slot.process}-{slot.place}") for slot in self.slots}

@@ -15,12 +15,21 @@ import click
 from rich.text import Text
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.asking import Check, load_program, sends_of
-from crownless.model_check.checking import CheckResult, PropertyResult, run_check, told
-from crownless.model_check.engines import MOST_WORKERS, Elsewhere, compiling, not_compiled, reductions_named, refusal
-from crownless.model_check.explorer import Exploration
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult, PropertyResult, told
+from crownless.model_check.engines import (
+    MOST_WORKERS,
+    Elsewhere,
+    compiling,
+    not_compiled,
+    reductions_named,
+    why_not_applicable,
+)
+from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits, memory_in_use
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
+from crownless.model_check.request import Check, load_program
 from crownless.model_check.stopping import Stopped
 from crownless.model_check.suite import checks as suite
 from crownless.model_check.suite import own_checks
@@ -167,12 +176,10 @@ def check(
                 f"{'--checkpoint' if resume is None else '--resume'}: one check is saved, not several",
                 mend="name one protocol",
             )
-    script, program_name = load_program(program) if program is not None else (None, None)
     given: dict[str, Any] = {
         "processes": processes,
         "messages": messages,
-        "program": script,
-        "program_name": program_name,
+        "program": None if program is None else load_program(program),
         "channel": channel,
         "orders": orders,
         "sends": sends,
@@ -203,12 +210,12 @@ def check(
     with status(quiet or as_json) as line, nullcontext() if quiet or engine == "plain" else compiling(_say_compiling):
         for one in checks:
 
-            def progress(found: Exploration, level: int, name: str = one.protocol) -> None:
+            def progress(found: Exploration, level: int, name: str = one.name) -> None:
                 if line is not None:
                     line.update(f"{name}: {how_far(found, level)}")
 
             if line is not None and elsewhere is not None:
-                line.update(f"{one.protocol}: starting Spark")
+                line.update(f"{one.name}: starting Spark")
             try:
                 result = run_check(
                     one,
@@ -233,7 +240,7 @@ def check(
     if not results:
         _say_saved(checkpoint or resume, engine)
         raise KeyboardInterrupt
-    left_out = [one.protocol for one in checks[len(results) :]]
+    left_out = [one.name for one in checks[len(results) :]]
     if left_out:
         say(f"interrupted; not checked: {', '.join(left_out)}")
     if results and results[-1].saved is not None:
@@ -247,7 +254,7 @@ def check(
             for result in results:
                 _draw(result)
         _print_overview(results)
-    not_asked = [name for name in protocols if name not in {one.protocol for one in checks}]
+    not_asked = [name for name in protocols if name not in {one.name for one in checks}]
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_asked else set())
     worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
     return EXITS[worst]
@@ -256,7 +263,7 @@ def check(
 def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
     """What is checked where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
     first, *beside = own_checks(protocol)
-    return [first] if refusal(first, engine, reductions) is not None else [first, *beside]
+    return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
 
 
 def _say_compiling() -> None:
@@ -303,7 +310,7 @@ def _saved(
     saved, reduced = check_of(manifest["question"], f"--resume {directory}")
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
-            f"--resume {directory}: is of another check: of the program {saved.program_name}",
+            f"--resume {directory}: is of another check: of the program {saved.program.name}",
             mend="leave out -n, -m, --sends and --self-sends",
         )
     parameters = {**saved.parameters, **given.get("parameters", {})}
@@ -333,15 +340,15 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
     """Those that can be asked; says on standard error which cannot, and why."""
     admitted = []
     refused: dict[str, list[str]] = {}
-    differ = len({(one.program_name, one.crash) for one in checks}) > 1
+    differ = len({(one.program, one.crash) for one in checks}) > 1
     for one in checks:
-        why = refusal(one, engine, reductions)
+        why = why_not_applicable(one, engine, reductions)
         if why is None:
             admitted.append(one)
         else:
-            refused.setdefault(why, []).append(one.protocol + (_over(one) if differ else ""))
-    for why, protocols in refused.items():
-        say(f"not run, {why}: {', '.join(dict.fromkeys(protocols))}")
+            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
+    for reason, protocols in refused.items():
+        say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
     if not admitted:
         raise BadInput("no protocol admits this", mend="name one to be told why")
     return admitted
@@ -349,7 +356,7 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
 
 def _over(check: Check) -> str:
     """What is special about a check, beside its protocol."""
-    return f" on {check.program_name}" if check.program_name else " with --crash" if check.crash else ""
+    return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
 
 
 def _print(result: CheckResult, *, drawings: bool) -> None:
@@ -359,7 +366,7 @@ def _print(result: CheckResult, *, drawings: bool) -> None:
         _draw(result)
     found = result.exploration
     facts = (f"{found.states:,}", f"{found.transitions:,}", str(found.depth), f"{result.seconds:.1f}")
-    name = result.check.protocol
+    name = result.protocol
     for line in result.properties:
         never = line.property.name in result.never_exercised
         verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
@@ -385,7 +392,7 @@ def _verdict(result: CheckResult, never_exercised: Collection[str]) -> Text:
 
 def _never_exercised(result: CheckResult, results: list[CheckResult]) -> list[str]:
     """The rules that this check did not exercise, nor any other here of the same protocol over the same channel."""
-    beside = [one for one in results if (one.check.protocol, one.channel) == (result.check.protocol, result.channel)]
+    beside = [one for one in results if (one.protocol, one.channel) == (result.protocol, result.channel)]
     return [name for name in result.never_exercised if not any(one.exercised.get(name) for one in beside)]
 
 
@@ -426,7 +433,7 @@ def _print_overview(results: list[CheckResult]) -> None:
         own = [line for line in result.properties if line.property.name in result.machine.invariants]
         found = result.exploration
         rows.add_row(
-            result.check.protocol,
+            result.protocol,
             where(result),
             _verdict(result, never_exercised),
             *(_cell([lines[name]] if name in lines else [], result) for name in columns),
@@ -445,10 +452,10 @@ def _print_overview(results: list[CheckResult]) -> None:
     print_table(rows)
     for result, never_exercised in zip(results, never, strict=True):
         if result.verdict == "holds" and never_exercised:
-            out.print(f"{result.check.protocol}, {where(result)}: never exercised: {', '.join(never_exercised)}")
+            out.print(f"{result.protocol}, {where(result)}: never exercised: {', '.join(never_exercised)}")
     stopped = [result for result in results if result.exploration.stopped]
     for result in stopped:
-        out.print(f"{result.check.protocol}: search ended early: {result.exploration.stopped}")
+        out.print(f"{result.protocol}: search ended early: {result.exploration.stopped}")
 
 
 def _engines(results: list[CheckResult]) -> str:
@@ -471,19 +478,18 @@ def _cell(lines: list[PropertyResult], result: CheckResult) -> Text:
 
 def where(result: CheckResult) -> str:
     """Bound or program, channel and what else is not as usual, in a few words."""
-    check = result.check
-    if check.program is not None:
-        parts = [printable_name(str(check.program_name))]
-    else:
-        parts = [f"{len(result.workload.processes)}×{result.workload.messages}"]
-        sends = sends_of(check, type(result.machine))
-        parts += [f"{sends}s"] * (sends != "unicast") + ["self-sends"] * check.self_sends
+    workload = result.workload
+    parts = [f"{len(workload.processes)}×{workload.messages}"]
+    if isinstance(workload, Program):
+        parts = [printable_name(workload.name)]
+    elif isinstance(workload, Free):
+        parts += [f"{workload.sends}s"] * (workload.sends != "unicast") + ["self-sends"] * workload.self_sends
     parts.append(result.channel)
     if result.machine.ordered_at is not None:
-        parts.append(f"orders at {', '.join(result.workload.processes[i] for i in result.machine.ordered_at)}")
+        parts.append(f"orders at {', '.join(workload.processes[i] for i in result.machine.ordered_at)}")
     parts += [f"{key}={told(value)}" for key, value in result.machine.settings.items()]
-    if check.crash is not None:
-        parts.append(f"{check.crash} may crash")
+    if result.check.crashes is not None:
+        parts.append(f"{result.check.crashes} may crash")
     return ", ".join(parts)
 
 
@@ -502,7 +508,7 @@ def _draw(result: CheckResult) -> None:
     for lines in shown.values():
         run = lines[0].run
         assert run is not None
-        out.print(f"{result.check.protocol} breaks {', '.join(line.property.name for line in lines)}:")
+        out.print(f"{result.protocol} breaks {', '.join(line.property.name for line in lines)}:")
         for line in lines:
             out.print(f"  {line.property.meaning}")
         out.print()

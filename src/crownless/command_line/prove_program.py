@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.text import Text
 
 from crownless.impl.protocol import Setting
-from crownless.model_check.asking import Check, load_program
-from crownless.model_check.asking import refusal as not_admitted
+from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
+from crownless.model_check.request import Check, load_program
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT, Judged, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
@@ -43,20 +43,18 @@ def prove_program(
     as_json: bool = False,
 ) -> int:
     """Judges the program under each protocol, and prints what is found; without one: under all that admit it."""
-    script, name = load_program(program)
+    script = load_program(program)
 
     def check(protocol: str) -> Check:
-        return Check(
-            protocol, program=script, program_name=name, channel=channel, orders=orders, parameters=parameters or {}
-        )
+        return Check(protocol, program=script, channel=channel, orders=orders, parameters=parameters or {})
 
     every = [check(protocol) for protocol in protocols_on_terms()]
-    checks = [check(protocol) for protocol in protocols] or [one for one in every if not_admitted(one) is None]
+    checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
     found: list[Judged] = []
     with status(as_json) as line, stoppable_proof(limits) as part:
         for one in checks:
 
-            def tell(known: Property, protocol: str = one.protocol) -> None:
+            def tell(known: Property, protocol: str = one.name) -> None:
                 if line is not None:
                     line.update(f"{protocol}: {known.name}")
 

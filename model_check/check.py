@@ -1,0 +1,333 @@
+"""A check: a protocol, a workload and a channel are explored; then there is a verdict for each property, and a run for
+each violation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from crownless.spec.errors import BadInput
+
+from .check_result import CheckResult, PropertyResult
+from .cycles import EndlessRuns, GaveUp
+from .engines import Elsewhere, Engine, SymmetryCheck, engine_for
+from .exploration import Exploration, Progress
+from .explorer import explore
+from .limits import Limits, allocation_failed
+from .observers import Observer
+from .properties import DELIVERS_ALL, Property
+from .request import Check, ResolvedCheck
+from .runs import Run, run_of
+from .shortest import NoSuchRun, shortest_run
+from .stopping import INTERRUPTED, reason_of
+from .system import Ghost, LocalStep, State, System
+
+if TYPE_CHECKING:
+    from .native.checkpoints import Checkpoint
+    from .native.search import NativeSearch
+    from .native.walking_back import Levels
+
+NativeKind = TypeVar("NativeKind", bound="NativeSearch")
+
+#: Up to so many states it takes no longer to look at all of them again for the run to show than to leave most out.
+FEW_STATES = 20_000
+
+#: After an interrupt the runs to show are looked for no longer than so many seconds: what was found is wanted now.
+SHOWN_WITHIN = 0.5
+#: After so many nodes the search for a run to show looks at memory.
+NODES_A_LOOK = 1024
+
+#: Finds a shortest run that breaks a property, with the state and the ghost at its end.
+RunTo = Callable[[Property], tuple[list[LocalStep], State, Ghost]]
+
+
+def run_check(
+    check: Check,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    *,
+    engine: str | None = None,
+    reductions: Iterable[str] = (),
+    workers: int | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+    tell: Callable[[str], None] | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> CheckResult:
+    """Explores and judges; raises `BadInput` for what cannot be checked.
+
+    `engine`: the native one wherever it can, unless named; `workers`: as many as there are processors. The search is
+    saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved further. Nothing
+    is left there of a check that came to its end. `tell` is told in a line if saving fails; the search then goes on.
+    `elsewhere` is where the engine `spark` runs.
+    """
+    resolved = check.resolve()
+    chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
+    if chosen.name == "spark" and elsewhere is None:
+        raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
+    search = Search(resolved, chosen, limits or Limits(), progress, elsewhere)
+    with _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving:
+        clock = _clock_for(chosen)
+        started = clock()
+        found, seconds_before = search.explore(saving)
+        lassos = search.lassos(found, lambda: clock() - started)
+        run_to = search.shortest_runs(found, search.limits_of_runs(found, lassos))
+        try:
+            results = tuple(search.result(found, lassos, known, run_to) for known in search.properties)
+        except NoSuchRun as error:
+            if resume is None:
+                raise
+            mend = "start anew with --checkpoint and another directory"
+            raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", mend=mend) from None
+        seconds = seconds_before + clock() - started
+        saved = None
+        if saving is not None:
+            no_run = any(line.verdict == "violated" and not line.run for line in results)
+            to_do = found.stopped or isinstance(lassos, str) or no_run
+            if not to_do:
+                saving.remove()
+            elif saving.exists:
+                saved = saving.directory
+    return CheckResult(resolved, found, results, seconds, search.engine, saved)
+
+
+def _clock_for(engine: Engine) -> Callable[[], float]:
+    """Tells seconds; those in which the engine is compiled, once for this machine, are none of the check."""
+    if engine.name == "plain":
+        return time.monotonic
+    from .native.search import searching_time  # it takes a while to import, and most verbs need none of it
+
+    return searching_time
+
+
+@contextmanager
+def _saving(
+    check: ResolvedCheck,
+    engine: Engine,
+    checkpoint: Path | None,
+    resume: Path | None,
+    tell: Callable[[str], None] | None,
+    elsewhere: Elsewhere | None,
+) -> Iterator[Checkpoint | None]:
+    """Where the search is saved; None if nowhere."""
+    directory = checkpoint or resume
+    if directory is None:
+        yield None
+        return
+    if checkpoint is not None and resume is not None:
+        raise BadInput(
+            "--checkpoint and --resume: a search that is gone on with is saved further in the same directory",
+            mend="leave out --checkpoint",
+        )
+    option = "--checkpoint" if resume is None else "--resume"
+    if engine.name == "plain":
+        why = f": {engine.because}" if engine.because else ""
+        raise BadInput(
+            f"{check.protocol}: {option}: the plain explorer does not save itself{why}", mend=f"leave out {option}"
+        )
+    if check.monitors:
+        raise BadInput(f"{option}: a check with monitors of one's own cannot be saved", mend=f"leave out {option}")
+    if engine.name == "spark":
+        assert elsewhere is not None
+        with elsewhere.saving(check, engine, checkpoint, resume) as saving:
+            yield saving
+        return
+    from .native.checkpoints import checkpoint_in
+    from .native.questions import question_of
+
+    question = question_of(check, engine.reductions)
+    with checkpoint_in(directory, question, resume=resume is not None, tell=tell) as saving:
+        yield saving
+
+
+@dataclass
+class Search:
+    """All that is explored for one check."""
+
+    check: ResolvedCheck
+    engine: Engine
+    limits: Limits
+    progress: Progress | None
+    elsewhere: Elsewhere | None = None
+
+    @cached_property
+    def observers(self) -> list[Observer]:
+        return self.check.observers()
+
+    @cached_property
+    def properties(self) -> list[Property]:
+        return self.check.properties()
+
+    @cached_property
+    def system(self) -> System:
+        """In plain Python: what the plain explorer searches, and where every run that is shown comes from."""
+        return self.check.system(self.observers)
+
+    @property
+    def runs_a_program(self) -> bool:
+        return not self.check.workload.takes_anything
+
+    def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
+        """What is found, and how many seconds it took before the search was gone on with."""
+        found, seconds_before, symmetry = self._explore(saving)
+        self.engine = self.engine.after(symmetry)
+        return found, seconds_before
+
+    def _explore(self, saving: Checkpoint | None) -> tuple[Exploration, float, SymmetryCheck]:
+        if self.engine.name == "plain":
+            return explore(self.system, self.properties, self.limits, self.progress), 0.0, SymmetryCheck()
+        if self.engine.name == "spark":
+            assert self.elsewhere is not None
+            began = time.monotonic()
+            with self.elsewhere.search(self.check, self.engine, self.observers, self.properties, saving) as there:
+                until_it_stood = time.monotonic() - began
+                found = there.explore(self.limits, self.progress)
+                return found, there.seconds_before - until_it_stood, there.symmetry
+        from .native.search import NativeSearch
+
+        search = self._native(NativeSearch, self.engine.reductions)
+        return search.explore(self.limits, self.progress, saving), search.seconds_before, search.symmetry
+
+    def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
+        return kind(
+            self.check.machine,
+            self.check.workload,
+            self.check.channel_name,
+            self.observers,
+            self.properties,
+            shared=self.engine.shared,
+            reductions=reductions,
+            workers=self.engine.workers,
+        )
+
+    def lassos(self, found: Exploration, seconds: Callable[[], float]) -> EndlessRuns | str | None:
+        """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
+        undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
+        graded = found.graded and "order" not in self.engine.reductions  # whose levels skip steps
+        if found.acyclic or graded or found.stopped or not undecided:
+            return None
+
+        def tick(nodes: int) -> None:
+            if self.progress is not None:
+                self.progress(found, -nodes)
+            over = self.limits.reached(seconds())
+            if over is not None:
+                raise GaveUp(over)
+
+        try:
+            return EndlessRuns(self.system, tick)
+        except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
+            return _why(ending)
+
+    def limits_of_runs(self, found: Exploration, lassos: EndlessRuns | str | None) -> Limits:
+        """The limits within which runs to show are looked for."""
+        if not found.stopped and not isinstance(lassos, str):
+            return self.limits
+        in_a_hurry = INTERRUPTED in (found.stopped, lassos)
+        return self.limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else self.limits.seconds)
+
+    def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
+        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are told
+        first: by a second search, one for all properties.
+        """
+        in_order = "order" in self.engine.reductions
+        far = {
+            name
+            for name, length in found.broken.items()
+            if self.engine.name != "plain" and (in_order or sum(found.levels[: length + 1]) >= FEW_STATES)
+        }
+
+        @cache
+        def levels() -> Levels:
+            from .native.walking_back import Levels
+
+            search = self._native(Levels, [name for name in self.engine.reductions if name != "order"])
+            search.explore(limits, self.progress, until=far)
+            return search
+
+        began = time.monotonic()
+        looks = count()
+
+        def tick() -> None:
+            over = limits.seconds_are_over(time.monotonic() - began)
+            if over is None and not next(looks) % NODES_A_LOOK:
+                over = limits.memory_is_used()
+            if over is not None:
+                raise GaveUp(over)
+
+        def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
+            if known.name not in far:
+                return shortest_run(self.system, known, found.broken[known.name], tick=tick)
+            runs = levels().shortest(known, tick)
+            on_the_way = runs.holds
+            return shortest_run(
+                self.system, known, runs.length, lambda depth, state: on_the_way(depth, self.system, state), tick
+            )
+
+        return run_to
+
+    def result(
+        self, found: Exploration, lassos: EndlessRuns | str | None, known: Property, run_to: RunTo
+    ) -> PropertyResult:
+        """What was found of a property."""
+        program = self.runs_a_program
+        if known.kind == "sometimes":
+            if known.name in found.reached:
+                return PropertyResult(known, "holds")
+            note = "no run so far" if found.stopped else "no run" if program else "no run within the bound"
+            return PropertyResult(known, "unknown", note=f"{note} reaches it")
+        if known.name in found.broken:
+            try:
+                steps, state, ghost = run_to(known)
+            except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
+                why = _why(ending)
+                length = found.broken[known.name]
+                note = (
+                    f"by a run of {length} action{'s' * (length != 1)}; the search for one to show ended early: {why}"
+                )
+                return PropertyResult(known, "violated", note=note, ended_early=why)
+            run = run_of(self.system, steps, keep_names=program)
+            return PropertyResult(known, "violated", run, _what_is_missing(self.system, known, state, ghost, run))
+        if found.stopped:
+            return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
+        if known.kind != "live" or lassos is None:
+            return PropertyResult(known, "holds")
+        if isinstance(lassos, str):
+            note = f"no run that ends violates it; the search for runs that never end ended early: {lassos}"
+            return PropertyResult(known, "unknown", note=note, ended_early=lassos)
+        lasso = lassos.without(known)
+        if lasso is not None:
+            note = "from here on it can go on for ever"
+            return PropertyResult(known, "violated", run_of(self.system, lasso, keep_names=program), note)
+        return PropertyResult(known, "holds")
+
+
+def _why(ending: BaseException) -> str:
+    """Why a search for a run to show ended."""
+    if isinstance(ending, KeyboardInterrupt):
+        return reason_of(ending)
+    return allocation_failed() if isinstance(ending, MemoryError) else str(ending)
+
+
+def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost, run: Run) -> str:
+    """At the end of a run that breaks a live property: who waits for what."""
+    if known.kind != "live":
+        return ""
+    if known.name == DELIVERS_ALL.name:
+        lost = {action.message for action in run.actions if action.action == "lose"}
+        owed = system.undelivered(ghost, state)
+        names = [run.names[message] for message, _ in owed]
+        return "never delivered: " + ", ".join(f"{name} (lost)" if name in lost else name for name in names)
+    names_in_run = {message.name: name for message, name in run.names.items()}
+    crashed = system.crashed(state)
+    waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(ghost, crashed)]
+    if not system.finished(state):
+        waits += system.workload.describe(system.position(state), crashed)
+    return "; ".join(waits)

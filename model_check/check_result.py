@@ -1,0 +1,252 @@
+"""What a check found: a verdict for each property, a run for each violation, counts, and how far it all reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from crownless.impl.protocol import ProtocolMachine, Setting
+from crownless.impl.workloads import Free, Workload
+
+from .engines import Engine
+from .exploration import Exploration
+from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES, Property
+from .request import ResolvedCheck
+from .runs import Run
+from .stopping import INTERRUPTED
+
+Outcome = Literal["holds", "violated", "unknown"]
+
+#: The actions that are no internal steps of a protocol, beside `receive …`.
+NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
+
+
+class Undecided(ArithmeticError):
+    """A verdict that is unknown was used as a truth value."""
+
+
+@dataclass(frozen=True)
+class PropertyResult:
+    """What was found of one property; `run` shows a violation, `note` says what the verdict rests on where that is
+    not plain. `ended_early`: why the search for the run, or for runs that never end, was given up.
+    """
+
+    property: Property
+    verdict: Outcome
+    run: Run | None = None
+    note: str = ""
+    ended_early: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        """The stable keys of the command line."""
+        return {
+            "name": self.property.name,
+            "kind": self.property.kind,
+            "verdict": self.verdict,
+            "run": None if self.run is None else self.run.json(),
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The verdict on each property, and the counts that go with it.
+
+    As a truth value it is whether all of them hold; an unknown verdict has none, and raises `Undecided`.
+    """
+
+    check: ResolvedCheck
+    exploration: Exploration
+    properties: tuple[PropertyResult, ...]
+    seconds: float
+    #: What explored it.
+    engine: Engine
+    #: Where it is saved, if it ended early and can be gone on with.
+    saved: Path | None = field(default=None)
+
+    def __bool__(self) -> bool:
+        if self.verdict == "unknown":
+            raise Undecided(f"{self!r} is neither true nor false: compare its verdict")
+        return self.holds
+
+    def __getitem__(self, name: str) -> PropertyResult:
+        """What was found of the property of that name; raises `KeyError` if it was not decided."""
+        return self._by_name[name]
+
+    def __repr__(self) -> str:
+        broken = f", breaks {', '.join(self.violations)}" if self.violations else ""
+        return f"<{self.protocol}: {self.verdict}, {self.exploration.states:,} states{broken}>"
+
+    def __str__(self) -> str:
+        drawn = [f"{line.property.name}:\n{line.run}" for line in self.violations.values() if line.run is not None]
+        return "\n\n".join([f"{self.protocol}: {self.verdict}; {self.scope}", *drawn])
+
+    @property
+    def _by_name(self) -> dict[str, PropertyResult]:
+        return {line.property.name: line for line in self.properties}
+
+    @property
+    def holds(self) -> bool:
+        """True if every property holds, and something was delivered."""
+        return self.verdict == "holds"
+
+    @property
+    def violations(self) -> Mapping[str, PropertyResult]:
+        """The properties violated, by name."""
+        return {name: line for name, line in self._by_name.items() if line.verdict == "violated"}
+
+    @property
+    def verdict(self) -> Outcome:
+        """The worst of the verdicts on properties that say something of every run."""
+        if self.violations:
+            return "violated"
+        if any(line.verdict == "unknown" and line.property.kind == "live" for line in self.properties):
+            return "unknown"
+        if self.exploration.stopped or DELIVERS_SOMETHING.name not in self.exploration.reached:
+            return "unknown"
+        return "holds"
+
+    @property
+    def protocol(self) -> str:
+        """The protocol's name."""
+        return self.check.protocol
+
+    @property
+    def machine(self) -> ProtocolMachine:
+        """The protocol that was checked."""
+        return self.check.machine
+
+    @property
+    def workload(self) -> Workload:
+        """What the applications do."""
+        return self.check.workload
+
+    @property
+    def channel(self) -> str:
+        """The name of the channel it was checked over."""
+        return self.check.channel_name
+
+    @property
+    def scope(self) -> str:
+        """How far the verdict reaches, in words."""
+        check, found = self.check, self.exploration
+        parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
+        if check.machine.settings:
+            parts.append(", ".join(f"{key}={told(value)}" for key, value in check.machine.settings.items()))
+        if check.machine.remark:
+            parts.append(check.machine.remark)
+        if check.machine.ordered_at is not None:
+            names = ", ".join(check.workload.processes[i] for i in sorted(check.machine.ordered_at))
+            parts.append(f"orders judged at {names} alone")
+        if check.crashes is not None:
+            what = "may crash and lose what it has under way; messages from and to it are not owed"
+            parts.append(f"{check.crashes} {what}")
+        if not check.channel.reliable:
+            parts.append("fair: what is enabled again and again happens, what is lost stays lost")
+        parts.append(f"search ended early: {found.stopped}" if found.stopped else "every interleaving")
+        return "; ".join([*parts, str(self.engine)])
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """How often each action is enabled, summed over distinct states: sends, deliveries, then by name."""
+        counts = self.exploration.actions
+        names = sorted(counts, key=lambda name: (name != "send", name != "deliver", name))
+        return {name: counts[name] for name in names}
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """What the protocol has a rule for, and what was nowhere enabled."""
+        return tuple(name for name, enabled in self._kinds_of_rules.items() if not enabled)
+
+    @property
+    def exercised(self) -> dict[str, bool]:
+        """Each rule of the protocol, by name, and whether some run exercised it: kinds of actions, then its own."""
+        own = (HOLDS_BACK.name, RELEASES.name, *self.machine.witnesses, *self.machine.rules)
+        lines = self._by_name
+        return {**self._kinds_of_rules, **{name: lines[name].verdict == "holds" for name in own if name in lines}}
+
+    @property
+    def never_exercised(self) -> tuple[str, ...]:
+        """The rules that no run exercised: of what they are for, the verdict says nothing."""
+        return tuple(name for name, exercised in self.exercised.items() if not exercised)
+
+    @property
+    def _kinds_of_rules(self) -> dict[str, bool]:
+        """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
+        own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
+        arrivals = [name for name in actions if name == "deliver" or name.startswith("receive ")]
+        internal = [name for name in actions if name not in NOT_INTERNAL and not name.startswith("receive ")]
+        kinds = {"send": "send" in actions, "arrival": bool(arrivals)}
+        if own.receive is not base.receive:
+            kinds["receive by the application"] = "deliver" in actions
+        if own.internal is not base.internal:
+            kinds["internal step"] = bool(internal)
+        if own.agree is not base.agree and self.check.crash is not None:
+            kinds["agree"] = "agree" in actions
+        return kinds
+
+    @property
+    def completes(self) -> str | None:
+        """Does the program come to its end: `always`, `sometimes`, `never`, or is that `unknown`? None: no program."""
+        if COMPLETES.name not in self._by_name:
+            return None
+        verdict = self[COMPLETES.name].verdict
+        if verdict != "violated":
+            return {"holds": "always", "unknown": "unknown"}[verdict]
+        if self[CAN_COMPLETE.name].verdict == "holds":
+            return "sometimes"
+        return "unknown" if self.exploration.stopped else "never"
+
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C ended it."""
+        return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
+
+    def json(self) -> dict[str, Any]:
+        """The stable keys of the command line, and a few more."""
+        check, engine, found = self.check, self.engine, self.exploration
+        shared = engine.symmetry if engine.shared else None
+        return {
+            "protocol": check.protocol,
+            "processes": len(check.workload.processes),
+            "process_names": list(check.workload.processes),
+            "messages": check.workload.messages,
+            "program": None if check.program is None else check.program.name,
+            "channel": check.channel_name,
+            "sends": check.workload.sends if isinstance(check.workload, Free) else None,
+            "self_sends": isinstance(check.workload, Free) and check.workload.self_sends,
+            "crash": check.crashes,
+            "parameters": dict(check.machine.settings),
+            "engine": engine.name,
+            "reductions": list(engine.reductions),
+            "symmetry": {
+                "declared": check.machine.symmetric,
+                "found": False if engine.told_apart is not None else True if engine.shared else None,
+                "because": engine.told_apart,
+                "parametric": None if shared is None else shared.parametric,
+                "entries": None if shared is None else shared.entries,
+                "compared": None if shared is None else shared.compared,
+            },
+            "workers": engine.workers,
+            "states": found.states,
+            "transitions": found.transitions,
+            "depth": found.depth,
+            "terminal_states": found.terminal_states,
+            "nodes": found.nodes,
+            "actions": self.actions,
+            "never": list(self.never),
+            "never_exercised": list(self.never_exercised),
+            "seconds": round(self.seconds, 3),
+            "verdict": self.verdict,
+            "completes": self.completes,
+            "blocks": [list(waits) for waits in sorted(found.blocked)],
+            "scope": self.scope,
+            "properties": [line.json() for line in self.properties],
+        }
+
+
+def told(value: Setting) -> str:
+    """The value of a parameter as `--set` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

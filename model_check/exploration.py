@@ -1,0 +1,37 @@
+"""What a search of any engine finds, and how it reports its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Exploration:
+    """What a search found. Counts are of distinct global states; `nodes` counts them with their ghosts.
+
+    `broken`: property → the length of a shortest run that breaks it. `reached`: the `sometimes` properties seen.
+    `blocked`: in a program, where runs end that do not complete: what each process that is left waits for.
+    `stopped`: why the search is not complete, or None if it is.
+    """
+
+    states: int = 0
+    transitions: int = 0
+    depth: int = 0
+    terminal_states: int = 0
+    nodes: int = 0
+    seconds: float = 0.0
+    graded: bool = True
+    broken: dict[str, int] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
+    blocked: set[tuple[str, ...]] = field(default_factory=set)
+    stopped: str | None = None
+    #: How many new states each level has.
+    levels: list[int] = field(default_factory=list)
+    #: Is it known that no run comes back to a state? Of a graded space it is.
+    acyclic: bool = False
+    #: Action coverage: how often each action is enabled, by name, summed over distinct states.
+    actions: dict[str, int] = field(default_factory=dict)
+
+
+Progress = Callable[[Exploration, int], None]
