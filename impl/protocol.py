@@ -58,6 +58,16 @@ class Happened(NamedTuple):
     message: Message
 
 
+def sent(message: Message) -> Happened:
+    """The message was sent, for the application."""
+    return Happened("send", message)
+
+
+def delivered(message: Message) -> Happened:
+    """The message was delivered to the application."""
+    return Happened("deliver", message)
+
+
 class Step(NamedTuple):
     """One outcome of an input: next local state, packets to transmit, application events in order."""
 
@@ -254,3 +264,7 @@ class ProtocolMachine:
             None if message is None else renaming.message(message),
             None if stamp is None else self.renamed_stamp(kind, stamp, renaming),
         )
+
+
+#: What a protocol of one's own is derived from.
+Protocol = ProtocolMachine

@@ -216,7 +216,8 @@ class Program(Workload):
 
     @property
     def scope(self) -> str:
-        return f"program {self.name}, {count_of(self.processes)}"
+        called = self.name if self.script.name is None else f"program {self.name}"
+        return f"{called}, {count_of(self.processes)}"
 
     def start(self) -> Position:
         return (0,) * len(self.processes)

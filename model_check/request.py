@@ -73,7 +73,7 @@ class Check:
     @property
     def name(self) -> str:
         """The protocol's name in reports."""
-        return self.protocol if isinstance(self.protocol, str) else name_of(self.kind)
+        return name_of(self.kind)
 
     def resolve(self) -> ResolvedCheck:
         """The check with everything that it names; raises `BadInput` if there is no such thing, and `NotApplicable` if

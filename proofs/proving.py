@@ -11,7 +11,10 @@ from typing import Any, Literal
 import z3
 
 from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import qualified_name_of
 from crownless.model_check.stopping import Stopped, stop_reason
+from crownless.spec.errors import BadInput
 
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
@@ -50,6 +53,20 @@ PROOFS: Mapping[str, Proof] = {
     "buffer": BUFFER,
     "murty-garg": MURTY_GARG,
 }
+
+
+def proof_of(protocol: type[ProtocolMachine]) -> Proof:
+    """The proof of a protocol, or that of the one it is derived from, put to its own code; raises `BadInput` if there
+    is none.
+    """
+    for kind in protocol.__mro__:
+        for proof in PROOFS.values():
+            if proof.protocol is kind:
+                return proof if kind is protocol else replace(proof, protocol=protocol)
+    name = qualified_name_of(protocol)
+    mend = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
+    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", mend=mend)
+
 
 #: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
 SHOWN = ("safe", "optimal", "live")

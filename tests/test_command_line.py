@@ -435,7 +435,7 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
             "chek",
             (
                 "unknown verb 'chek'; did you mean 'check'? "
-                "known: check, claims, classify, cost, count, list, prove, realize, show"
+                "known: check, claims, classify, cost, count, list, new, prove, realize, show"
             ),
         ),
         ("prove rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),

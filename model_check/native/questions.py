@@ -14,7 +14,7 @@ import msgspec
 
 import crownless
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import PROTOCOLS
+from crownless.impl.registry import PROTOCOLS, qualified_name_of
 from crownless.impl.workloads import Free
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.spec import library, notation
@@ -32,7 +32,7 @@ def question_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, An
     """
     workload = check.workload
     return {
-        "protocol": check.protocol,
+        "protocol": qualified_name_of(type(check.machine)),
         "processes": len(workload.processes),
         "messages": workload.messages,
         "program": None if check.program is None else _told_of_program(check.program),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from crownless.model_check.event_logs import LoggedRun, read_log
-from crownless.model_check.oracle import Subject, classify
+from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
@@ -61,12 +61,11 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Re
         f"{hole.process}: rows of it are in quarantine" if f" to {beyond - 1} are" in hole.text else hole.text
         for hole in logged.holes
     ]
-    of = classify(Subject("", run, logged.computation, logged.holes), orders, reading)
+    of = classify(NamedComputation("", run, logged.computation, logged.holes), orders, reading)
     for verdict in of.verdicts:
-        outcome = of.outcome(verdict)
         witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
-        found.judgements.append(Judgement(verdict.order, outcome, as_json, of.unknown.get(verdict.order)))
+        found.judgements.append(Judgement(verdict.order, verdict.outcome, as_json, verdict.unknown))
     return found
 
 

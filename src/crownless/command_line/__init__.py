@@ -26,6 +26,7 @@ VERBS = {
     "cost": ("cost", "cost"),
     "count": ("count", "count"),
     "list": ("listing", "list_"),
+    "new": ("new", "new"),
     "prove": ("prove", "prove_"),
     "realize": ("realize", "realize"),
     "show": ("show", "show"),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crownless.model_check import oracle
-from crownless.model_check.diagram import draw
 from crownless.proofs.ledger import bundled
 from crownless.spec import library
 from crownless.spec.computation import Computation
+from crownless.spec.diagram import draw
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
@@ -75,7 +75,7 @@ def _see(name: str) -> None:
         console().print(f"see: crownless claims {claims[name]}")
 
 
-def _draw_computations(subjects: list[oracle.Subject], title: str | None, unicode: bool) -> None:
+def _draw_computations(subjects: list[oracle.NamedComputation], title: str | None, unicode: bool) -> None:
     out = console()
     if title is not None:
         print_line(f"{title}:")
