@@ -121,6 +121,11 @@ class CheckResult:
         return {line.property.name: line for line in self.properties}
 
     @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.verdict == "violated"
+
+    @property
     def holds(self) -> bool:
         """True if every property holds, and something was delivered."""
         return self.verdict == "holds"

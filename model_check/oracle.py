@@ -71,6 +71,11 @@ class Classification(Mapping[str, Verdict]):
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))
 
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return any(verdict.shows_violation for verdict in self.verdicts)
+
     def to_pandas(self) -> pd.DataFrame:
         """A row an order: `order`, `verdict`, and why in a line."""
         return data_frame({"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts)

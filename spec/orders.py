@@ -85,6 +85,11 @@ class Verdict:
         return "\n  ".join([f"{self.order}: {self._in_a_line}", *self.witness.details(self.computation)])
 
     @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.outcome == "broken"
+
+    @property
     def outcome(self) -> Outcome:
         """In a word."""
         return "unknown" if self.unknown is not None else "kept" if self.kept else "broken"
