@@ -28,6 +28,7 @@ from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
 from .stopping import INTERRUPTED, reason_of
 from .system import Ghost, LocalStep, State, System
+from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -73,7 +74,10 @@ def run_check(
     if chosen.name == "spark" and elsewhere is None:
         raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, chosen, limits or Limits(), progress, elsewhere)
-    with _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving:
+    with (
+        machine_errors(type(resolved.machine)),
+        _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving,
+    ):
         clock = _clock_for(chosen)
         started = clock()
         found, seconds_before = search.explore(saving)

@@ -113,7 +113,7 @@ class System:
     ) -> None:
         self.machine = machine
         #: The machine's inputs, called through the canary.
-        self.inputs = Purity(machine)
+        self.inputs = Purity(machine, workload.has)
         self.workload = workload
         self.observers = tuple(observers)
         self.n = machine.n

@@ -217,9 +217,6 @@ class FailsAtTheLast(FifoAck):
     def acknowledged(self, state: Any, j: int) -> Any:
         return super().acknowledged(state, {0: 0, 1: 1, 2: 2}[j])
 
-    def renamed(self, state: Any, renaming: Renaming) -> Any:
-        raise LookupError("not said")
-
 
 class Unnumbered(FifoSequence):
     """The last process takes messages as they come."""

@@ -52,7 +52,7 @@ class Tables:
         in_order: bool,
         parametric: Parametric | None = None,
     ) -> None:
-        self._canary = PurityByEntry(machine)
+        self._canary = PurityByEntry(machine, workload.has)
         #: By what the entry is filled in that is filled in now, and its number.
         self.inputs: Inputs = self._canary
         self._entry = 0
