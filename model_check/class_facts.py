@@ -15,7 +15,7 @@ from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import unknown_name
 from crownless.spec.orders import ORDERS
 
-from .wrong_machine import ARGUMENTS, PREDICATES, WrongMachine, machine_errors, missing_method, shown
+from .wrong_machine import ARGUMENTS, OF_PREDICATES, PREDICATES, WrongMachine, machine_errors, missing_method, shown
 
 #: Facts that are names, and the names that there are.
 NAMES: Mapping[str, Iterable[str]] = {"promises": ORDERS, "needs_channel": CHANNELS, "sends": SENDS}
@@ -23,12 +23,6 @@ NAMES: Mapping[str, Iterable[str]] = {"promises": ORDERS, "needs_channel": CHANN
 TRUTHS = ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
 #: The methods without which there is no protocol.
 NEEDED = ("initial", "send", "arrive")
-#: The arguments of a machine's predicates.
-OF_PREDICATES = {
-    "invariants": ("machine", "i", "state"),
-    "witnesses": ("machine", "i", "state"),
-    "rules": ("machine", "transition"),
-}
 A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
 
 
@@ -43,18 +37,13 @@ def check_class(kind: Any) -> None:
         if not isinstance(getattr(kind, fact), bool):
             raise _wrong(kind, fact, "is neither True nor False", f"{fact} = True, or leave it out")
     _check_bound(kind)
-    for fact in ("source", "constants"):
-        if isinstance(getattr(kind, fact), str) != (fact == "source"):
-            raise _wrong(kind, fact, *_OF_TEXTS[fact])
+    if not isinstance(kind.source, str):
+        raise _wrong(kind, "source", "is no string", 'say where the protocol is described, such as "[MF] §2"')
+    if not isinstance(kind.constants, tuple) or not all(isinstance(name, str) for name in kind.constants):
+        raise _wrong(kind, "constants", "is no tuple of names", 'such as constants = ("capacity",)')
     _check_parameters(kind)
     _check_predicates(kind)
     _check_methods(kind)
-
-
-_OF_TEXTS = {
-    "source": ("is no string", 'say where the protocol is described, such as "[MF] §2", or leave it out'),
-    "constants": ("is a string, not several", 'a tuple of names, such as ("capacity",)'),
-}
 
 
 def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting]) -> ProtocolMachine:
@@ -111,7 +100,7 @@ def _check_parameters(kind: type[ProtocolMachine]) -> None:
 
 def _check_predicates(kind: type[ProtocolMachine]) -> None:
     for fact, called in PREDICATES.items():
-        arguments = OF_PREDICATES[fact]
+        arguments = OF_PREDICATES[called]
         such = f'such as {fact} = {{"its-name": lambda {", ".join(arguments)}: …}}'
         predicates = getattr(kind, fact)
         if not isinstance(predicates, Mapping):

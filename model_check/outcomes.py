@@ -179,9 +179,7 @@ class Outcomes:
 
 def _a(value: Any) -> str:
     """A value by its type, in words."""
-    if value is None:
-        return "None"
-    if isinstance(value, Step | Packet | Happened | Message):
-        return f"a {type(value).__name__}"
-    article = "an" if type(value).__name__[:1].lower() in "aeiou" else "a"
-    return f"{article} {type(value).__name__}, {shown(value)}"
+    name, text = type(value).__name__, shown(value)
+    if isinstance(value, Step | Packet | Happened | Message) or text.startswith("<"):
+        return f"a {name}"
+    return text if value is None or text.startswith(name) else f"the {name} {text}"

@@ -166,8 +166,8 @@ class Purity:
         """
         if type(known) is not type(value) or (self._looks_closely() and types_of(known) != types_of(value)):
             raise WrongMachine(
-                f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is made of other types"
-                f"{_told_apart(types_of(known), types_of(value))}",
+                f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is made of "
+                f"other types{_told_apart(types_of(known), types_of(value))}",
                 mend="give them a field that differs",
             )
 
@@ -296,7 +296,7 @@ def _difference(method: str, first: Any, second: Any) -> str | None:
             return None
         if isinstance(first, bool):
             return f"said {first} and then {second}"
-        return "gave one value and then another"
+        return f"gave one value and then another{_without_equality(first)}"
     if len(first) != len(second):
         return f"gave {len(first)} step{'s' * (len(first) != 1)} and then {len(second)}"
     for one, other in zip(first, second, strict=True):
@@ -307,9 +307,16 @@ def _difference(method: str, first: Any, second: Any) -> str | None:
         if name != name_then:
             return f"named a step {name!r} and then {name_then!r}"
         if one.state != other.state:
-            return "gave one state and then another"
+            return f"gave one state and then another{_without_equality(one.state)}"
         if tuple(one.packets) != tuple(other.packets):
             return "gave some packets and then others"
         if tuple(one.events) != tuple(other.events):
             return "gave some application events and then others"
     return None
+
+
+def _without_equality(value: Any) -> str:
+    """Said where values of a type differ because no two of it are equal."""
+    *bases, _ = type(value).__mro__
+    has_equality = any("__eq__" in vars(base) for base in bases)
+    return "" if has_equality else f" ({type(value).__name__} has no __eq__, so that no two are equal)"

@@ -82,9 +82,9 @@ class Check:
         it cannot be checked of this protocol.
         """
         check_class(self.kind)
-        workload = workload_of(self)
-        machine = _machine(self, len(workload.processes))
         with machine_errors(self.kind):
+            workload = workload_of(self)
+            machine = _machine(self, len(workload.processes))
             orders = orders_of(self, machine)
         name, channel = _channel(self.kind.needs_channel if self.channel is None else self.channel)
         return ResolvedCheck(

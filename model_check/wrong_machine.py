@@ -13,10 +13,11 @@ import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
+from itertools import groupby
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Transition
+from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transition
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -41,6 +42,12 @@ ARGUMENTS = {
 }
 #: What a machine's predicates are called in messages, by the attribute that names them.
 PREDICATES = {"invariants": "invariant", "witnesses": "witness", "rules": "rule"}
+#: Their arguments.
+OF_PREDICATES = {
+    "invariant": ("machine", "i", "state"),
+    "witness": ("machine", "i", "state"),
+    "rule": ("machine", "transition"),
+}
 
 ANSWERS_EVERYWHERE = "a method must have an answer in every local state that can occur"
 
@@ -107,7 +114,7 @@ def described(value: Any) -> str:
     if isinstance(value, Message):
         return f"the message {_name_of(value)}"
     if isinstance(value, Renaming):
-        return "a renaming of the processes"
+        return f"the renaming {', '.join(f'P{i + 1}→P{j + 1}' for i, j in enumerate(value.image))}"
     return "a request for any message" if value is None else f"a request for a message from {_process(value)}"
 
 
@@ -148,8 +155,8 @@ def code_of(value: Any) -> CodeType | None:
             if inner is not None:
                 break
         else:
-            call = getattr(type(value), "__call__", None)
-            return call.__code__ if isinstance(call, FunctionType) else None
+            called = vars(type(value)).get("__call__")  # of an object that is called like a function
+            return called.__code__ if isinstance(called, FunctionType) else None
         value = inner
     return None
 
@@ -170,6 +177,11 @@ def _named_code(kind: type) -> dict[CodeType, str]:
         for name, predicate in predicates.items() if isinstance(predicates, Mapping) else ():
             if (code := code_of(predicate)) is not None:
                 named[code] = f"{called} '{name}'"
+    parameters = getattr(kind, "parameters", None)
+    for name, parameter in parameters.items() if isinstance(parameters, Mapping) else ():
+        for function in parameter if isinstance(parameter, Parameter) else ():
+            if (code := code_of(function)) is not None:
+                named[code] = f"parameter '{name}'"
     return named
 
 
@@ -227,12 +239,12 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     if first is None:
         return _of_a_value(kind, error, of_the_user(frames))
     call = _call(kind, named, frames[first][0])
-    users = of_the_user(frames[first:]) or frames[first:]
-    where = ", ".join(_in_lines(users))
+    where = ", ".join(_in_lines(of_the_user(frames[first:]))) or "in code that it inherits"
     named_method = call.method if call.method.isidentifier() else ""
     subject = call._replace(process=None).subject.partition(" (")[0] if named_method else call.subject
     at = "" if call.process is None or not named_method else f" at P{call.process + 1}"
-    return WrongMachine(f"{subject} fails{at}: {_said(error)} ({where}){call.arguments}", mend=_hint(kind, call))
+    hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
+    return WrongMachine(f"{subject} fails{at}: {_said(error)} ({where}){call.arguments}", mend=hint)
 
 
 def _hint(kind: type, call: Call) -> str:
@@ -246,12 +258,12 @@ def _hint(kind: type, call: Call) -> str:
                     f"{owner.__name__} has it; for states of another shape give the class its own: {attribute} = {{}}"
                 )
             return f"a predicate must have an answer for every {'step' if called == 'rule' else 'local state'}"
-    return "see what it needs to be made" if call.method == "__init__" else ANSWERS_EVERYWHERE
+    if call.method in ARGUMENTS:
+        return ANSWERS_EVERYWHERE
+    return "it is called as kind(n, parameters={…})" if call.method == "__init__" else "see the line that is named"
 
 
 def _said(error: BaseException) -> str:
-    if isinstance(error, SystemExit):
-        return f"it ends the process, by exit code {shown(error.code)}"
     text = shortened(shown(error, str), LONGEST_ERROR)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -265,7 +277,9 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 
 def _in_lines(frames: Sequence[tuple[FrameType, int]]) -> list[str]:
     """The places, the innermost last; of a long recursion the first and the last ones."""
-    places = [f"{place(frame.f_code, line)} in {frame.f_code.co_name}" for frame, line in frames]
+    each = [f"{place(frame.f_code, line)} in {frame.f_code.co_name}" for frame, line in frames]
+    runs = [(one, len(list(run))) for one, run in groupby(each)]
+    places = [one if often == 1 else f"{one} ({often} times)" for one, often in runs]
     half = MOST_FRAMES // 2
     if len(places) > MOST_FRAMES:
         places[half:-half] = [f"… {len(places) - 2 * half} more …"]
@@ -315,10 +329,8 @@ def _call(kind: type, named: dict[CodeType, str], frame: FrameType) -> Call:
     frame's own arguments are read.
     """
     method = named[frame.f_code]
-    roles = ARGUMENTS.get(method) or (
-        ("machine", "transition") if method.startswith("rule") else ("machine", "i", "state")
-    )
-    if method not in ARGUMENTS and method.isidentifier():
+    roles = ARGUMENTS.get(method) or OF_PREDICATES.get(method.partition(" ")[0])
+    if roles is None:
         return Call(kind, method)
     caller = frame.f_back
     while caller is not None and caller.f_code.co_name.startswith("<"):
