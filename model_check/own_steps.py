@@ -75,12 +75,10 @@ class OwnSteps:
 def without_end(machine: ProtocolMachine, i: int, name: str, states: Sequence[Any]) -> WrongMachine:
     """What to say of a process that takes internal steps, through these local states, with no end in sight."""
     grows = what_grows(states[0], states[-1])
-    what = (
-        "its local state changes" if grows is None else f"{grows[0]} goes from {shown(grows[1])} to {shown(grows[2])}"
-    )
+    what = "it is where it was" if grows is None else f"{grows[0]} goes from {shown(grows[1])} to {shown(grows[2])}"
     return Call(type(machine), "internal", i, states[0]).wrong(
-        f"can go on for ever: '{name}' leads on to a new local state {len(states) - 1:,} times, with nothing sent or "
-        f"received, and {what}",
+        f"can go on for ever: in {len(states) - 1:,} steps in a row, the last of them '{name}', with nothing received "
+        f"or submitted, {what}",
         "bound what grows, or take the step only after something was received or submitted",
     )
 

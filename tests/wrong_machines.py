@@ -315,6 +315,16 @@ class Beats(Right):
         return [("beat", Step(state._replace(sent=-1), [Packet(i, (i + 1) % self.n, "beat")]))]
 
 
+class NeverAnswers(Right):
+    """Its guard looks for something that is not there."""
+
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        k = 0
+        while k not in state.seen:
+            k += 1
+        return True
+
+
 # -- what the class says of itself, and how it is made -----------------------------------------------------------------
 
 
