@@ -30,7 +30,7 @@ def check_class(kind: Any) -> None:
     """Raises `WrongMachine` if this is no class of a protocol, or says of itself what cannot be."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
         name = getattr(kind, "__name__", shown(kind))
-        raise WrongMachine(f"{name} is no protocol", mend=f"derive its class from ProtocolMachine: class {name}(…)")
+        raise WrongMachine(f"{name} is no protocol", mend=f"derive its class: class {name}(ProtocolMachine)")
     for fact, known in NAMES.items():
         _check_name(kind, fact, known)
     for fact in TRUTHS:
@@ -133,8 +133,8 @@ def _check_methods(kind: type[ProtocolMachine]) -> None:
             or inspect.isasyncgenfunction(method)
         ):
             raise WrongMachine(
-                f"{kind.__name__}.{name} is a generator or a coroutine",
-                mend="return instead: a list of steps, or what else it is to give",
+                f"{kind.__name__}.{name} is a generator or a coroutine function",
+                mend="have it return its answer: a list of steps, or what else it is to give",
             )
 
 

@@ -188,13 +188,14 @@ class Purity:
         first = whole(call(*arguments))
         for k, before in given:
             if contents(arguments[k]) != before:
-                self._impure(method, (), arguments, f"it changes the {_argument(method, k)} that it is given")
+                left = (*arguments[:k], NOT_GIVEN, *arguments[k + 1 :])
+                self._impure(method, left, f"it changes the {_argument(method, k)} that it is given")
         self._left_behind(method, arguments)
         second = whole(call(*arguments))
         difference = _difference(method, first, second)
         if difference is not None:
             given_same = " and ".join(_after_the_process(method) or ("arguments",))
-            self._impure(method, arguments, arguments, f"it first {difference} for the same {given_same}")
+            self._impure(method, arguments, f"it first {difference} for the same {given_same}")
         return first
 
     def _may_change(self, value: Any) -> bool:
@@ -204,13 +205,11 @@ class Purity:
         """Raises if what is outside local states is not what it was."""
         change = self._outside.changed()
         if change is not None:
-            self._impure(method, arguments, arguments, change)
+            self._impure(method, arguments, change)
 
-    def _impure(self, method: str, known: tuple[Any, ...], arguments: tuple[Any, ...], what: str) -> NoReturn:
-        """`known`: the arguments to be shown, if they still are what they were."""
-        call = _call(self._kind, method, known)
-        process = _call(self._kind, method, arguments).process
-        at = "" if process is None else f"at P{process + 1} "
+    def _impure(self, method: str, arguments: tuple[Any, ...], what: str) -> NoReturn:
+        call = _call(self._kind, method, arguments)
+        at = "" if call.process is None else f"at P{call.process + 1} "
         subject = call._replace(process=None).subject
         raise WrongMachine(f"{subject} is not a pure function: {at}{what}{call.arguments}", mend=HINT)
 

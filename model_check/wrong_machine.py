@@ -260,7 +260,9 @@ def _hint(kind: type, call: Call) -> str:
             return f"a predicate must have an answer for every {'step' if called == 'rule' else 'local state'}"
     if call.method in ARGUMENTS:
         return ANSWERS_EVERYWHERE
-    return "it is called as kind(n, parameters={…})" if call.method == "__init__" else "see the line that is named"
+    if call.method == "__init__":
+        return f"it is called as {kind.__name__}(n, parameters={{…}})"
+    return "it must have a value for every number of processes, and for every parameter"
 
 
 def _said(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -112,8 +112,8 @@ class FailsInARule(Right):
     rules = {"sends-first": lambda machine, step: step.before["sent"] == 0}
 
 
-class InheritsARule(Rst):
-    """Its states are of another shape than those that the rules of `rst` are about."""
+class InheritsAnInvariant(Rst):
+    """Its states are of another shape than those that the invariants of `rst` are about."""
 
     symmetric = False
 
@@ -213,54 +213,50 @@ class GivesOneNamedStep(Right):
 
 NOT_SENT = Message("2→1#7", 1, (0,))
 
-SENDS_STEP = wrong("SendsAStep", **answers("send", lambda i, step: step))
-SENDS_NOTHING = wrong("SendsNothing", **answers("send", lambda i, step: None))
-SENDS_A_GENERATOR = wrong("SendsAGenerator", **answers("send", lambda i, step: (each for each in [step])))
-SENDS_A_STATE = wrong("SendsAState", **answers("arrive", lambda i, step: [step.state]))
-SENDS_A_TUPLE = wrong("SendsATuple", **answers("send", lambda i, step: [tuple(step)]))
-ONE_PACKET = wrong("GivesOnePacket", **answers("send", lambda i, step: [step._replace(packets=step.packets[0])]))
-NO_PACKETS = wrong("GivesNoPackets", **answers("arrive", lambda i, step: [step._replace(packets=None)]))
-NOT_PACKETS = wrong("SendsMessages", **answers("send", lambda i, step: [step._replace(packets=[(i, "x")])]))
-NO_MESSAGE = wrong(
-    "SendsANameAlone",
-    **answers("send", lambda i, step: [step._replace(packets=[step.packets[0]._replace(message="x")])]),
-)
-NO_LIST = wrong("SaysOneEvent", **answers("send", lambda i, step: [step._replace(events=step.events[0])]))
-NO_EVENT = wrong("SaysAWord", **answers("arrive", lambda i, step: [step._replace(events=["deliver"])]))
-NO_KIND = wrong(
-    "SaysDelivered",
-    **answers("arrive", lambda i, step: [step._replace(events=[Happened("delivered", step.events[0].message)])]),
-)  # type: ignore[arg-type]
-NOBODY = wrong(
-    "SendsToNobody",
-    **answers("send", lambda i, step: [step._replace(packets=[step.packets[0]._replace(destination=3)])]),
-)
-SEVERAL = wrong(
-    "SendsToSeveral",
-    **answers("send", lambda i, step: [step._replace(packets=[step.packets[0]._replace(destination=(0, 1))])]),
-)
-FROM_NOBODY = wrong(
-    "SendsFromNobody", **answers("send", lambda i, step: [step._replace(packets=[step.packets[0]._replace(source=-1)])])
-)
-FROM_ANOTHER = wrong(
-    "SendsAsAnother",
-    **answers("send", lambda i, step: [step._replace(packets=[step.packets[0]._replace(source=(i + 1) % 3)])]),
-)
-NEVER_SENT = wrong(
-    "DeliversWhatIsNeverSent",
-    **answers("arrive", lambda i, step: [step._replace(events=[Happened("deliver", NOT_SENT)])]),
-)
-A_NAME = wrong(
-    "DeliversAName", **answers("arrive", lambda i, step: [step._replace(events=[Happened("deliver", "1→2#1")])])
-)  # type: ignore[arg-type]
-LISTED = wrong("KeepsAList", **answers("send", lambda i, step: [step._replace(state=[step.state])]))
-LISTED_STAMP = wrong(
-    "StampsAList", **answers("send", lambda i, step: [step._replace(packets=[step.packets[0]._replace(stamp=[i])])])
-)
-LISTED_AT_FIRST = wrong("StartsWithAList", initial=lambda self, i: [i])
+
+def changes(**changed: Any) -> Callable[..., Any]:
+    """Makes a step with something else in it."""
+    return lambda i, step: [step._replace(**changed)]
 
 
-class Mutates(Right):
+def readdresses(**changed: Any) -> Callable[..., Any]:
+    """Makes a step whose packet has something else in it."""
+    return lambda i, step: [step._replace(packets=[packet._replace(**changed) for packet in step.packets])]
+
+
+ANSWERING = [
+    wrong("SendsAStep", **answers("send", lambda i, step: step)),
+    wrong("SendsNothing", **answers("send", lambda i, step: None)),
+    wrong("SendsAGenerator", **answers("send", lambda i, step: (each for each in [step]))),
+    wrong("TakesInAState", **answers("arrive", lambda i, step: [step.state])),
+    wrong("SendsATuple", **answers("send", lambda i, step: [(step.state, step.packets)])),
+    wrong("GivesOnePacket", **answers("send", lambda i, step: [step._replace(packets=step.packets[0])])),
+    wrong("GivesNoPackets", **answers("arrive", changes(packets=None))),
+    wrong("SendsPairs", **answers("send", changes(packets=[(1, "x")]))),
+    wrong("SendsANameAlone", **answers("send", readdresses(message="x"))),
+    wrong("SaysOneEvent", **answers("send", lambda i, step: [step._replace(events=step.events[0])])),
+    wrong("SaysNoEvents", **answers("arrive", changes(events=None))),
+    wrong("SaysAWord", **answers("arrive", changes(events=["deliver"]))),
+    wrong("SaysDelivered", **answers("arrive", changes(events=[Happened("delivered", NOT_SENT)]))),  # type: ignore[arg-type]
+    wrong("SendsToNobody", **answers("send", readdresses(destination=3))),
+    wrong("SendsToSeveral", **answers("send", readdresses(destination=(0, 1)))),
+    wrong("SendsFromNobody", **answers("send", readdresses(source=-1))),
+    wrong("SendsAsP3", **answers("send", readdresses(source=2))),
+    wrong("DeliversWhatIsNeverSent", **answers("arrive", changes(events=[Happened("deliver", NOT_SENT)]))),
+    wrong("DeliversAName", **answers("arrive", changes(events=[Happened("deliver", "1→2#1")]))),  # type: ignore[arg-type]
+    wrong("DeliversAList", **answers("arrive", changes(events=[Happened("deliver", ["1→2#1"])]))),  # type: ignore[arg-type]
+    wrong("KeepsAList", **answers("send", changes(state=[1]))),
+    wrong("StampsAList", **answers("send", readdresses(stamp=[1]))),
+    wrong("StartsWithAList", initial=lambda self, i: [i]),
+]
+
+
+@dataclass(unsafe_hash=True)
+class Noted:
+    sent: int = 0
+
+
+class ChangesItsState(Right):
     def initial(self, i: int) -> Any:
         return Noted()
 
@@ -269,12 +265,13 @@ class Mutates(Right):
         return [Step(state)]
 
 
-class Noted:
-    def __init__(self) -> None:
-        self.sent = 0
+class Unequal:
+    sent = 0
 
-    def __repr__(self) -> str:
-        return f"Noted({self.sent})"
+
+class HasNoEquality(Right):
+    def initial(self, i: int) -> Any:
+        return Unequal()
 
 
 ANSWERS = iter([True, False] * 10_000)
@@ -379,11 +376,31 @@ class FailsInADefault(Right):
     parameters = {"k": Parameter("how many may wait", too_many, 1, "at least one must")}
 
 
-class Row(NamedTuple):
-    """A machine, and the whole line that is said of it; lines of this file are all called N."""
+DECLARING = [
+    wrong("MisspellsItsPromise", promises="casual"),
+    wrong("MisspellsItsChannel", needs_channel="lossless"),
+    wrong("MisspellsItsSends", sends="unicasts"),
+    wrong("SaysYes", symmetric="yes"),
+    wrong("HasOneBound", bound=3),
+    wrong("HasNoProcesses", bound=(0, 4)),
+    wrong("ListsItsSource", source=["[MF]"]),
+    wrong("NamesOneConstant", constants="capacity"),
+    wrong("ParametersAreNumbers", parameters={"k": 4}),
+    wrong("ParametersAreListed", parameters=["k"]),
+    wrong("ADefaultIsANumber", parameters={"k": Parameter("how many may wait", 4, 1, "one must")}),  # type: ignore[arg-type]
+    wrong("InvariantsAreListed", invariants=[len]),
+    wrong("AnInvariantIsATruth", invariants={"sends-little": True}),
+    wrong("AWitnessTakesAState", witnesses={"sends": lambda state: True}),
+    wrong("ARuleTakesAState", rules={"sends": lambda machine, i, state: True}),
+    wrong("IsNotRenamed", symmetric=True),
+    wrong("ItsGuardIsATruth", accepts=True),
+]
 
-    machine: type
-    said: str
-
-
-ROWS: Sequence[Row] = ()
+#: Every wrong machine of this file, by its name; `NeverAnswers` is none that can be told.
+MACHINES = {
+    kind.__name__: kind
+    for kind in (*globals().copy().values(), *ANSWERING, *DECLARING)
+    if isinstance(kind, type) and kind.__module__ == __name__ and issubclass(kind, ProtocolMachine | IsNoProtocol)
+}
+for known in (Right, NeverAnswers):
+    del MACHINES[known.__name__]
