@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
@@ -20,7 +20,11 @@ Exists = Callable[[Message], bool]
 #: The kinds of events.
 EVENTS: tuple[str, ...] = get_args(get_type_hints(Happened)["kind"])
 
+#: The types of what is listed.
+LISTS = frozenset({list, tuple})
+
 A_STEP = "Step(state, packets, events)"
+A_LIST, OR_NOTHING = "return a list", ", or [] for nothing"
 HASHABLE = "build local states and packets of tuples, frozensets and named tuples of them"
 
 
@@ -41,23 +45,27 @@ class Outcomes:
 
     def steps(self, method: str, i: int, state: Any, given: Any, answer: Any) -> Sequence[Step]:
         """The steps that an input gave; raises `WrongMachine` if they are none."""
-        if not isinstance(answer, list | tuple) or type(answer) is Step:
-            self._no_steps(Call(self._kind, method, i, state, given), answer)
-        for step in answer:
-            self._step(method, i, state, given, step)
-        return answer
+        if not self._are_fine(i, answer):
+            call = Call(self._kind, method, i, state, given)
+            if not isinstance(answer, list | tuple) or isinstance(answer, Step):
+                raise call.wrong(f"returns {_a(answer)}, not a list of steps", f"{A_LIST}: [{A_STEP}]{OR_NOTHING}")
+            for step in answer:
+                self._check_step(call, step)
+        return answer  # type: ignore[no-any-return]
 
     def internal(self, i: int, state: Any, answer: Any) -> Sequence[tuple[str, Step]]:
         """The named steps that a process can take by itself, likewise."""
-        if not isinstance(answer, list | tuple) or type(answer) is Step:
-            self._no_steps(Call(self._kind, "internal", i, state), answer)
+        if not isinstance(answer, list | tuple) or isinstance(answer, Step):
+            problem = f"returns {_a(answer)}, not a list of steps"
+            raise Call(self._kind, "internal", i, state).wrong(problem, f'{A_LIST}: [("name", {A_STEP})]{OR_NOTHING}')
         for named in answer:
-            if type(named) is Step or not isinstance(named, tuple) or len(named) != 2 or type(named[0]) is not str:
+            if not isinstance(named, tuple) or len(named) != 2 or not isinstance(named[0], str):
                 raise Call(self._kind, "internal", i, state).wrong(
                     f"returns {_a(named)} in its list, not a pair of a name and a Step",
                     f'return pairs such as ("post", {A_STEP})',
                 )
-            self._step("internal", i, state, NOT_GIVEN, named[1])
+        if answer:
+            self.steps("internal", i, state, NOT_GIVEN, [step for _, step in answer])
         return answer
 
     def truth(self, method: str, i: int, state: Any, given: Any, answer: Any) -> bool:
@@ -92,89 +100,86 @@ class Outcomes:
                 f"gives a {what} that cannot be compared and counted, {shown(value)} ({error})", HASHABLE
             ) from None
 
-    # -- one step ------------------------------------------------------------------------------------------------------
+    # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def _step(self, method: str, i: int, state: Any, given: Any, step: Any) -> None:
-        if type(step) is not Step and not isinstance(step, Step):
-            self._fails(method, i, state, given, f"returns {_a(step)} in its list, not a Step", f"return [{A_STEP}]")
+    def _are_fine(self, i: int, steps: Any) -> bool:
+        """True of steps with which nothing is wrong at first sight, as of nearly all."""
+        if type(steps) not in LISTS:
+            return False
+        n, known = self._n, self._known
+        try:
+            for step in steps:
+                if type(step) is not Step:
+                    return False
+                _, packets, events = step
+                if type(packets) not in LISTS or type(events) not in LISTS:
+                    return False
+                for packet in packets:
+                    if type(packet) is not Packet:
+                        return False
+                    source, destination, kind, message, _ = packet
+                    if source != i or type(destination) is not int or not 0 <= destination < n:
+                        return False
+                    if type(kind) is not str or (message is not None and type(message) is not Message):
+                        return False
+                for event in events:
+                    if type(event) is not Happened or event[1] not in known or event[0] not in EVENTS:
+                        return False
+        except TypeError:  # a message that cannot be looked up
+            return False
+        return True
+
+    def _check_step(self, call: Call, step: Any) -> None:
+        """Raises `WrongMachine` for the first thing that is wrong with a step."""
+        if not isinstance(step, Step):
+            raise call.wrong(f"returns {_a(step)} in its list, not a Step", f"return [{A_STEP}]")
         packets: Any = step.packets
         events: Any = step.events
-        if packets:
-            if type(packets) is Packet or not isinstance(packets, list | tuple):
-                what = f"returns a Step whose packets are {_a(packets)}, not a list"
-                self._fails(method, i, state, given, what, "give Step a list of packets, such as [packet]")
-            for packet in packets:
-                if type(packet) is not Packet and not isinstance(packet, Packet):
-                    what = f"transmits {_a(packet)}, not a Packet"
-                    self._fails(
-                        method, i, state, given, what, "transmit Packet(source, destination, kind, message, stamp)"
-                    )
-                source, destination, kind, message, _ = packet
-                if source != i or type(destination) is not int or not 0 <= destination < self._n:
-                    self._address(method, i, state, given, packet)
-                if type(kind) is not str or not (message is None or type(message) is Message):
-                    self._fails(
-                        method, i, state, given,
-                        f"transmits a packet of kind {shown(kind)} with the message {shown(message)}",
-                        "a packet's kind is a string, and its message the Message that send was given, or None",
-                    )  # fmt: skip
-        elif packets is None:
-            self._fails(method, i, state, given, "returns a Step whose packets are None", "leave them out, or give ()")
-        if events:
-            if type(events) is Happened or not isinstance(events, list | tuple):
-                what = f"returns a Step whose events are {_a(events)}, not a list"
-                self._fails(method, i, state, given, what, 'give Step a list, such as [Happened("deliver", message)]')
-            for event in events:
-                if type(event) is not Happened and not isinstance(event, Happened):
-                    what = f"says that {_a(event)} happened, which is no Happened"
-                    self._fails(method, i, state, given, what, 'give Step events such as Happened("deliver", message)')
-                if event.kind not in EVENTS or self._is_new(event.message):
-                    self._event(method, i, state, given, event)
-        elif events is None:
-            self._fails(method, i, state, given, "returns a Step whose events are None", "leave them out, or give ()")
+        if not isinstance(packets, list | tuple) or isinstance(packets, Packet):
+            problem = f"returns a Step whose packets are {_a(packets)}, not a list"
+            raise call.wrong(problem, "give Step a list of packets, such as [packet], or ()")
+        for packet in packets:
+            self._check_packet(call, packet)
+        if not isinstance(events, list | tuple) or isinstance(events, Happened):
+            problem = f"returns a Step whose events are {_a(events)}, not a list"
+            raise call.wrong(problem, 'give Step a list, such as [Happened("deliver", message)], or ()')
+        for event in events:
+            self._check_event(call, event)
 
-    def _address(self, method: str, i: int, state: Any, given: Any, packet: Packet) -> None:
+    def _check_packet(self, call: Call, packet: Any) -> None:
+        if not isinstance(packet, Packet):
+            hint = "transmit Packet(source, destination, kind, message, stamp)"
+            raise call.wrong(f"transmits {_a(packet)}, not a Packet", hint)
+        by_number = f"name a process by its number, 0 to {self._n - 1}"
         for place, called in ((packet.destination, "to"), (packet.source, "from")):
             if not hasattr(type(place), "__index__"):
-                what = f"transmits a packet {called} {shown(place)}, which is no process"
-                self._fails(method, i, state, given, what, f"name a process by its number, 0 to {self._n - 1}")
+                raise call.wrong(f"transmits a packet {called} {shown(place)}, which is no process", by_number)
             if not 0 <= place < self._n:
-                what = f"transmits a packet {called} process {place}, and there are 0 to {self._n - 1}"
-                self._fails(method, i, state, given, what, f"name a process by its number, 0 to {self._n - 1}")
-        if packet.source != i:
-            what = f"transmits a packet whose source is P{packet.source + 1}"
+                problem = f"transmits a packet {called} process {place}, and there are 0 to {self._n - 1}"
+                raise call.wrong(problem, by_number)
+        if packet.source != call.process:
             hint = "a process transmits under its own name: Packet(i, …); who sent the message, the message says"
-            self._fails(method, i, state, given, what, hint)
+            raise call.wrong(f"transmits a packet whose source is P{packet.source + 1}", hint)
+        if not isinstance(packet.kind, str) or not isinstance(packet.message, Message | None):
+            problem = f"transmits a packet of kind {shown(packet.kind)} with the message {shown(packet.message)}"
+            hint = "a packet's kind is a string, and its message the Message that send was given, or None"
+            raise call.wrong(problem, hint)
 
-    def _is_new(self, message: Any) -> bool:
-        try:
-            return type(message) is not Message or message not in self._known
-        except TypeError:  # it is made of what cannot be looked up
-            return True
-
-    def _event(self, method: str, i: int, state: Any, given: Any, event: Happened) -> None:
+    def _check_event(self, call: Call, event: Any) -> None:
+        if not isinstance(event, Happened):
+            hint = 'give Step events such as Happened("deliver", message)'
+            raise call.wrong(f"says that {_a(event)} happened, which is no Happened", hint)
         kind, message = event
         if kind not in EVENTS:
             nearest = get_close_matches(str(kind), EVENTS, n=1, cutoff=0.3)
             hint = f"did you mean '{nearest[0]}'? " if nearest else ""
-            what = f"says that {shown(kind)} happened, which is no kind of event"
-            self._fails(method, i, state, given, what, f"{hint}known: {', '.join(EVENTS)}")
-        if type(message) is not Message or not self._exists(message):
-            name = message.name if type(message) is Message else message
-            to = f" from P{message.sender + 1}" if type(message) is Message and type(message.sender) is int else ""
-            what = f"says '{kind}' of {shown(name)}{to}, a message that no application sends"
+            problem = f"says that {shown(kind)} happened, which is no kind of event"
+            raise call.wrong(problem, f"{hint}known: {', '.join(EVENTS)}")
+        if not isinstance(message, Message) or not self._exists(message):
+            name = message.name if isinstance(message, Message) else message
             hint = "name the very message that send was given, or that a packet carries"
-            self._fails(method, i, state, given, what, hint)
+            raise call.wrong(f"says '{kind}' of {shown(name)}, a message that no application sends", hint)
         self._known.add(message)
-
-    def _no_steps(self, call: Call, answer: Any) -> NoReturn:
-        hint = f"return a list: [{A_STEP}], or [] for nothing"
-        if call.method == "internal":
-            hint = f'return a list: [("name", {A_STEP})], or [] for nothing'
-        raise call.wrong(f"returns {_a(answer)}, not a list of steps", hint)
-
-    def _fails(self, method: str, i: int, state: Any, given: Any, problem: str, hint: str) -> NoReturn:
-        raise Call(self._kind, method, i, state, given).wrong(problem, hint)
 
 
 def _a(value: Any) -> str:
