@@ -30,7 +30,7 @@ def check_class(kind: Any) -> None:
     """Raises `WrongMachine` if this is no class of a protocol, or says of itself what cannot be."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
         name = getattr(kind, "__name__", shown(kind))
-        raise WrongMachine(f"{name} is no protocol", mend=f"derive its class: class {name}(ProtocolMachine)")
+        raise WrongMachine(f"{name} is no protocol", mend="derive its class from crownless.Protocol")
     for fact, known in NAMES.items():
         _check_name(kind, fact, known)
     for fact in TRUTHS:

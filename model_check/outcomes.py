@@ -142,7 +142,7 @@ class Outcomes:
             self._check_packet(call, packet)
         if not isinstance(events, list | tuple) or isinstance(events, Happened):
             problem = f"returns a Step whose events are {_a(events)}, not a list"
-            raise call.wrong(problem, 'give Step a list, such as [Happened("deliver", message)], or ()')
+            raise call.wrong(problem, "give Step a list, such as [delivered(message)], or ()")
         for event in events:
             self._check_event(call, event)
 
@@ -167,7 +167,7 @@ class Outcomes:
 
     def _check_event(self, call: Call, event: Any) -> None:
         if not isinstance(event, Happened):
-            hint = 'give Step events such as Happened("deliver", message)'
+            hint = "give Step events such as sent(message) or delivered(message)"
             raise call.wrong(f"says that {_a(event)} happened, which is no Happened", hint)
         kind, message = event
         if kind not in EVENTS:

@@ -8,6 +8,7 @@ are not crownless's, Python's or an installed package's are the user's own.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,7 +133,11 @@ def shown(value: Any, show: Callable[[Any], str] = repr) -> str:
         text = show(value)
     except Exception as error:  # of any kind: it is the user's own code
         return f"<a {type(value).__name__} of which {show.__name__} fails: {type(error).__name__}>"
-    return shortened(text, LONGEST_VALUE)
+    return shortened(_AT_AN_ADDRESS.sub(r"<\1>", text), LONGEST_VALUE)
+
+
+#: How Python shows an object that says nothing of itself.
+_AT_AN_ADDRESS = re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>")
 
 
 def shortened(text: str, longest: int) -> str:

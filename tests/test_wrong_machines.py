@@ -15,18 +15,23 @@ import pytest
 import wrong_machines
 from wrong_machines import MACHINES, Beats, NeverAnswers, Right, Ticks
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst
 from crownless.model_check.check import run_check
 from crownless.model_check.class_facts import check_class
 from crownless.model_check.limits import Limits
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.own_steps import what_grows
+from crownless.model_check.reachable import reachable
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
 from crownless.model_check.simulation.simulation import Experiment, simulate_machine
 from crownless.model_check.wrong_machine import WrongMachine, shortened
+from crownless.proofs.programs.every_interleaving import judge
+from crownless.proofs.proving import proof_of, prove
 from crownless.spec.errors import BadInput
+from crownless.spec.notation import parse
 
 ENGINES = pytest.mark.parametrize("engine", ["plain", "native"])
 #: What is said of each machine: the whole line, in which the places in the machines' file are mine.py:N.
@@ -38,6 +43,21 @@ BY_RENAMING = ("FailsInRenamed", "HasNoRenamedStamp")
 #: Wrong only where local states are judged.
 BY_JUDGING = ("FailsInAnInvariant", "FailsInAWitness", "InheritsAnInvariant", "InvariantGivesNothing")
 WRONG = pytest.mark.parametrize("name", MACHINES)
+
+
+MINE = """\
+from crownless.impl.unordered import Unordered
+
+def first(names):
+    return names[0]
+
+class Mine(Unordered):
+    def accepts(self, i, state, packet):
+        return self.is_next(state, packet)
+
+    def is_next(self, state, packet):
+        return max((packet,), key=lambda each: first(state))
+"""
 
 
 def said(error: pytest.ExceptionInfo[WrongMachine]) -> str:
@@ -112,6 +132,43 @@ def test_a_simulation_says_what_is_wrong() -> None:
         simulate_machine(wrong_machines.FailsInAHelper(3), Experiment("", 3, messages=10))
 
 
+def test_states_of_a_wrong_machine_are_not_gone_through() -> None:
+    with pytest.raises(WrongMachine, match=r"FailsInArrive\.arrive fails at P2: AttributeError"):
+        list(reachable(Check(wrong_machines.FailsInArrive, 3, 2).resolve().system()))
+
+
+class FailsInAProof(Rst):
+    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+        return state.nothing
+
+
+def test_a_program_is_not_put_to_z3_with_a_wrong_machine() -> None:
+    script = parse("P1: send x to P2\nP2: receive")
+    with pytest.raises(WrongMachine, match=r"FailsInAProof\.accepts fails at P2: AttributeError.*, given the packet"):
+        judge(Check(FailsInAProof, program=script))
+
+
+def test_no_proof_is_of_a_class_that_says_what_cannot_be() -> None:
+    kind: Any = type("Misspelt", (Rst,), {"promises": "casual"})
+    with pytest.raises(WrongMachine, match=r"Misspelt\.promises = 'casual' is no order; did you mean 'causal'"):
+        prove("misspelt", proof_of(kind))
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_the_command_line_prints_the_line_alone(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    command = [sys.executable, "-m", "crownless", "check", "mine.py:Mine", "-n", "2", "-m", "1", "--engine", engine]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert re.fullmatch(
+        r"crownless: Mine\.accepts fails at P\d: IndexError: tuple index out of range \(mine\.py:8 in accepts, "
+        r"mine\.py:11 in is_next, mine\.py:11 in <lambda>, mine\.py:4 in first\), given the packet 'message' of "
+        r"\d→\d#1 from P\d in the local state \(\); a method must have an answer in every local state that can occur\n",
+        ran.stderr,
+    )
+
+
 def test_an_error_in_a_callback_is_not_the_machines() -> None:
     def progress(*_: Any) -> None:
         raise LookupError("of the callback")
@@ -141,20 +198,6 @@ def test_long_values_are_shortened_in_the_middle() -> None:
 
 
 # -- the frames of the user --------------------------------------------------------------------------------------------
-
-MINE = """\
-from crownless.impl.unordered import Unordered
-
-def first(names):
-    return names[0]
-
-class Mine(Unordered):
-    def accepts(self, i, state, packet):
-        return self.is_next(state, packet)
-
-    def is_next(self, state, packet):
-        return max((packet,), key=lambda each: first(state))
-"""
 
 
 @ENGINES

@@ -198,7 +198,7 @@ class GuardGivesNothing(Right):
 
 
 class InvariantGivesNothing(Right):
-    invariants = {"sends-little": lambda machine, i, state: None}
+    invariants = {"sends-little": lambda machine, i, state: None}  # type: ignore[dict-item, return-value]
 
 
 class NamesNoStep(Right):
@@ -397,7 +397,7 @@ DECLARING = [
 ]
 
 #: Every wrong machine of this file, by its name; `NeverAnswers` is none that can be told.
-MACHINES = {
+MACHINES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (*globals().copy().values(), *ANSWERING, *DECLARING)
     if isinstance(kind, type) and kind.__module__ == __name__ and issubclass(kind, ProtocolMachine | IsNoProtocol)

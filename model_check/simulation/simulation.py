@@ -45,7 +45,7 @@ from typing import Any, NamedTuple
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import protocol_named
-from crownless.model_check.class_facts import make
+from crownless.model_check.class_facts import check_class, make
 from crownless.model_check.observers import Observation, observers_of
 from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
 from crownless.model_check.purity import Purity
@@ -199,6 +199,7 @@ def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measur
 def check_experiment(experiment: Experiment) -> ProtocolMachine:
     """The machine that is asked for; raises `BadInput` if something about the experiment makes no sense."""
     kind = protocol_named(experiment.protocol)
+    check_class(kind)
     if kind.rolls_back:
         raise BadInput(
             f"{experiment.protocol} differs where a site crashes, and none does here", mend="name what it is based on"
