@@ -57,6 +57,15 @@ def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting])
                 f"{kind.__name__}.__init__ does not set self.{name}",
                 mend="call super().__init__(n, ops, parameters) first",
             )
+    with machine_errors(kind):
+        remark, ordered_at = machine.remark, machine.ordered_at
+    if not isinstance(remark, str):
+        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is no string", mend='"" says nothing')
+    if ordered_at is not None and not (isinstance(ordered_at, frozenset) and ordered_at <= set(range(n))):
+        raise WrongMachine(
+            f"{kind.__name__}.ordered_at is {shown(ordered_at)}, which is no set of processes",
+            mend=f"a frozenset of numbers, 0 to {n - 1}, or None for all processes",
+        )
     return machine
 
 

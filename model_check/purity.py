@@ -210,8 +210,8 @@ class Purity:
     def _impure(self, method: str, arguments: tuple[Any, ...], what: str) -> NoReturn:
         call = _call(self._kind, method, arguments)
         at = "" if call.process is None else f"at P{call.process + 1} "
-        subject = call._replace(process=None).subject
-        raise WrongMachine(f"{subject} is not a pure function: {at}{what}{call.arguments}", mend=HINT)
+        said = f"{call.named} is not a pure function: {at}{what}{call.where}{call.arguments}"
+        raise WrongMachine(said, mend=HINT)
 
 
 class PurityByEntry(Purity):

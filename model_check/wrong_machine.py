@@ -74,23 +74,29 @@ class Call(NamedTuple):
     given: Any = NOT_GIVEN
 
     @property
-    def subject(self) -> str:
-        """The method, where it is written, and the process: ``Hub.send (hub.py:12) at P1``."""
-        named = f"{self.kind.__name__}.{self.method}" if self.method.isidentifier() else self._predicate
-        at = "" if self.process is None else f" at P{self.process + 1}"
-        return f"{named}{self._place}{at}"
+    def named(self) -> str:
+        """The method or predicate: ``Hub.send``, ``rule 'waits' of Hub``."""
+        name = self.kind.__name__
+        return f"{name}.{self.method}" if self.method.isidentifier() else f"{self.method} of {name}"
 
     @property
-    def _predicate(self) -> str:
-        return f"{self.method} of {self.kind.__name__}"
+    def at(self) -> str:
+        """The process, if it is one: `` at P1``."""
+        return "" if self.process is None else f" at P{self.process + 1}"
 
     @property
-    def _place(self) -> str:
-        function = getattr(self.kind, self.method, None)
-        code = code_of(function)
-        if code is None or not _is_users(self.kind, function.__module__, code):
+    def where(self) -> str:
+        """Where the user wrote the method: `` (hub.py:12)``."""
+        owner = next((base for base in self.kind.__mro__ if self.method in vars(base)), self.kind)
+        code = code_of(vars(owner).get(self.method))
+        if code is None or not _is_users(self.kind, owner.__module__, code):
             return ""
         return f" ({place(code, code.co_firstlineno)})"
+
+    @property
+    def subject(self) -> str:
+        """The method, where it is written, and the process: ``Hub.send (hub.py:12) at P1``."""
+        return f"{self.named}{self.where}{self.at}"
 
     @property
     def arguments(self) -> str:
@@ -245,11 +251,8 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
         return _of_a_value(kind, error, of_the_user(frames))
     call = _call(kind, named, frames[first][0])
     where = ", ".join(_in_lines(of_the_user(frames[first:]))) or "in code that it inherits"
-    named_method = call.method if call.method.isidentifier() else ""
-    subject = call._replace(process=None).subject.partition(" (")[0] if named_method else call.subject
-    at = "" if call.process is None or not named_method else f" at P{call.process + 1}"
     hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
-    return WrongMachine(f"{subject} fails{at}: {_said(error)} ({where}){call.arguments}", mend=hint)
+    return WrongMachine(f"{call.named} fails{call.at}: {_said(error)} ({where}){call.arguments}", mend=hint)
 
 
 def _hint(kind: type, call: Call) -> str:

@@ -316,11 +316,11 @@ class TrustsByAMixin(Rst, Trusting):
 
 
 class TrustsByAFact(Rst):
-    def remark(self, i: Any) -> bool:  # type: ignore[override]
+    def setting(self, i: Any) -> bool:  # type: ignore[override]
         return isinstance(i, int) and i == 2
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.remark(i) or super().accepts(i, state, packet)
+        return self.setting(i) or super().accepts(i, state, packet)
 
 
 class TrustsByAnAttributeOfAFunction(Rst):

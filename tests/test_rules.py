@@ -144,7 +144,7 @@ class FailsAtP2(Rst):
 
 def test_a_rule_that_fails_at_another_process_than_the_first_says_so() -> None:
     for engine in ("plain", "native"):
-        said = r"rule 'fails-at-P2' of FailsAtP2 at P2 fails: Zero.*, given the step 'send' from the local state "
+        said = r"rule 'fails-at-P2' of FailsAtP2 fails at P2: Zero.*, given the step 'send' from the local state "
         with pytest.raises(BadInput, match=said):
             run_check(Check(FailsAtP2, 3, 2), engine=engine)
 

@@ -368,6 +368,20 @@ class ForgetsItsBase(Right):
         self.leader = 0
 
 
+class FailsInARemark(Right):
+    @property
+    def remark(self) -> str:
+        return f"with {self.settings['k']}"
+
+
+class OrdersAtNobody(Right):
+    ordered_at = frozenset({3})
+
+
+class RemarksANumber(Right):
+    remark = 4  # type: ignore[assignment]
+
+
 def too_many(n: int) -> int:
     return 4 // (n - 3)
 
