@@ -64,7 +64,7 @@ class StoppedInCall(Stopped):
     """The same in the middle of a call of a machine's own code, which a search cannot end by itself."""
 
     def __init__(self, reason: str, call: str) -> None:
-        super().__init__(f"{reason}{_IN_A_CALL}{call}")
+        super().__init__(f"{reason.partition(_IN_A_CALL)[0]}{_IN_A_CALL}{call}")
 
 
 def reason_of(ending: KeyboardInterrupt) -> str:
@@ -190,9 +190,11 @@ class _Watch:
         self.raised_at = self.heard_at
         self.pending = None
         self.first_is_told |= bool(self._came) and reason_of(ending) == INTERRUPTED
-        if self.part is not None and self.part.reason is None:
+        if call is not None and not self.at_once:
+            ending = StoppedInCall(reason_of(ending), call)
+        if self.part is not None and (self.part.reason is None or isinstance(ending, StoppedInCall)):
             self.part.reason = reason_of(ending)
-        raise ending if call is None or self.at_once else StoppedInCall(reason_of(ending), call)
+        raise ending
 
     def _is_left_to_the_search(self) -> bool:
         """Does a search look for itself? If it has not for long, it is in a call that does not come to its end."""

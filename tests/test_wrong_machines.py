@@ -27,6 +27,7 @@ from crownless.model_check.reachable import reachable
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
 from crownless.model_check.simulation.simulation import Experiment, simulate_machine
+from crownless.model_check.stopping import StoppedInCall, is_interrupt, stoppable
 from crownless.model_check.wrong_machine import WrongMachine, shortened
 from crownless.proofs.programs.every_interleaving import judge
 from crownless.proofs.proving import proof_of, prove
@@ -282,3 +283,12 @@ def test_realize_is_ended_too() -> None:
     answer = realize(Check(NeverAnswers, 3, 2), limits=Limits(seconds=0.2))
     assert answer.stopped is not None
     assert re.fullmatch(f"0.2 seconds are over{IN_ACCEPTS}", answer.stopped)
+
+
+def test_a_part_that_ends_in_a_call_says_so() -> None:
+    with stoppable(Limits(seconds=2.0)) as part:
+        simulate_machine(NeverAnswers(3), Experiment("", 3, messages=10))
+    assert part.reason is not None
+    assert re.fullmatch(f"2 seconds are over{IN_ACCEPTS}", part.reason)
+    assert is_interrupt(str(StoppedInCall("interrupted", "a call lasts")))
+    assert not is_interrupt(part.reason)
