@@ -76,6 +76,10 @@ class Workload:
         """Every message that can be sent; there may be very many."""
         raise NotImplementedError
 
+    def has(self, message: Message) -> bool:
+        """True if an application can send this message."""
+        return any(message == one for one in self.universe())
+
     def alone(self, position: Position, process: int) -> Position:
         """The position, if all but this process had done nothing: what it may do next depends on that alone."""
         raise NotImplementedError
@@ -155,6 +159,13 @@ class Free(Workload):
         for channel in self.channels:
             for number in range(1, self.messages + 1):
                 yield free_message(*channel, number)
+
+    def has(self, message: Message) -> bool:
+        number = message.name.rpartition("#")[2] if isinstance(message.name, str) else ""
+        if not (number.isascii() and number.isdigit() and 1 <= int(number) <= self.messages):
+            return False
+        channel = (message.sender, message.receivers)
+        return channel in self.channels and message == free_message(*channel, int(number))
 
     def alone(self, position: Position, process: int) -> Position:
         return tuple(

@@ -26,8 +26,9 @@ from .properties import DELIVERS_ALL, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
-from .stopping import INTERRUPTED, reason_of
+from .stopping import StoppedInCall, ending_calls, is_interrupt, reason_of
 from .system import Ghost, LocalStep, State, System
+from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -73,8 +74,13 @@ def run_check(
     if chosen.name == "spark" and elsewhere is None:
         raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, chosen, limits or Limits(), progress, elsewhere)
-    with _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving:
-        clock = _clock_for(chosen)
+    clock = _clock_for(chosen)
+    began = clock()
+    with (
+        machine_errors(type(resolved.machine)),
+        ending_calls(type(resolved.machine), lambda: search.limits.reached(clock() - began)),
+        _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving,
+    ):
         started = clock()
         found, seconds_before = search.explore(saving)
         lassos = search.lassos(found, lambda: clock() - started)
@@ -176,7 +182,10 @@ class Search:
 
     def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
         """What is found, and how many seconds it took before the search was gone on with."""
-        found, seconds_before, symmetry = self._explore(saving)
+        try:
+            found, seconds_before, symmetry = self._explore(saving)
+        except StoppedInCall as ending:  # before anything was found
+            found, seconds_before, symmetry = Exploration(stopped=reason_of(ending)), 0.0, SymmetryCheck()
         self.engine = self.engine.after(symmetry)
         return found, seconds_before
 
@@ -230,7 +239,7 @@ class Search:
         """The limits within which runs to show are looked for."""
         if not found.stopped and not isinstance(lassos, str):
             return self.limits
-        in_a_hurry = INTERRUPTED in (found.stopped, lassos)
+        in_a_hurry = is_interrupt(found.stopped) or (isinstance(lassos, str) and is_interrupt(lassos))
         return self.limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else self.limits.seconds)
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:

@@ -19,7 +19,7 @@ from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK,
 from .reachable import Reached, reachable, state_graph
 from .request import ResolvedCheck
 from .runs import Run
-from .stopping import INTERRUPTED
+from .stopping import is_interrupt
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -240,7 +240,7 @@ class CheckResult:
     @property
     def interrupted(self) -> bool:
         """True if Ctrl-C ended it."""
-        return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
+        return any(map(is_interrupt, (self.exploration.stopped, *(line.ended_early for line in self.properties))))
 
     def json(self) -> dict[str, Any]:
         """The stable keys of the command line, and a few more."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .runs import Run, run_of
 from .system import Ghost, LocalStep, Move, State, System
+from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -111,7 +112,8 @@ _CameFrom = dict[Node, tuple[Node, LocalStep] | None]
 def _search(
     system: System, monitored: bool, allowed: Allowed | None, depth: int | None
 ) -> Iterator[tuple[Reached, _CameFrom]]:
-    start: Node = (system.initial(), system.initial_ghost() if monitored else ())
+    with machine_errors(type(system.machine)):
+        start: Node = (system.initial(), system.initial_ghost() if monitored else ())
     came_from: _CameFrom = {start: None}
     level = [start]
     done = 0
@@ -119,7 +121,8 @@ def _search(
         following: list[Node] = []
         for node in level:
             state, ghost = node
-            reached = Reached(system, state, ghost, done, system.moves(state))
+            with machine_errors(type(system.machine)):
+                reached = Reached(system, state, ghost, done, system.moves(state))
             yield reached, came_from
             if depth is not None and done >= depth:
                 continue

@@ -20,7 +20,8 @@ from .generating import EVERY, Clock, Form, Search, computation_of, form_of, gen
 from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
 from .request import Check, ResolvedCheck
-from .stopping import reason_of
+from .stopping import ending_calls, reason_of
+from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,7 +216,9 @@ def realize(
     resolved = check.resolve()
     workload = resolved.workload
     assert isinstance(workload, Free), "programs are not for this question"
-    found = generate(resolved.machine, workload, resolved.channel, clock)
+    kind = type(resolved.machine)
+    with machine_errors(kind), ending_calls(kind, clock.over):
+        found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:
         _compare(answer, clock)

@@ -18,10 +18,12 @@ from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable_name
 
+from .class_facts import check_class, make
 from .clocks import Clocks
 from .observers import Observer, observers_of
 from .properties import AT_ONE_RECEIVER, Property, default_orders, properties_of
 from .system import System
+from .wrong_machine import machine_errors
 
 #: Beyond these no search ends; asking for more is taken for a slip.
 MOST_PROCESSES = 16
@@ -79,8 +81,11 @@ class Check:
         """The check with everything that it names; raises `BadInput` if there is no such thing, and `NotApplicable` if
         it cannot be checked of this protocol.
         """
-        workload = workload_of(self)
-        machine = _machine(self, len(workload.processes))
+        check_class(self.kind)
+        with machine_errors(self.kind):
+            workload = workload_of(self)
+            machine = _machine(self, len(workload.processes))
+            orders = orders_of(self, machine)
         name, channel = _channel(self.kind.needs_channel if self.channel is None else self.channel)
         return ResolvedCheck(
             protocol=self.name,
@@ -88,7 +93,7 @@ class Check:
             workload=workload,
             channel=channel,
             channel_name=name,
-            orders=orders_of(self, machine),
+            orders=orders,
             clocks=clocks_of(self),
             crash=crash_of(self, workload),
             monitors=self.monitors,
@@ -144,7 +149,7 @@ def _machine(check: Check, n: int) -> ProtocolMachine:
     if not isinstance(check.protocol, ProtocolMachine):
         kind = check.kind
         given = settings_of(check.name, kind, n, check.parameters, in_program=check.program is not None)
-        return kind(n, parameters=given)
+        return make(kind, n, given)
     if check.protocol.n != n:
         raise BadInput(f"{check.name}: a machine for {check.protocol.n} processes, not for {n}", mend="give its class")
     if check.parameters:

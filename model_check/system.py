@@ -28,6 +28,7 @@ from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
 from .observers import Ledger, Observation, Observer
+from .own_steps import OwnSteps
 from .purity import Purity
 from .rules import Exercised
 
@@ -113,7 +114,7 @@ class System:
     ) -> None:
         self.machine = machine
         #: The machine's inputs, called through the canary.
-        self.inputs = Purity(machine)
+        self.inputs = Purity(machine, workload.has)
         self.workload = workload
         self.observers = tuple(observers)
         self.n = machine.n
@@ -131,6 +132,7 @@ class System:
         self.exercised = Exercised(machine)
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
+        self._by_itself = OwnSteps(machine)
         self._with_own_steps = range(self.n if takes_own_steps else 0)
         self._messages = Interner()
         self._sends: dict[tuple[int, int], tuple[LocalStep, ...]] = {}
@@ -420,9 +422,9 @@ class System:
         steps = self._own.get(key)
         if steps is None:
             state = self._locals.values[local]
-            outcomes = [
-                (Action(process, name, None, None), step) for name, step in self.inputs.internal(process, state)
-            ]
+            internal = self.inputs.internal(process, state)
+            self._by_itself.look_at(process, state, internal)
+            outcomes = [(Action(process, name, None, None), step) for name, step in internal]
             if asks:
                 received = self.inputs.receive(process, state, sender)
                 if not received:

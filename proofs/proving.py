@@ -13,7 +13,9 @@ import z3
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import qualified_name_of
+from crownless.model_check.class_facts import check_class
 from crownless.model_check.stopping import Stopped, stop_reason
+from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.errors import BadInput
 
 from .birman_schiper_stephenson import CBCAST
@@ -251,6 +253,14 @@ def prove(
 
     With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
     """
+    check_class(proof.protocol)
+    with machine_errors(proof.protocol):
+        return _prove(protocol, proof, effort, progress, attempts, recheck)
+
+
+def _prove(
+    protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
+) -> Proved:
     started = time.monotonic()
     claims: list[Put] = []
     stopped = None

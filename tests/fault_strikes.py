@@ -17,6 +17,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.purity import Purity
 from crownless.model_check.request import Check
 from crownless.model_check.system import System
+from crownless.spec.errors import BadInput
 
 Machine = type[ProtocolMachine]
 
@@ -143,8 +144,12 @@ def strikes_in(protocol: str, machine: Machine) -> str | None:
 # -- everywhere --------------------------------------------------------------------------------------------------------
 
 
-class OtherStep(Exception):
-    """A machine does what the right one does not; its class is the argument."""
+class OtherStep(BadInput):
+    """A machine does what the right one does not: a `BadInput`, as others are said to be the machine's mistakes."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(f"another step is made by {machine.__name__}")
+        self.machine = machine
 
 
 def compared(base: Machine, others: Sequence[Machine]) -> Machine:
@@ -182,7 +187,7 @@ def other_steps(protocol: str, machines: Sequence[Machine]) -> dict[str, str]:
             try:
                 check_of(compared(PROTOCOLS[protocol], left), check)
             except OtherStep as error:
-                found[error.args[0].__name__] = name
+                found[error.machine.__name__] = name
             else:
                 break
     return found

@@ -40,7 +40,7 @@ from crownless.model_check.properties import (
     RELEASES,
     Property,
 )
-from crownless.model_check.stopping import deferred
+from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
 from crownless.spec.errors import BadInput
 
 from . import kernels, loops
@@ -359,6 +359,8 @@ class NativeSearch:
                     self._search_or_start_over()
                 except MemoryError:
                     self._give_up()
+                except StoppedInCall as ending:
+                    self.result.stopped = reason_of(ending)
                 if self.result.stopped:
                     self._save_at_the_end()
         except (BadInput, MemoryError):
