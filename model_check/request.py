@@ -20,7 +20,7 @@ from crownless.spec.printable import printable_name
 
 from .clocks import Clocks
 from .observers import Observer, observers_of
-from .properties import AT_ONE_RECEIVER, Property, default_orders, properties_of
+from .properties import AT_ONE_RECEIVER, LIVE, SOMETIMES, Property, default_orders, properties_of
 from .system import System
 
 #: Beyond these no search ends; asking for more is taken for a slip.
@@ -62,6 +62,8 @@ class Check:
     crash: str | None = None
     workload: Workload | None = None
     monitors: tuple[Observer, ...] = ()
+    #: Decides these alone; none: all that the protocol, the orders and the workload suggest.
+    properties: tuple[Property, ...] = ()
 
     @property
     def kind(self) -> type[ProtocolMachine]:
@@ -82,7 +84,7 @@ class Check:
         workload = workload_of(self)
         machine = _machine(self, len(workload.processes))
         name, channel = _channel(self.kind.needs_channel if self.channel is None else self.channel)
-        return ResolvedCheck(
+        resolved = ResolvedCheck(
             protocol=self.name,
             machine=machine,
             workload=workload,
@@ -92,7 +94,10 @@ class Check:
             clocks=clocks_of(self),
             crash=crash_of(self, workload),
             monitors=self.monitors,
+            only=self.properties,
         )
+        resolved.refuse_undecidable()
+        return resolved
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ class ResolvedCheck:
     clocks: tuple[Clock, ...] = ()
     crash: int | None = None  #: the process that may crash
     monitors: tuple[Observer, ...] = ()
+    only: tuple[Property, ...] = ()  #: the properties to decide; none: all
 
     @property
     def program(self) -> Script | None:
@@ -126,10 +132,30 @@ class ResolvedCheck:
 
     def properties(self) -> list[Property]:
         """All that is decided."""
+        if self.only:
+            return list(self.only)
         program, crash = not self.workload.takes_anything, self.crash is not None
         properties = properties_of(self.machine, self.orders, program=program, crash=crash, clocks=self.clocks)
         watched = [name for monitor in self.monitors for name in monitor.watches]
         return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in watched)]
+
+    def refuse_undecidable(self) -> None:
+        """Raises `BadInput` if a property is chosen that no search of this check could see violated or reached."""
+        machine = self.machine
+        decidable = {
+            "always": [*(name for each in self.observers() for name in each.watches), *machine.invariants],
+            "live": [known.name for known in LIVE],
+            "sometimes": [known.name for known in SOMETIMES] + [*machine.witnesses, *machine.rules],
+        }
+        for known in self.only:
+            if known.name not in decidable[known.kind]:
+                named = ", ".join(dict.fromkeys(decidable[known.kind]))
+                raise NotApplicable(
+                    self.protocol,
+                    f"no {known.kind} property '{known.name}' is seen by this check",
+                    mend=f"known: {named}",
+                    joint=": ",
+                )
 
     def system(self, observers: Iterable[Observer] | None = None) -> System:
         """The transition system, with these observers or new ones."""
