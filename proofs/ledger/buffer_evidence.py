@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from crownless.impl.buffer import Buffer
@@ -161,11 +161,13 @@ def lemmas(
         nodes += 1
         asked.update(now.history.asked)
         broken |= now.history.broke
-    runs = {
-        lemma: shortest_run_to(system, lambda now, lemma=lemma: lemma in now.history.broke, history=waiting)
-        for lemma in broken
-    }
+    runs = {lemma: shortest_run_to(system, partial(_breaks, lemma), history=waiting) for lemma in broken}
     return Lemmas(nodes, asked, {lemma: run for lemma, run in runs.items() if run is not None})
+
+
+def _breaks(lemma: str, now: Reached) -> bool:
+    """True if the last step broke the lemma."""
+    return lemma in now.history.broke
 
 
 def _follow(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
