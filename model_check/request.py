@@ -317,7 +317,7 @@ def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
     """The orders that the protocol is held to."""
     for order in check.orders:
         order_named(order)
-        if machine.ordered_at is not None and order not in AT_ONE_RECEIVER:
+        if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
             raise NotApplicable(
                 check.name,
                 f"orders the deliveries at one process only, of which {order} says nothing",

@@ -12,14 +12,11 @@ from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, Number
 
 from crownless.command_line import prove as verb
 from crownless.command_line.prove import prove_
-from crownless.impl.channels import Unordered
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.explorer import explore
 from crownless.model_check.limits import Limits
-from crownless.model_check.observers import observers_of
-from crownless.model_check.properties import properties_of
-from crownless.model_check.system import System
+from crownless.model_check.request import Check
 from crownless.proofs.proving import prove
 from crownless.proofs.refusals import Refused
 
@@ -48,13 +45,11 @@ def test_what_is_planted_breaks_a_run(planted: Planted) -> None:
 
 
 def broken(kind: type[ProtocolMachine], n: int, messages: int) -> set[str]:
-    machine = kind(n)
-    system = System(machine, Free(n, messages, sends=kind.sends), Unordered, observers_of(machine, ["fifo", "causal"]))
-    properties = properties_of(machine, ["fifo", "causal"], program=False)
+    workload = Free(n, messages, sends=kind.sends)
+    check = Check(kind(n), workload=workload, channel="unordered", orders=("fifo", "causal")).resolve()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        found = explore(system, properties, Limits(states=50_000))
-    return {known.name for known in properties if known.name in found.broken}
+        return set(explore(check.system(), check.properties(), Limits(states=50_000)).broken)
 
 
 def test_the_fourth_receiver_shows_with_five_processes_and_not_before() -> None:
