@@ -96,7 +96,7 @@ class Check:
             monitors=self.monitors,
             only=self.properties,
         )
-        resolved.refuse_undecidable()
+        resolved.refuse_undecided()
         return resolved
 
 
@@ -139,8 +139,8 @@ class ResolvedCheck:
         watched = [name for monitor in self.monitors for name in monitor.watches]
         return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in watched)]
 
-    def refuse_undecidable(self) -> None:
-        """Raises `BadInput` if a property is chosen that no search of this check could see violated or reached."""
+    def refuse_undecided(self) -> None:
+        """Raises `NotApplicable` if a property is chosen that this check cannot decide."""
         machine = self.machine
         decidable = {
             "always": [*(name for each in self.observers() for name in each.watches), *machine.invariants],
@@ -152,7 +152,7 @@ class ResolvedCheck:
                 named = ", ".join(dict.fromkeys(decidable[known.kind]))
                 raise NotApplicable(
                     self.protocol,
-                    f"no {known.kind} property '{known.name}' is seen by this check",
+                    f"{known.kind} property '{known.name}' cannot be decided by this check",
                     mend=f"known: {named}",
                     joint=": ",
                 )

@@ -72,8 +72,8 @@ def test_of_a_program_that_waits_for_ever_all_may_yet_be_delivered() -> None:
 @pytest.mark.parametrize(
     "known", [Property("synchronous", "always", ""), CAUSAL._replace(kind="live"), Property("causal", "sometimes", "")]
 )
-def test_a_property_that_no_search_would_see_is_refused(known: Property) -> None:
-    with pytest.raises(NotApplicable, match=f"no {known.kind} property '{known.name}' is seen by this check"):
+def test_a_property_that_the_check_cannot_decide_is_refused(known: Property) -> None:
+    with pytest.raises(NotApplicable, match=f"{known.kind} property '{known.name}' cannot be decided by this check"):
         Check("rst", 2, 2, orders=("fifo", "causal"), properties=(known,)).resolve()
 
 

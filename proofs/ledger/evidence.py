@@ -116,13 +116,13 @@ def system_of(
 
 
 def safe(result: CheckResult) -> bool:
-    """Are FIFO and causal order kept, and is nothing delivered twice?"""
-    return not result.violations.keys() & {"fifo", "causal", "delivers-once"}
+    """True if FIFO and causal order are kept, and nothing is delivered twice."""
+    return holds(result, "fifo", "causal", "delivers-once")
 
 
 def live(result: CheckResult) -> bool:
-    """Is everything delivered, and nobody blocked?"""
-    return not result.violations.keys() & {"delivers-all", "never-blocks", "completes"}
+    """True if all is delivered and nobody is blocked; in a program: if every run completes."""
+    return holds(result, *(each.property.name for each in result.properties if each.property.kind == "live"))
 
 
 def holds(result: CheckResult, *properties: str) -> bool:

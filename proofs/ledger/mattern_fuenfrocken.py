@@ -168,9 +168,7 @@ def mf5(quick: bool) -> Evidence:
     readings = (
         Reading("by the letter, over channels that reorder", "refuted" if run is not None else "open"),
         Reading("over FIFO channels", unless(not over_fifo, "checked")),
-        Reading(
-            "over any channel, if the sender's next message is asked for", unless(bool(in_turn.violations), "checked")
-        ),
+        Reading("over any channel, if the sender's next message is asked for", unless(not holds(in_turn), "checked")),
     )
     scope = f"{within(*fifo, printed)}; the sender's next message asked for: 3 processes, up to 3 messages, unordered"
     return Evidence.of_readings(readings, scope, because, shown)
@@ -638,7 +636,7 @@ def mf25(quick: bool) -> Evidence:
     fails = not buffer or not all(stuck.same_sender for stuck in buffer)
     fails |= not matrix or not all(stuck.same_receiver for stuck in matrix)
     run = broken_by(copies, "causal")
-    fails |= run is None or bool(together.violations)
+    fails |= run is None or not holds(together)
     length = 0 if run is None else len(run.actions)
     because = (
         f"broadcast copy by copy is not causal ({length} actions), and is if delivery waits until all input buffers "

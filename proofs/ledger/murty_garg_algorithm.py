@@ -261,9 +261,7 @@ def mg21(quick: bool) -> Evidence:
     goes_on = passive <= ours.exploration.reached
     generated = [realize(Check(name, 3, 3)).equals for name in ("rendezvous", "murty-garg")]
     blocks = broken_by(searched("rendezvous", 3, m), "never-blocks") is not None
-    fails = (
-        bool({"SC", "RC"} & blocking.violations.keys()) or not goes_on or not blocks or "PR" not in blocking.violations
-    )
+    fails = not holds(blocking, "SC", "RC") or not goes_on or not blocks or "PR" not in blocking.violations
     because = (
         f"both conditions hold at every receive in {states(blocking)} of the blocking algorithm; where it "
         "waits, Fig. 8 takes in messages and requests, and it finishes where the other deadlocks. Both can generate "

@@ -13,7 +13,7 @@ from . import any_split, bundled, crowns_of_any_size
 from . import monitored_machines as found
 from . import smallest_synchronous as search
 from .claims import Evidence, Reading, Text, unless
-from .evidence import states
+from .evidence import holds, states
 from .murty_garg_shared import ANY_NUMBER, LEFT_TO_THE_FULL_RUN, SILENCE, shown
 from .splits import Split, answers_only, split_by_names, split_up_to
 
@@ -324,7 +324,7 @@ def mg14(quick: bool) -> Evidence:
         and not splits.theorem_6
     )
     shows = crowns_of_any_size.theorem_6_is_proved()
-    of_fig_8 = any_split.theorem_5_is_proved() and not {"SC", "RC+", "PR"} & watch.violations.keys()
+    of_fig_8 = any_split.theorem_5_is_proved() and holds(watch, "SC", "RC+", "PR")
     repaired = shows and of_fig_8 and not splits.repaired and splits.ranked > 0
     repaired &= not counterexample.strong_receive_condition()
     readings = [

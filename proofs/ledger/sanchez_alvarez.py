@@ -249,7 +249,7 @@ def sa3(quick: bool) -> Evidence:
     if differing is None:
         return Evidence("checked", f"{n} processes, up to {m} messages", "the own column is DELIV as printed")
     fails = bool(more) or not all_proved(_own_column_asks_for_nothing()) or beside.found != SAME_GUARDS
-    fails = fails or bool(zeroed.violations) or not holds(searched("rst", n, m), "deliv-equals-sent-column")
+    fails = fails or not holds(zeroed) or not holds(searched("rst", n, m), "deliv-equals-sent-column")
     because = (
         f"as printed they differ after {len(differing.actions)} actions; z3: the own column never exceeds DELIV, any n "
         f"(nor in {count:,} states); kept at zero, the same guard as rst in {beside.states:,} states, safe and live"
@@ -750,7 +750,7 @@ def sa11(quick: bool) -> Evidence:
 @TEXT.claim("SA12", "[SA] Theorem 6", "Every message is delivered in the end, extra ones too.", "proved")
 def sa12(quick: bool) -> Evidence:
     results, programs = _free_checks(quick), _program_checks()
-    fails = not all(holds(each) for each in results) or any(each.violations for each in programs)
+    fails = not all(map(holds, [*results, *programs]))
     fails = fails or not is_proved("extra-messages", "live")
     ends = left = 0
     for n, k, what in _cases(quick):

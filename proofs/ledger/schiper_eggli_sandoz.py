@@ -317,7 +317,7 @@ def ses9(quick: bool) -> Evidence:
 def ses10(quick: bool) -> Evidence:
     sites = 3 if quick else 4
     counted = explored(timed.CountsPairs(sites), Free(sites, 3))
-    tight = not counted.violations and counted["a-pair-for-every-other"].verdict == "holds"
+    tight = holds(counted) and counted["a-pair-for-every-other"].verdict == "holds"
     steps = timed.no_pair_for_itself(Ses) and timed.older_pair_says_nothing_more(Ses) and timed.lemma_2(Ses)
     unicasts = unless(not (steps and is_proved("ses", "safe", "live") and tight), "proved")
     bounds = [(3, 2), (3, 3)] if quick else [(3, 2), (3, 3), (4, 2)]
@@ -394,7 +394,7 @@ def ses12(quick: bool) -> Evidence:
     same = put_to_z3.all_shown([*pairs.same_as_impl(), *pairs.lemma_2_with_multicasts()])
     dropped = explored(pairs.DropsPairsBesides(3), Free(3, 2, sends="multicast"))
     verdict = unless(
-        bool(by_letter.violations) or not same or "causal" not in dropped.violations or replaced != "proved", "proved"
+        not holds(by_letter) or not same or "causal" not in dropped.violations or replaced != "proved", "proved"
     )
     readings = (
         Reading("by the letter, besides the pairs of the sender's buffer", verdict),
@@ -441,7 +441,7 @@ def ses14(quick: bool) -> Evidence:
     multicasts = 2 if quick else 3
     several = explored(timed.SesDeleteMulticast(3), Free(3, multicasts, sends="multicast"))
     deletes = searched("ses-delete", 3, 3).exploration.states != searched("ses", 3, 3).exploration.states
-    fails = not is_proved("ses-delete") or bool(several.violations) or not deletes
+    fails = not is_proved("ses-delete") or not holds(several) or not deletes
     because = (
         "z3 shows ses-delete safe, optimal and live, of the protocol's own code; with multicasts, too, nothing breaks "
         f"in {states(several)}"
@@ -554,7 +554,7 @@ def ses17(quick: bool) -> Evidence:
     passed, whole = (timed.ended(kind(4), program, crash=0) for kind in (Ses, Isis))
     cut_off = all(holds(result, "causal") and broken_by(result, "delivers-all") for result in pairs)
     fails = not (cut_off and is_proved("ses", "safe") and all(map(holds, isis)))
-    fails |= stuck is None or passed.violations.keys() != {"delivers-all"} or bool(whole.violations)
+    fails |= stuck is None or passed.violations.keys() != {"delivers-all"} or not holds(whole)
     lengths = {_length(broken_by(result, "delivers-all")) for result in pairs}
     because = (
         "never, since z3 shows that what depends on a message waits for it, lost or not; something stays undelivered "
@@ -596,7 +596,7 @@ def ses18(quick: bool) -> Evidence:
     texts = islice(timed.programs_of_five((1,)), 6, 9) if quick else timed.programs_of_five(range(5))
     alike = [Program(notation.parse(text)) for text in texts]
     blocked = sum(bool(timed.ended(timed.AgreesOnlyOnce(3), each, crash=0).violations) for each in alike)
-    mended = not any(timed.ended(SesRollback(3), each, crash=0).violations for each in alike)
+    mended = all(holds(timed.ended(SesRollback(3), each, crash=0)) for each in alike)
     not_oldest = timed.first_run(
         timed.remembering(SesRollback, Free(2, 3), 0),
         lambda now: (
@@ -620,7 +620,7 @@ def ses18(quick: bool) -> Evidence:
     blocks = broken_by(once, "delivers-all")
     if blocks is None:
         return Evidence(unless(bool(once.violations), "checked"), scope, "agreeing once is enough")
-    fails = bool(fewer.violations or again.violations) or not all(map(holds, results)) or not (blocked and mended)
+    fails = not (holds(fewer) and holds(again)) or not all(map(holds, results)) or not (blocked and mended)
     fails |= None in (at_rest, not_oldest, late, needless)
     because = (
         f"agreeing once leaves a message blocked ({_length(blocks)} actions, 5 messages), even if they do "
