@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
-from test_proofs_of_causal_order import CAUSAL, FEW, SEEDS, proof_for
+from test_proofs_of_causal_order import FEW, SEEDS, proof_for
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, SplitsAName
 
-from crownless.command_line import prove as verb
 from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
@@ -61,33 +59,32 @@ def test_what_is_right_and_not_proved_breaks_no_run() -> None:
     assert broken(DeletesTheWrongWay, 3, 3) == set()
 
 
-def run(machine: type[ProtocolMachine], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    name = next(name for name, proof in CAUSAL.items() if proof.protocol in machine.__mro__[:2])
-    monkeypatch.setattr(verb, "PROOFS", {name: replace(CAUSAL[name], protocol=machine)})
+def run(machine: type[ProtocolMachine]) -> tuple[int, str]:
+    name = f"{machine.__module__}:{machine.__name__}"
     result = CliRunner().invoke(prove_, [name, "--effort", "200000"], standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     return result.return_value, result.output
 
 
-def test_the_command_exits_with_1_only_where_a_run_breaks_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, output = run(AcceptsAll, monkeypatch)
+def test_the_command_exits_with_1_only_where_a_run_breaks_the_order() -> None:
+    code, output = run(AcceptsAll)
     assert code == 1
     assert "refuted" in output
     assert "in which the order breaks" in output
 
 
-def test_the_command_exits_with_3_where_a_step_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, output = run(DeletesTheWrongWay, monkeypatch)
+def test_the_command_exits_with_3_where_a_step_is_not_proved() -> None:
+    code, output = run(DeletesTheWrongWay)
     assert code == 3
     assert "refuted" not in output.replace("so nothing is refuted", "")
     assert "not proved" in output
     assert "so nothing is refuted" in output
 
 
-def test_the_command_says_in_one_line_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_says_in_one_line_what_it_refuses() -> None:
     with pytest.raises(Refused) as refused:
-        run(SplitsAName, monkeypatch)
+        run(SplitsAName)
     line = str(refused.value)
     assert line.startswith("SplitsAName.accepts: ")
     assert "\n" not in line

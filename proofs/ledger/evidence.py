@@ -81,18 +81,17 @@ def explored(
     *,
     channel: str | None = None,
     orders: tuple[str, ...] = ("fifo", "causal"),
-    crash: int | None = None,
+    crash: str | None = None,
     monitors: tuple[Observer, ...] = (),
     properties: tuple[Property, ...] = (),
 ) -> CheckResult:
     """Every interleaving of a machine that need not be registered, over the channel it needs unless told otherwise."""
-    crashing = None if crash is None else workload.processes[crash]
     check = Check(
         machine,
         workload=workload,
         channel=channel,
         orders=orders,
-        crash=crashing,
+        crash=crash,
         monitors=monitors,
         properties=properties,
     )
@@ -104,14 +103,12 @@ def system_of(
     workload: Workload,
     *,
     channel: str | None = None,
-    crash: int | None = None,
+    crash: str | None = None,
     monitors: tuple[Observer, ...] = (),
 ) -> System:
     """The transition system of such a machine, with these monitors and no order to judge."""
-    crashing = None if crash is None else workload.processes[crash]
-    check = Check(
-        machine, workload=workload, channel=channel, orders=("asynchronous",), crash=crashing, monitors=monitors
-    )
+    orders = ("asynchronous",)
+    check = Check(machine, workload=workload, channel=channel, orders=orders, crash=crash, monitors=monitors)
     return check.resolve().system()
 
 

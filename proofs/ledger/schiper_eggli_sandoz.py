@@ -550,8 +550,8 @@ def ses17(quick: bool) -> Evidence:
     isis = [searched("isis", n, m, crash="P1") for n, m in bounds]
     isis.append(searched("isis", 3, 2 if quick else 3, crash="P1", sends="multicast"))
     program = Program(notation.parse(FIG_6_AND_ON))
-    stuck = timed.first_run(timed.remembering(Ses, program, 0), _all_wait_for_m1)
-    passed, whole = (timed.ended(kind(4), program, crash=0) for kind in (Ses, Isis))
+    stuck = timed.first_run(timed.remembering(Ses, program, "S1"), _all_wait_for_m1)
+    passed, whole = (timed.ended(kind(4), program, crash="S1") for kind in (Ses, Isis))
     cut_off = all(holds(result, "causal") and broken_by(result, "delivers-all") for result in pairs)
     fails = not (cut_off and is_proved("ses", "safe") and all(map(holds, isis)))
     fails |= stuck is None or passed.violations.keys() != {"delivers-all"} or not holds(whole)
@@ -584,21 +584,21 @@ S3: receive; send Z to S2; receive; receive; receive; receive
 )
 def ses18(quick: bool) -> Evidence:
     program = Program(notation.parse(ONCE_MORE))
-    once, again = (timed.ended(kind(3), program, crash=0) for kind in (timed.AgreesOnlyOnce, SesRollback))
+    once, again = (timed.ended(kind(3), program, crash="S1") for kind in (timed.AgreesOnlyOnce, SesRollback))
     at_rest = timed.first_run(
-        timed.remembering(timed.AgreesOnlyOnce, program, 0),
+        timed.remembering(timed.AgreesOnlyOnce, program, "S1"),
         timed.somebody_waits_for_ever,
         only={"agree": timed.is_at_rest},
     )
     few = 2 if quick else 4
-    fewer = explored(timed.AgreesOnlyOnce(3), Free(3, few), crash=0)
+    fewer = explored(timed.AgreesOnlyOnce(3), Free(3, few), crash="P1")
     results = [searched("ses-rollback", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 2)])]
     texts = islice(timed.programs_of_five((1,)), 6, 9) if quick else timed.programs_of_five(range(5))
     alike = [Program(notation.parse(text)) for text in texts]
-    blocked = sum(bool(timed.ended(timed.AgreesOnlyOnce(3), each, crash=0).violations) for each in alike)
-    mended = all(holds(timed.ended(SesRollback(3), each, crash=0)) for each in alike)
+    blocked = sum(bool(timed.ended(timed.AgreesOnlyOnce(3), each, crash="S1").violations) for each in alike)
+    mended = all(holds(timed.ended(SesRollback(3), each, crash="S1")) for each in alike)
     not_oldest = timed.first_run(
-        timed.remembering(SesRollback, Free(2, 3), 0),
+        timed.remembering(SesRollback, Free(2, 3), "P1"),
         lambda now: (
             now.may("agree") and timed.is_at_rest(now) and timed.agreed_event(now) != timed.oldest_undelivered(now)
         ),
@@ -607,7 +607,7 @@ def ses18(quick: bool) -> Evidence:
     )
     late, needless = (
         timed.first_run(
-            timed.remembering(SesRollback, Free(n, m), 0),
+            timed.remembering(SesRollback, Free(n, m), "P1"),
             lambda now, delivered=delivered: (  # type: ignore[misc]
                 now.may("agree") and (not delivered or timed.all_of_the_first_is_delivered(now))
             ),

@@ -230,7 +230,7 @@ def ended(
     machine: ProtocolMachine,
     program: Program,
     *,
-    crash: int | None = None,
+    crash: str | None = None,
     orders: tuple[str, ...] = ("fifo", "causal"),
 ) -> CheckResult:
     """Every interleaving of a program in which receives that no message is left for may stay undone."""
@@ -239,7 +239,7 @@ def ended(
     return explored(machine, program, orders=orders, crash=crash, properties=properties)
 
 
-def remembering(kind: type[ProtocolMachine], workload: Workload, crash: int | None = None) -> System:
+def remembering(kind: type[ProtocolMachine], workload: Workload, crash: str | None = None) -> System:
     """The system, with a monitor that remembers the computation."""
     machine = kind(len(workload.processes))
     return system_of(machine, workload, crash=crash, monitors=(History(machine.n, "causal"),))
