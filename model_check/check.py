@@ -138,8 +138,9 @@ def _saving(
         raise BadInput(
             f"{check.protocol}: {option}: the plain explorer does not save itself{why}", mend=f"leave out {option}"
         )
-    if check.monitors:
-        raise BadInput(f"{option}: a check with monitors of one's own cannot be saved", mend=f"leave out {option}")
+    if check.monitors or check.only:
+        own = "monitors" if check.monitors else "a choice of properties"
+        raise BadInput(f"{option}: a check with {own} of one's own cannot be saved", mend=f"leave out {option}")
     if engine.name == "spark":
         assert elsewhere is not None
         with elsewhere.saving(check, engine, checkpoint, resume) as saving:

@@ -233,7 +233,7 @@ class CheckResult:
         verdict = self[COMPLETES.name].verdict
         if verdict != "violated":
             return {"holds": "always", "unknown": "unknown"}[verdict]
-        if self[CAN_COMPLETE.name].verdict == "holds":
+        if CAN_COMPLETE.name in self.exploration.reached:
             return "sometimes"
         return "unknown" if self.exploration.stopped else "never"
 

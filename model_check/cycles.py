@@ -57,11 +57,6 @@ class EndlessRuns:
         return list(reversed(steps))
 
 
-def endless(system: System, live: Property) -> list[LocalStep] | None:
-    """The steps to where a run may go on for ever and never meet the property; None if there is no such place."""
-    return EndlessRuns(system).without(live)
-
-
 def _graph(
     system: System, tick: Callable[[int], None]
 ) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:

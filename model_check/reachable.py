@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .runs import Run, run_of
@@ -14,8 +14,18 @@ if TYPE_CHECKING:
 
     from crownless.impl.protocol import Packet
 
-#: A state, and the monitor states beside it; without monitors that is the state alone.
-Node = tuple[State, Ghost]
+#: A state, the monitor states beside it, and the value of the history variable; those that are not asked for are empty.
+Node = tuple[State, Ghost, Hashable]
+
+
+class HistoryVariable(NamedTuple):
+    """What is remembered of a run beside its states. Unlike a monitor it sees all of a step: packets, and the channel.
+
+    `after` gives the value after a step, of the system, the value before and the step.
+    """
+
+    initial: Hashable
+    after: Callable[[System, Any, LocalStep], Hashable]
 
 
 class Reached(NamedTuple):
@@ -26,6 +36,7 @@ class Reached(NamedTuple):
     ghost: Ghost
     depth: int  #: how many actions lead there
     moves: Sequence[Move]  #: what can happen next
+    history: Any = None  #: the value of the history variable
 
     @property
     def locals(self) -> list[Any]:
@@ -51,13 +62,19 @@ Allowed = Callable[[Reached, LocalStep], bool]
 
 
 def reachable(
-    system: System, *, monitored: bool = False, allowed: Allowed | None = None, depth: int | None = None
+    system: System,
+    *,
+    monitored: bool = False,
+    history: HistoryVariable | None = None,
+    allowed: Allowed | None = None,
+    depth: int | None = None,
 ) -> Iterator[Reached]:
     """Every state, the nearest first. `monitored`: a state counts once for each state of the monitors beside it.
 
-    `allowed`: moves for which it is false are not taken. `depth`: no further than so many actions.
+    `history`: a state counts once for each of its values. `allowed`: moves for which it is false are not taken.
+    `depth`: no further than so many actions.
     """
-    for node, _ in _search(system, monitored, allowed, depth):
+    for node, _ in _search(system, monitored, history, allowed, depth):
         yield node
 
 
@@ -66,10 +83,11 @@ def shortest_path(
     wanted: Callable[[Reached], bool],
     *,
     monitored: bool = False,
+    history: HistoryVariable | None = None,
     allowed: Allowed | None = None,
 ) -> list[LocalStep] | None:
     """The steps of a shortest run to a state that is wanted; None if there is none."""
-    for node, came_from in _search(system, monitored, allowed, None):
+    for node, came_from in _search(system, monitored, history, allowed, None):
         if wanted(node):
             return _steps_to(node, came_from)
     return None
@@ -80,10 +98,11 @@ def shortest_run_to(
     wanted: Callable[[Reached], bool],
     *,
     monitored: bool = False,
+    history: HistoryVariable | None = None,
     allowed: Allowed | None = None,
 ) -> Run | None:
     """The same as a run that can be shown."""
-    steps = shortest_path(system, wanted, monitored=monitored, allowed=allowed)
+    steps = shortest_path(system, wanted, monitored=monitored, history=history, allowed=allowed)
     return None if steps is None else run_of(system, steps, keep_names=not system.workload.takes_anything)
 
 
@@ -110,24 +129,26 @@ _CameFrom = dict[Node, tuple[Node, LocalStep] | None]
 
 
 def _search(
-    system: System, monitored: bool, allowed: Allowed | None, depth: int | None
+    system: System, monitored: bool, history: HistoryVariable | None, allowed: Allowed | None, depth: int | None
 ) -> Iterator[tuple[Reached, _CameFrom]]:
+    ghost_at_start = system.initial_ghost() if monitored else ()
     with machine_errors(type(system.machine)):
-        start: Node = (system.initial(), system.initial_ghost() if monitored else ())
+        start: Node = (system.initial(), ghost_at_start, None if history is None else history.initial)
     came_from: _CameFrom = {start: None}
     level = [start]
     done = 0
     while level:
         following: list[Node] = []
         for node in level:
-            state, ghost = node
+            state, ghost, value = node
             with machine_errors(type(system.machine)):
-                reached = Reached(system, state, ghost, done, system.moves(state))
+                reached = Reached(system, state, ghost, done, system.moves(state), value)
             yield reached, came_from
             if depth is not None and done >= depth:
                 continue
             for step, target in reached.moves:
-                after = (target, system.judge(ghost, step)[0] if monitored else ())
+                ghost_after = system.judge(ghost, step)[0] if monitored else ()
+                after = (target, ghost_after, None if history is None else history.after(system, value, step))
                 if after not in came_from and (allowed is None or allowed(reached, step)):
                     came_from[after] = (node, step)
                     following.append(after)
@@ -137,7 +158,7 @@ def _search(
 
 def _steps_to(reached: Reached, came_from: _CameFrom) -> list[LocalStep]:
     steps = []
-    before = came_from[reached.state, reached.ghost]
+    before = came_from[reached.state, reached.ghost, reached.history]
     while before is not None:
         node, step = before
         steps.append(step)

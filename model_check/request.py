@@ -21,7 +21,7 @@ from crownless.spec.printable import printable_name
 from .class_facts import check_class, make
 from .clocks import Clocks
 from .observers import Observer, observers_of
-from .properties import AT_ONE_RECEIVER, Property, default_orders, properties_of
+from .properties import AT_ONE_RECEIVER, LIVE, SOMETIMES, Property, default_orders, properties_of
 from .system import System
 from .wrong_machine import machine_errors
 
@@ -64,6 +64,8 @@ class Check:
     crash: str | None = None
     workload: Workload | None = None
     monitors: tuple[Observer, ...] = ()
+    #: Decides these alone; none: all that the protocol, the orders and the workload suggest.
+    properties: tuple[Property, ...] = ()
 
     @property
     def kind(self) -> type[ProtocolMachine]:
@@ -87,7 +89,7 @@ class Check:
             machine = _machine(self, len(workload.processes))
             orders = orders_of(self, machine)
         name, channel = _channel(self.kind.needs_channel if self.channel is None else self.channel)
-        return ResolvedCheck(
+        resolved = ResolvedCheck(
             protocol=self.name,
             machine=machine,
             workload=workload,
@@ -97,7 +99,11 @@ class Check:
             clocks=clocks_of(self),
             crash=crash_of(self, workload),
             monitors=self.monitors,
+            only=self.properties,
         )
+        if self.properties:
+            resolved.refuse_undecided()
+        return resolved
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,7 @@ class ResolvedCheck:
     clocks: tuple[Clock, ...] = ()
     crash: int | None = None  #: the process that may crash
     monitors: tuple[Observer, ...] = ()
+    only: tuple[Property, ...] = ()  #: the properties to decide; none: all
 
     @property
     def program(self) -> Script | None:
@@ -131,10 +138,30 @@ class ResolvedCheck:
 
     def properties(self) -> list[Property]:
         """All that is decided."""
+        if self.only:
+            return list(self.only)
         program, crash = not self.workload.takes_anything, self.crash is not None
         properties = properties_of(self.machine, self.orders, program=program, crash=crash, clocks=self.clocks)
         watched = [name for monitor in self.monitors for name in monitor.watches]
         return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in watched)]
+
+    def refuse_undecided(self) -> None:
+        """Raises `NotApplicable` if a property is chosen that this check cannot decide."""
+        machine = self.machine
+        decidable = {
+            "always": [*(name for each in self.observers() for name in each.watches), *machine.invariants],
+            "live": [known.name for known in LIVE],
+            "sometimes": [known.name for known in SOMETIMES] + [*machine.witnesses, *machine.rules],
+        }
+        for known in self.only:
+            if known.name not in decidable[known.kind]:
+                named = ", ".join(dict.fromkeys(decidable[known.kind]))
+                raise NotApplicable(
+                    self.protocol,
+                    f"{known.kind} property '{known.name}' cannot be decided by this check",
+                    mend=f"known: {named}",
+                    joint=": ",
+                )
 
     def system(self, observers: Iterable[Observer] | None = None) -> System:
         """The transition system, with these observers or new ones."""
@@ -296,7 +323,7 @@ def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
     """The orders that the protocol is held to."""
     for order in check.orders:
         order_named(order)
-        if machine.ordered_at is not None and order not in AT_ONE_RECEIVER:
+        if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
             raise NotApplicable(
                 check.name,
                 f"orders the deliveries at one process only, of which {order} says nothing",

@@ -15,6 +15,7 @@ from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.purity import Purity
+from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
 from crownless.model_check.system import System
 from crownless.spec.errors import BadInput
@@ -116,17 +117,6 @@ def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
         for _ in islice(reachable(System(machine, asked.workload, asked.channel, [], asked.crash)), FIRST_STATES):
             pass
     return iter(noted)
-
-
-def reachable(system: System) -> Iterator[Any]:
-    """Every state of the system."""
-    states = {system.initial(): None}
-    for state in (found := list(states)):
-        yield state
-        for _, target in system.moves(state):
-            if target not in states:
-                states[target] = None
-                found.append(target)
 
 
 def strikes_in(protocol: str, machine: Machine) -> str | None:
