@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from native_engine_setup import question, small_rounds, told
 
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
@@ -41,8 +42,8 @@ class AfterOwnSends(Unordered):
         return [step._replace(state=state + 1) for step in super().send(i, state, message)]
 
     def accepts(self, i: int, state: Any, packet: Packet) -> bool:
-        assert packet.message is not None
-        return state > 1 or (state == 1 and int(packet.message.name.split("#")[1]) % 2 == 0)
+        assert isinstance(packet.message, FreeMessage)
+        return state > 1 or (state == 1 and packet.message.number % 2 == 0)
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         return state
