@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, pairwise, permutations, product
 from typing import Protocol
 
-import networkx as nx
-
 from .computation import Computation, topological_order
 from .constraints import SMALLEST_UP_TO, Constraints
 from .crowns import crown_of, smallest_crown
@@ -382,6 +380,8 @@ def _crown_to_come(c: Computation, points: Points) -> Cycle:
 
 def _short_cycle(points: Points, *, exhaustive: bool) -> list[int]:
     """A cycle of points, a shortest one if searched exhaustively."""
+    import networkx as nx  # it takes a while to import
+
     graph: nx.DiGraph[int] = nx.DiGraph((m, following) for m, targets in enumerate(points) for following in targets)
     if not exhaustive:
         through, following = nx.find_cycle(graph)[0][:2]

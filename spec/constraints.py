@@ -8,11 +8,13 @@ it, and there is none iff there is a cycle.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from .computation import Computation, topological_order
 from .witnesses import Cycle, Link
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Up to this many events a witness (crown, cycle, chain) is a smallest one; in larger computations one found quickly.
 SMALLEST_UP_TO = 1000
@@ -66,6 +68,8 @@ class Constraints:
 
     def _smallest_cycle(self) -> list[int]:
         """Fewest forced edges and messages; steps along a line are free."""
+        import networkx as nx  # it takes a while to import
+
         graph: nx.DiGraph[int] = nx.DiGraph()
         for e, targets in enumerate(self.successors):
             graph.add_weighted_edges_from((e, f, self._weight(e, f)) for f in targets)
@@ -109,6 +113,8 @@ class Constraints:
         mirrors = self.forced[e, f].mirrors
         if mirrors is None or self._happened_before(*mirrors):
             return
+        import networkx as nx  # it takes a while to import
+
         path = nx.shortest_path(self._earlier_than((e, f)), *mirrors)
         for a, b in zip(path, path[1:], strict=False):
             if (a, b) in self.forced:
@@ -122,6 +128,8 @@ class Constraints:
 
     def _earlier_than(self, edge: tuple[int, int]) -> nx.DiGraph[int]:
         """The graph before this constraint and those derived after it were added (dictionaries keep their order)."""
+        import networkx as nx  # it takes a while to import
+
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_edges_from((e, f) for e, fs in enumerate(self.successors) for f in fs if (e, f) not in self.forced)
         for known in self.forced:

@@ -10,15 +10,19 @@ A complete computation is synchronous iff it has no crown ([MG] Theorem 2).
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from .computation import Computation
 from .witnesses import Crown
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 
 def crown_graph(c: Computation, *, strong: bool = False) -> nx.DiGraph[int]:
     """Messages; m → m' if the send of m happened before a receive of m', which the edge names."""
+    import networkx as nx  # it takes a while to import
+
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(c.messages)))
     for m, send in enumerate(c.send_event):
@@ -35,6 +39,8 @@ def crown_graph(c: Computation, *, strong: bool = False) -> nx.DiGraph[int]:
 
 def crowns(c: Computation, *, strong: bool = False) -> Iterator[Crown]:
     """Every crown (every strong crown), each once; there can be exponentially many."""
+    import networkx as nx  # it takes a while to import
+
     graph = crown_graph(c, strong=strong)
     for messages in nx.simple_cycles(graph):
         yield _named(c, graph, messages)
@@ -42,6 +48,8 @@ def crowns(c: Computation, *, strong: bool = False) -> Iterator[Crown]:
 
 def smallest_crown(c: Computation, *, strong: bool = False) -> Crown | None:
     """A crown (a strong crown) of least size, or None if there is none."""
+    import networkx as nx  # it takes a while to import
+
     graph = crown_graph(c, strong=strong)
     shortest: list[int] | None = None
     for component in nx.strongly_connected_components(graph):
