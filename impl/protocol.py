@@ -76,6 +76,10 @@ class Step(NamedTuple):
     events: Sequence[Happened] = ()
 
 
+#: How the action of an arrival begins that delivers nothing; the kind of the packet follows.
+ARRIVAL = "receive "
+
+
 class Transition(NamedTuple):
     """A local transition: one input at one process, and one outcome of it.
 
@@ -125,6 +129,16 @@ class Transition(NamedTuple):
     def delivers(self) -> list[Message]:
         """The messages delivered, in order."""
         return [] if self.step is None else [event.message for event in self.step.events if event.kind == "deliver"]
+
+
+def name_of_arrival(packet: Packet) -> str:
+    """The action that a packet's arrival is called by, where it delivers nothing."""
+    return f"{ARRIVAL}{packet.kind}"
+
+
+def is_arrival(action: str) -> bool:
+    """True if this is the action of an arrival that delivers nothing."""
+    return action.startswith(ARRIVAL)
 
 
 #: A predicate on local transitions: predicate(machine, transition).

@@ -8,15 +8,15 @@ and is always ready; a program says, process by process, what is sent and receiv
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message, process_names
 from crownless.spec.enumeration import Sends, receiver_sets
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
-if TYPE_CHECKING:
-    from .renaming import Renaming
+from .free_message import FreeMessage
+from .renaming import Renaming
 
 #: How far the applications have got; hashable.
 Position = Any
@@ -98,11 +98,6 @@ def count_of(processes: Sequence[str]) -> str:
 _RECEIVERS = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
 
 
-def free_message(sender: int, receivers: tuple[int, ...], number: int) -> Message:
-    """The message of that number which the free workload sends on a channel."""
-    return Message(f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}", sender, receivers)
-
-
 class Free(Workload):
     """Any process may send to any other while fewer than `messages` sends have happened in all.
 
@@ -152,20 +147,17 @@ class Free(Workload):
         """The message of that number on a channel."""
         message = self._messages.get((channel, number))
         if message is None:
-            message = self._messages[channel, number] = free_message(*self.channels[channel], number)
+            message = self._messages[channel, number] = FreeMessage(*self.channels[channel], number)
         return message
 
     def universe(self) -> Iterator[Message]:
         for channel in self.channels:
             for number in range(1, self.messages + 1):
-                yield free_message(*channel, number)
+                yield FreeMessage(*channel, number)
 
     def has(self, message: Message) -> bool:
-        number = message.name.rpartition("#")[2] if isinstance(message.name, str) else ""
-        if not (number.isascii() and number.isdigit() and 1 <= int(number) <= self.messages):
-            return False
-        channel = (message.sender, message.receivers)
-        return channel in self.channels and message == free_message(*channel, int(number))
+        channel = self._number.get((message.sender, message.receivers))
+        return channel is not None and any(message == self.message(channel, k + 1) for k in range(self.messages))
 
     def alone(self, position: Position, process: int) -> Position:
         return tuple(

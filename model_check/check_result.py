@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.impl.protocol import ProtocolMachine, Setting
+from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
@@ -214,8 +214,8 @@ class CheckResult:
     def _kinds_of_rules(self) -> dict[str, bool]:
         """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
-        arrivals = [name for name in actions if name == "deliver" or name.startswith("receive ")]
-        internal = [name for name in actions if name not in NOT_INTERNAL and not name.startswith("receive ")]
+        arrivals = [name for name in actions if name == "deliver" or is_arrival(name)]
+        internal = [name for name in actions if not (name in NOT_INTERNAL or is_arrival(name))]
         kinds = {"send": "send" in actions, "arrival": bool(arrivals)}
         if own.receive is not base.receive:
             kinds["receive by the application"] = "deliver" in actions

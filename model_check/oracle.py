@@ -176,7 +176,7 @@ def subjects(name: str) -> Iterator[NamedComputation]:
     """What is in a file (`-`: standard input) or the bundled file of that name: one computation, or a log's runs."""
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
-        raise BadInput("Parquet logs cannot be read yet", mend="give the log as JSON Lines", file=name)
+        raise BadInput("Parquet logs are read on Spark only", mend="add --engine spark, or give JSON Lines", file=name)
     content = read_text(path, name)
     if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
         for logged in read_log(content.splitlines(), name):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition
+from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition, name_of_arrival
 
 from .properties import HOLDS_BACK, RELEASES
 
@@ -52,7 +52,7 @@ class Exercised:
         if not accepted:
             self.reached.add(HOLDS_BACK.name)
             if self.left:
-                self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
+                self.add(Transition(process, state, name_of_arrival(packet), packet.message, packet))
         if self.awaits_release:
             of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
             of_this.add(known_as or packet)

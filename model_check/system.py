@@ -23,7 +23,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Channel, Flight
-from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
@@ -485,4 +485,4 @@ class System:
 
 def _arrival(process: int, packet: Packet, step: Step) -> Action:
     delivers = any(event == ("deliver", packet.message) for event in step.events)
-    return Action(process, "deliver" if delivers else f"receive {packet.kind}", packet.message, packet)
+    return Action(process, "deliver" if delivers else name_of_arrival(packet), packet.message, packet)

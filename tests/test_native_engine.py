@@ -14,10 +14,10 @@ from in_order import bound
 from native_engine_setup import Question, question, told
 
 from crownless.impl.channels import CHANNELS
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
-from crownless.impl.workloads import free_message
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.model_check.request import load_program
@@ -326,7 +326,7 @@ class DeliversUnasked(Unordered):
         return [Step(state, (), [Happened("send", message)])] if i == 0 else []
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return [("guess", Step(1, (), [Happened("deliver", free_message(0, (1,), 1))]))] if (i, state) == (1, 0) else []
+        return [("guess", Step(1, (), [Happened("deliver", FreeMessage(0, (1,), 1))]))] if (i, state) == (1, 0) else []
 
 
 class SaysOneNameTwice(Unordered):

@@ -709,7 +709,7 @@ def test_a_checkpoint_of_another_question_or_format_is_refused(stopped: tuple[Qu
     asked, directory = stopped
     refused(directory, "is of another check: ask ", "this", "that", "ask as it was asked then", ask="that")
     with patch.object(Checkpoint, "kind", replace(CHECKPOINT, format="crownless checkpoint 0")):
-        refused(directory, "written by another version", "crownless checkpoint 2")
+        refused(directory, "written by another version", "crownless checkpoint 3")
     assert told(asked.native(checkpoint=saved(directory, resume=True))) == told(asked.plain())
 
 

@@ -22,7 +22,6 @@ from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 
-from .compiled import HAVE_NUMBA
 from .saved_facts import convert
 
 
@@ -43,8 +42,6 @@ def question_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, An
         "parameters": dict(check.machine.settings),
         "clocks": tuple(clock.name for clock in check.clocks),
         "reductions": list(reductions),
-        # Without it ghosts have numbers of their own.
-        "numba": HAVE_NUMBA,
         "code": code_digest(type(check.machine)),
     }
 

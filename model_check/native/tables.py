@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from crownless.impl.parametric import Parametric
-from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.own_steps import OwnSteps
 from crownless.model_check.purity import Inputs, PurityByEntry
@@ -369,7 +369,7 @@ class Tables:
         made: list[Outcome] | None = None
         if accepted:
             made = None if alike is None else []
-            of_kind, delivery = f"receive {packet.kind}", ("deliver", packet.message)
+            of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
             for step in self.inputs.arrive(process, local, packet):
                 name = "deliver" if delivery in step.events else of_kind
                 self._outcome(cell, process, local, name, step, position, made, packet=packet)

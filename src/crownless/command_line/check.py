@@ -22,7 +22,6 @@ from crownless.model_check.engines import (
     MOST_WORKERS,
     Elsewhere,
     compiling,
-    not_compiled,
     reductions_named,
     why_not_applicable,
 )
@@ -203,9 +202,6 @@ def check(
     elif len(checks) > 1 and (engine or reductions):
         checks = _admitted(checks, engine, reductions)
     elsewhere = _on_spark(engine, master, workers)
-    slow = None if engine == "plain" else not_compiled()
-    if slow is not None:
-        say(f"{slow[0]}, so that the native engine runs on NumPy, many times slower; {slow[1]}")
     results = []
     with status(quiet or as_json) as line, nullcontext() if quiet or engine == "plain" else compiling(_say_compiling):
         for one in checks:

@@ -10,7 +10,6 @@ from rich.text import Text
 from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import stoppable
-from crownless.proofs.ledger.splits import split_by_names
 from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.diagram import draw
@@ -236,8 +235,7 @@ def _about_control_messages(subject: oracle.NamedComputation) -> str | None:
     """Of a bundled counterexample with control messages, that they are there; None of all else."""
     if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
         return None
-    split = split_by_names(subject.computation)
-    control = [message.name for m, message in enumerate(subject.computation.messages) if m not in split.own]
+    control = [message.name for message in subject.computation.messages if library.is_control(message)]
     if not control:
         return None
     application = f"{subject.file}-application"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crownless.model_check import oracle
-from crownless.proofs.ledger import bundled
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.diagram import draw
@@ -64,12 +63,20 @@ def _bundled_title(name: str) -> str | None:
     """What the bundled computation of that name is; None if it is a file, or a log."""
     if library.is_file_name(name) or name not in (*library.names(), *library.counterexamples()):
         return None
+    if name not in library.counterexamples():
+        return library.comment(name)
+    from crownless.proofs.ledger import bundled  # it takes a while to import
+
     counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
     return counterexamples.get(name) or library.comment(name)
 
 
 def _see(name: str) -> None:
     """Where it is told what a counterexample is one to."""
+    if name not in (*library.counterexamples(), *library.counterexamples(".json")):
+        return
+    from crownless.proofs.ledger import bundled  # it takes a while to import
+
     claims = {known["name"]: known["claim"] for known in bundled.facts()}
     if name in claims and not library.is_file_name(name):
         console().print(f"see: crownless claims {claims[name]}")
