@@ -17,6 +17,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
 from crownless.proofs.proving import prove
 from crownless.proofs.refusals import Refused
+from crownless.spec.errors import BadInput
 
 
 @pytest.mark.parametrize("planted", TABLE, ids=lambda planted: planted.machine.__name__)
@@ -24,7 +25,7 @@ def test_a_proof_says_no_more_than_is_true(planted: Planted) -> None:
     proof = proof_for(planted.machine)
     assert proof is not None
     if planted.says == "refused":
-        with pytest.raises(Refused, match=planted.machine.__name__) as refused:
+        with pytest.raises(BadInput, match=planted.machine.__name__) as refused:
             prove(planted.machine.__name__, proof, FEW, attempts=1)
         assert planted.because in str(refused.value)
         assert "\n" not in str(refused.value)

@@ -844,7 +844,7 @@ TABLE = [
     Planted(IsAnotherOnTerms, "__new__", "refused", "defines __new__", _CAUSAL),
     Planted(IsMadeByAMetaclass, "a metaclass", "refused", "metaclass", _CAUSAL),
     Planted(ReadsWhatIsSet, "what is set", "refused", "settings"),
-    Planted(PairsByAFact, "zip as the source of the protocol", "refused", "source", _FOURTH),
+    Planted(PairsByAFact, "zip as the source of the protocol", "refused", "source"),  # `check` refuses it as well
     Planted(PairsByAFunctionsAttribute, "zip as a function's attribute", "refused", "attributes", _FOURTH),
     Planted(PairsByAPrivateName, "zip as a private name of a named tuple", "refused", "_pairs", _FOURTH),
     Planted(PairsByAKindOfItsOwn, "zip of a named tuple of the class", "refused", "pairs", _FOURTH),
