@@ -120,7 +120,7 @@ class Outcomes:
                     source, destination, kind, message, _ = packet
                     if source != i or type(destination) is not int or not 0 <= destination < n:
                         return False
-                    if type(kind) is not str or (message is not None and type(message) is not Message):
+                    if type(kind) is not str or not (message is None or isinstance(message, Message)):
                         return False
                 for event in events:
                     if type(event) is not Happened or event[1] not in known or event[0] not in EVENTS:
