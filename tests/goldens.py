@@ -2,7 +2,7 @@
 
     python tests/goldens.py
 
-writes into the documents what the commands print now, and the README's table of protocols from the
+writes into the documents, and the pages of `docs/`, what the commands print now, and the README's table of protocols from the
 registry; read the difference before you commit it.
 """
 
@@ -110,9 +110,11 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
 
 
 if __name__ == "__main__":
+    from doc_pages import rewrite_pages
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)
     rewrite_table()
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
+    rewrite_pages()
