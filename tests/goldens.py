@@ -56,7 +56,8 @@ def timeless(text: str) -> str:
     return _SECONDS.sub("", _WORKERS.sub("native engine", text.replace(f"{COMPILES}\n", "")))
 
 
-_TABLE = re.compile(r"^<!-- protocols: .*? -->\n(?P<table>.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
+#: A table between marks: its name, and the table.
+_TABLE = r"^<!-- {name}: .*? -->\n(?P<table>.*?)^<!-- end -->$"
 #: Heading of the column, and the fact in it.
 _COLUMNS = {
     "protocol": "name",
@@ -83,18 +84,21 @@ def protocol_table() -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def table_shown() -> str:
-    """What stands in the README now."""
-    (found,) = _TABLE.finditer((ROOT / "README.md").read_text("utf-8"))
-    return found["table"]
+def _marked_table(name: str, document: str) -> tuple[str, re.Match[str]]:
+    text = (ROOT / document).read_text("utf-8")
+    (found,) = re.finditer(_TABLE.format(name=name), text, re.MULTILINE | re.DOTALL)
+    return text, found
 
 
-def rewrite_table() -> None:
-    """Puts the registry's facts into the README."""
-    path = ROOT / "README.md"
-    text = path.read_text("utf-8")
-    (found,) = _TABLE.finditer(text)
-    path.write_text(text[: found.start("table")] + protocol_table() + text[found.end("table") :], "utf-8")
+def table_shown(name: str = "protocols", document: str = "README.md") -> str:
+    """The table of that name, as it stands in the document now."""
+    return _marked_table(name, document)[1]["table"]
+
+
+def rewrite_table(table: str, name: str = "protocols", document: str = "README.md") -> None:
+    """Puts the table into the document."""
+    text, found = _marked_table(name, document)
+    (ROOT / document).write_text(text[: found.start("table")] + table + text[found.end("table") :], "utf-8")
 
 
 def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
@@ -110,11 +114,12 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
 
 
 if __name__ == "__main__":
-    from doc_pages import rewrite_pages
+    from doc_pages import ERRORS, errors_table, rewrite_pages
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)
-    rewrite_table()
+    rewrite_table(protocol_table())
+    rewrite_table(errors_table(), *ERRORS)
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
     rewrite_pages()

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from doc_pages import PAGES, ROOT, importable_from, page, run_page
-from goldens import timeless
+from doc_pages import ERRORS, PAGES, ROOT, errors_table, importable_from, page, run_page
+from goldens import table_shown, timeless
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -36,6 +36,10 @@ def test_a_page_that_prints_something_else_is_noticed(block: str, tmp_path: Path
 def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         list(run_page("```python\n1 / 0\n```\n", tmp_path))
+
+
+def test_the_errors_shown_are_those_of_the_ledger() -> None:
+    assert table_shown(*ERRORS) == errors_table()
 
 
 @pytest.mark.thorough
