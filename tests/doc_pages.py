@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,12 @@ PAGES = ("index", "tutorial", "concepts", "own_protocol", "in_tests", "python", 
 ERRORS = ("errors", "docs/errors_in_the_texts.md")
 _FENCED = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+#: An installation that is older than the plugin has no entry point for it.
+_PLUGIN = [] if entry_points(group="pytest11", name="crownless") else ["-p", "crownless.testing.plugin"]
 _PROGRAMS = {
     "crownless": [sys.executable, "-m", "crownless"],
     "python": [sys.executable],
-    "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+    "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *_PLUGIN],
 }
 
 
@@ -62,7 +65,7 @@ def _now(found: re.Match[str], folder: Path, namespace: dict[str, Any]) -> str:
     if found["title"]:
         (folder / found["title"]).write_text(body, "utf-8")
     elif found["language"] == "console":
-        return _COMMAND.sub(lambda line: f"$ {line['command']}\n{_printed(line['command'], folder)}", body)
+        return _COMMAND.sub(lambda line: f"$ {line['command']}\n{printed_in(folder, line['command'])}", body)
     elif found["language"] == "pycon":
         return "".join(_examples(body, folder, namespace))
     elif found["language"] == "python":
@@ -71,7 +74,7 @@ def _now(found: re.Match[str], folder: Path, namespace: dict[str, Any]) -> str:
     return body
 
 
-def _printed(command: str, folder: Path) -> str:
+def printed_in(folder: Path, command: str) -> str:
     """What the command prints, seen from the folder."""
     program, *arguments = shlex.split(command)
     environment = {
@@ -79,6 +82,7 @@ def _printed(command: str, folder: Path) -> str:
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
         "PYTHONIOENCODING": "utf-8",
         "COLUMNS": "80",
+        "PYTHONDONTWRITEBYTECODE": "1",
         "NO_COLOR": "1",
     }
     done = subprocess.run(

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
+import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from doc_pages import ERRORS, PAGES, ROOT, errors_table, importable_from, page, run_page
+from doc_pages import ERRORS, PAGES, ROOT, errors_table, importable_from, page, printed_in, run_page
 from goldens import table_shown, timeless
+
+import crownless as cr
+from crownless.command_line import main
+from crownless.spec.enumeration import computations
+from crownless.spec.orders import ORDERS, decide
+
+CONCEPTS = page("concepts").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -40,6 +51,65 @@ def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
 
 def test_the_errors_shown_are_those_of_the_ledger() -> None:
     assert table_shown(*ERRORS) == errors_table()
+
+
+def test_every_error_shown_can_be_drawn(tmp_path: Path) -> None:
+    commands = re.findall(r"`crownless (show [^`]*)`", table_shown(*ERRORS))
+    assert commands
+    for command in commands:
+        with pytest.raises(SystemExit) as ending:
+            main(command.split())
+        assert ending.value.code == 0
+
+
+#: Neighbouring orders, and how many messages it takes to keep the one and break the other.
+SMALLEST = {
+    ("asynchronous", "fifo"): 2,
+    ("fifo", "causal"): 3,
+    ("causal", "mailbox"): 4,
+    ("mailbox", "one-n"): 2,
+    ("one-n", "n-n"): 4,
+    ("n-n", "synchronous"): 2,
+}
+
+
+def test_each_pair_of_orders_is_told_apart_by_a_computation_on_the_page() -> None:
+    """Of as many messages as the smallest has."""
+    calls = re.findall(r"^>>> show\((.*?), \"([\w-]+)\", \"([\w-]+)\"\)$", CONCEPTS, re.DOTALL | re.MULTILINE)
+    assert [(weaker, stronger) for _, weaker, stronger in calls] == list(SMALLEST) == list(pairwise(ORDERS))
+    for text, weaker, stronger in calls:
+        computation = cr.parse(ast.literal_eval(text.replace("\n... ", "\n")))
+        verdicts = cr.classify(computation)
+        assert (verdicts[weaker].kept, verdicts[stronger].kept) == (True, False)
+        assert len(computation.messages) == SMALLEST[weaker, stronger]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("pair", SMALLEST, ids="-".join)
+def test_no_computation_of_fewer_messages_tells_the_pair_apart(pair: tuple[str, str]) -> None:
+    """With messages that are lost, too; two processes a message are as many as can matter."""
+    weaker, stronger = pair
+    for m in range(SMALLEST[pair]):
+        for computation in computations(max(1, min(2 * m, 4)), m, complete=False):
+            assert decide(computation, stronger).kept or not decide(computation, weaker).kept
+
+
+@pytest.mark.parametrize(
+    ("example", "shows"),
+    [
+        ("check_a_class.py", "ForgetsOthers breaks causal:"),
+        ("classify_a_log.py", "causal: broken, billing receives reserved before order-1"),
+    ],
+)
+def test_an_example_runs(example: str, shows: str) -> None:
+    assert shows in printed_in(ROOT / "examples", f"python {example}")
+
+
+@pytest.mark.thorough
+def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
+    for file in (ROOT / "examples").glob("test_*.py"):
+        shutil.copy(file, tmp_path)
+    assert re.search(r"^4 passed in", printed_in(tmp_path, "pytest -q"), re.MULTILINE)
 
 
 @pytest.mark.thorough
