@@ -1,6 +1,6 @@
 """Check a protocol class: print the shortest run that breaks it, or say how far it holds.
 
-    python examples/check_a_class.py
+python examples/check_a_class.py
 """
 
 from typing import Any

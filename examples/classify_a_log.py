@@ -1,6 +1,6 @@
 """Classify each run of an event log: the strongest order kept, and why causal order is broken.
 
-    python examples/classify_a_log.py [FILE]
+python examples/classify_a_log.py [FILE]
 """
 
 import sys

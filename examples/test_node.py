@@ -1,6 +1,6 @@
 """A pytest suite for an implementation: random schedules, over several channels, and one scenario by hand.
 
-    pytest examples/test_node.py
+pytest examples/test_node.py
 """
 
 from collections.abc import Callable

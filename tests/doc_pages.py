@@ -34,7 +34,9 @@ ROOT = Path(__file__).parent.parent
 PAGES = ("index", "tutorial", "concepts", "own_protocol", "in_tests", "python", "errors_in_the_texts")
 #: The table of claims that are false as printed: its name, and the document.
 ERRORS = ("errors", "docs/errors_in_the_texts.md")
-_FENCED = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(
+    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
+)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 #: An installation that is older than the plugin has no entry point for it.
 _PLUGIN = [] if entry_points(group="pytest11", name="crownless") else ["-p", "crownless.testing.plugin"]
@@ -116,7 +118,10 @@ def normalised(text: str, folder: Path) -> str:
 def errors_table() -> str:
     """The claims that the ledger has as refuted or repaired, each with the counterexample bundled for it."""
     shown = {facts["name"]: facts["text"] for facts in bundled.facts()}
-    rows = ["| claim | source | it says | | what refutes it as printed | to see it |", "| --- | --- | --- | --- | --- | --- |"]
+    rows = [
+        "| claim | source | it says | | what refutes it as printed | to see it |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for entry in CLAIMS.values():
         if entry.recorded in ("refuted", "repaired"):
             name = f"counterexample-{entry.id.lower()}"
