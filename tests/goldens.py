@@ -2,8 +2,9 @@
 
     python tests/goldens.py
 
-writes into the documents, and the pages of `docs/`, what the commands print now, and the README's table of protocols from the
-registry; read the difference before you commit it.
+writes into the documents, and into the pages of `docs/`, what the commands print now; into the README
+its table of protocols from the registry, and into `docs/errors_in_the_texts.md` its table from the
+ledger. Read the difference before you commit it.
 """
 
 from __future__ import annotations
