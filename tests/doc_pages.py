@@ -26,14 +26,9 @@ from typing import Any
 
 from goldens import timeless
 
-from crownless.proofs.ledger import bundled
-from crownless.proofs.ledger.ledger import CLAIMS
-
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks are run, as a reader meets them.
 PAGES = ("index", "tutorial", "concepts", "own_protocol", "in_tests", "python", "errors_in_the_texts")
-#: The table of claims that are false as printed: its name, and the document.
-ERRORS = ("errors", "docs/errors_in_the_texts.md")
 _FENCED = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
 )
@@ -113,21 +108,6 @@ def normalised(text: str, folder: Path) -> str:
     """The text without the folder's own name, and without lines that end in blanks."""
     text = re.sub(r"\bin \d+\.\d+s", "in 0.1s", text.replace(f"{folder}/", ""))
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
-
-
-def errors_table() -> str:
-    """The claims that the ledger has as refuted or repaired, each with the counterexample bundled for it."""
-    shown = {facts["name"]: facts["text"] for facts in bundled.facts()}
-    rows = [
-        "| claim | source | it says | | what refutes it as printed | to see it |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for entry in CLAIMS.values():
-        if entry.recorded in ("refuted", "repaired"):
-            name = f"counterexample-{entry.id.lower()}"
-            cells = (entry.id, entry.source, entry.statement, entry.recorded, shown[name], f"`crownless show {name}`")
-            rows.append(f"| {' | '.join(cells)} |")
-    return "".join(f"{row}\n" for row in rows)
 
 
 def rewrite_pages(names: Iterable[str] = PAGES) -> None:

@@ -19,6 +19,8 @@ from typing import NamedTuple
 from crownless.command_line import main
 from crownless.command_line.check import COMPILES
 from crownless.command_line.listing import parameter_said, protocol_facts
+from crownless.proofs.ledger import bundled
+from crownless.proofs.ledger.ledger import CLAIMS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "proofs/README.md")
@@ -57,6 +59,8 @@ def timeless(text: str) -> str:
     return _SECONDS.sub("", _WORKERS.sub("native engine", text.replace(f"{COMPILES}\n", "")))
 
 
+#: The table of claims that are false as printed: its name, and the document.
+ERRORS = ("errors", "docs/errors_in_the_texts.md")
 #: A table between marks: its name, and the table.
 _TABLE = r"^<!-- {name}: .*? -->\n(?P<table>.*?)^<!-- end -->$"
 #: Heading of the column, and the fact in it.
@@ -83,6 +87,21 @@ def protocol_table() -> str:
             cells.append(str(value))
         rows.append([f"`{cells[0]}`", *cells[1:]])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def errors_table() -> str:
+    """The claims that the ledger has as refuted or repaired, each with the counterexample bundled for it."""
+    shown = {facts["name"]: facts["text"] for facts in bundled.facts()}
+    rows = [
+        "| claim | source | it says | | what refutes it as printed | to see it |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for entry in CLAIMS.values():
+        if entry.recorded in ("refuted", "repaired"):
+            name = f"counterexample-{entry.id.lower()}"
+            cells = (entry.id, entry.source, entry.statement, entry.recorded, shown[name], f"`crownless show {name}`")
+            rows.append(f"| {' | '.join(cells)} |")
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _marked_table(name: str, document: str) -> tuple[str, re.Match[str]]:
@@ -115,7 +134,7 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
 
 
 if __name__ == "__main__":
-    from doc_pages import ERRORS, errors_table, rewrite_pages
+    from doc_pages import rewrite_pages
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import doctest
 import importlib.util
 import re
 import shutil
@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from doc_pages import ERRORS, PAGES, ROOT, errors_table, importable_from, page, printed_in, run_page
-from goldens import table_shown, timeless
+from doc_pages import PAGES, ROOT, importable_from, page, printed_in, run_page
+from goldens import ERRORS, errors_table, table_shown, timeless
 
 import crownless as cr
 from crownless.command_line import main
@@ -73,12 +73,17 @@ SMALLEST = {
 }
 
 
-def test_each_pair_of_orders_is_distinguished_by_a_computation_on_the_page() -> None:
+def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
     """Of as many messages as the smallest has."""
-    calls = re.findall(r"^>>> show\((.*?), \"([\w-]+)\", \"([\w-]+)\"\)$", CONCEPTS, re.DOTALL | re.MULTILINE)
-    assert [(weaker, stronger) for _, weaker, stronger in calls] == list(SMALLEST) == list(pairwise(ORDERS))
-    for text, weaker, stronger in calls:
-        computation = cr.parse(ast.literal_eval(text.replace("\n... ", "\n")))
+    shown: list[tuple[str, str, str]] = []
+    section = CONCEPTS[CONCEPTS.index("## The seven orders") : CONCEPTS.index("How many complete computations")]
+    namespace = {"show": lambda *arguments: shown.append(arguments)}
+    for example in doctest.DocTestParser().get_examples(section):
+        exec(example.source, namespace)
+    assert [pair for _, *pair in shown] == [list(pair) for pair in SMALLEST]
+    assert list(SMALLEST) == list(pairwise(ORDERS))
+    for text, weaker, stronger in shown:
+        computation = cr.parse(text)
         verdicts = cr.classify(computation)
         assert (verdicts[weaker].kept, verdicts[stronger].kept) == (True, False)
         assert len(computation.messages) == SMALLEST[weaker, stronger]
