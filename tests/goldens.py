@@ -2,8 +2,9 @@
 
     python tests/goldens.py
 
-writes into the documents what the commands print now, and the README's table of protocols from the
-registry; read the difference before you commit it.
+writes into the documents, and into the pages of `docs/`, what the commands print now; into the README
+its table of protocols from the registry, and into `docs/errors_in_the_texts.md` its table from the
+ledger. Read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import NamedTuple
 from crownless.command_line import main
 from crownless.command_line.check import COMPILES
 from crownless.command_line.listing import parameter_said, protocol_facts
+from crownless.proofs.ledger import bundled
+from crownless.proofs.ledger.ledger import CLAIMS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "proofs/README.md")
@@ -56,7 +59,10 @@ def timeless(text: str) -> str:
     return _SECONDS.sub("", _WORKERS.sub("native engine", text.replace(f"{COMPILES}\n", "")))
 
 
-_TABLE = re.compile(r"^<!-- protocols: .*? -->\n(?P<table>.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
+#: The table of claims that are false as printed: its name, and the document.
+ERRORS = ("errors", "docs/errors_in_the_texts.md")
+#: A table between marks: its name, and the table.
+_TABLE = r"^<!-- {name}: .*? -->\n(?P<table>.*?)^<!-- end -->$"
 #: Heading of the column, and the fact in it.
 _COLUMNS = {
     "protocol": "name",
@@ -83,18 +89,36 @@ def protocol_table() -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def table_shown() -> str:
-    """What stands in the README now."""
-    (found,) = _TABLE.finditer((ROOT / "README.md").read_text("utf-8"))
-    return found["table"]
+def errors_table() -> str:
+    """The claims that the ledger has as refuted or repaired, each with the counterexample bundled for it."""
+    shown = {facts["name"]: facts["text"] for facts in bundled.facts()}
+    rows = [
+        "| claim | source | it says | | what refutes it as printed | to see it |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for entry in CLAIMS.values():
+        if entry.recorded in ("refuted", "repaired"):
+            name = f"counterexample-{entry.id.lower()}"
+            cells = (entry.id, entry.source, entry.statement, entry.recorded, shown[name], f"`crownless show {name}`")
+            rows.append(f"| {' | '.join(cells)} |")
+    return "".join(f"{row}\n" for row in rows)
 
 
-def rewrite_table() -> None:
-    """Puts the registry's facts into the README."""
-    path = ROOT / "README.md"
-    text = path.read_text("utf-8")
-    (found,) = _TABLE.finditer(text)
-    path.write_text(text[: found.start("table")] + protocol_table() + text[found.end("table") :], "utf-8")
+def _marked_table(name: str, document: str) -> tuple[str, re.Match[str]]:
+    text = (ROOT / document).read_text("utf-8")
+    (found,) = re.finditer(_TABLE.format(name=name), text, re.MULTILINE | re.DOTALL)
+    return text, found
+
+
+def table_shown(name: str = "protocols", document: str = "README.md") -> str:
+    """The table of that name, as it stands in the document now."""
+    return _marked_table(name, document)[1]["table"]
+
+
+def rewrite_table(table: str, name: str = "protocols", document: str = "README.md") -> None:
+    """Puts the table into the document."""
+    text, found = _marked_table(name, document)
+    (ROOT / document).write_text(text[: found.start("table")] + table + text[found.end("table") :], "utf-8")
 
 
 def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
@@ -110,9 +134,12 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
 
 
 if __name__ == "__main__":
+    from doc_pages import rewrite_pages
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)
-    rewrite_table()
+    rewrite_table(protocol_table())
+    rewrite_table(errors_table(), *ERRORS)
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
+    rewrite_pages()

@@ -1,0 +1,129 @@
+"""The pages of `docs/` do what they say: every block is run, every claim is the ledger's, and the site is built."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from doc_pages import PAGES, ROOT, importable_from, page, printed_in, run_page
+from goldens import ERRORS, errors_table, table_shown, timeless
+
+import crownless as cr
+from crownless.command_line import main
+from crownless.spec.enumeration import computations
+from crownless.spec.orders import ORDERS, decide
+
+CONCEPTS = page("concepts").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_blocks_of_a_page_print_what_it_says(name: str, tmp_path: Path) -> None:
+    with importable_from(tmp_path):
+        for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):
+            assert timeless(now) == timeless(block)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```console\n$ python -c 'print(1)'\n2\n```",
+        "```pycon\n>>> 1 + 1\n3\n```",
+        "```pycon\n>>> for k in range(2):\n...     print(k)\n0\n```",
+    ],
+)
+def test_a_page_that_prints_something_else_is_noticed(block: str, tmp_path: Path) -> None:
+    ((old, now, _),) = run_page(f"# A page\n\n{block}\n", tmp_path)
+    assert old == block
+    assert timeless(now) != timeless(old)
+
+
+def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(run_page("```python\n1 / 0\n```\n", tmp_path))
+
+
+def test_the_errors_shown_are_those_of_the_ledger() -> None:
+    assert table_shown(*ERRORS) == errors_table()
+
+
+def test_every_error_shown_can_be_drawn(tmp_path: Path) -> None:
+    commands = re.findall(r"`crownless (show [^`]*)`", table_shown(*ERRORS))
+    assert commands
+    for command in commands:
+        with pytest.raises(SystemExit) as ending:
+            main(command.split())
+        assert ending.value.code == 0
+
+
+#: Neighbouring orders, and how many messages it takes to keep the one and break the other.
+SMALLEST = {
+    ("asynchronous", "fifo"): 2,
+    ("fifo", "causal"): 3,
+    ("causal", "mailbox"): 4,
+    ("mailbox", "one-n"): 2,
+    ("one-n", "n-n"): 4,
+    ("n-n", "synchronous"): 2,
+}
+
+
+def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
+    """Of as many messages as the smallest has."""
+    shown: list[tuple[str, str, str]] = []
+    section = CONCEPTS[CONCEPTS.index("## The seven orders") : CONCEPTS.index("How many complete computations")]
+    namespace = {"show": lambda *arguments: shown.append(arguments)}
+    for example in doctest.DocTestParser().get_examples(section):
+        exec(example.source, namespace)
+    assert [pair for _, *pair in shown] == [list(pair) for pair in SMALLEST]
+    assert list(SMALLEST) == list(pairwise(ORDERS))
+    for text, weaker, stronger in shown:
+        computation = cr.parse(text)
+        verdicts = cr.classify(computation)
+        assert (verdicts[weaker].kept, verdicts[stronger].kept) == (True, False)
+        assert len(computation.messages) == SMALLEST[weaker, stronger]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("pair", SMALLEST, ids="-".join)
+def test_no_computation_of_fewer_messages_distinguishes_the_pair(pair: tuple[str, str]) -> None:
+    """Of those in which every message is received; where mailbox and one-n agree, of all. The messages of a connected
+    computation join at most one process more than there are messages.
+    """
+    weaker, stronger = pair
+    for m in range(SMALLEST[pair]):
+        for computation in computations(m + 1, m, complete=pair != ("mailbox", "one-n")):
+            assert decide(computation, stronger).kept or not decide(computation, weaker).kept
+
+
+@pytest.mark.parametrize(
+    ("example", "shows"),
+    [
+        ("check_a_class.py", "ForgetsOthers breaks causal:"),
+        ("classify_a_log.py", "causal: broken, billing receives reserved before order-1"),
+    ],
+)
+def test_an_example_runs(example: str, shows: str) -> None:
+    assert shows in printed_in(ROOT / "examples", f"python {example}")
+
+
+@pytest.mark.thorough
+def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
+    for file in (ROOT / "examples").glob("test_*.py"):
+        shutil.copy(file, tmp_path)
+    assert re.search(r"^4 passed in", printed_in(tmp_path, "pytest -q"), re.MULTILINE)
+
+
+@pytest.mark.thorough
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed; pip install -e '.[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "site" / "tutorial" / "index.html").exists()
