@@ -22,7 +22,6 @@ from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .extra_messages_steps import same_steps
-from .kuper import RST, RST_SENT_ALONE
 from .lockstep import matches
 from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
@@ -32,6 +31,7 @@ from .queues import QueueProof
 from .refinement import Refinement, refines, refines_along_runs
 from .refusals import failures_refused
 from .replay import Replayed, replayed
+from .rst import RST, RST_SENT_ALONE
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again

@@ -16,8 +16,8 @@ from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
 from crownless.proofs.guarded import for_every_n
-from crownless.proofs.kuper import Counts, by_counts
 from crownless.proofs.proving import SHOWN, Proved, prove
+from crownless.proofs.rst import Counts, by_counts
 from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
