@@ -23,7 +23,6 @@ from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .extra_messages_steps import same_steps
 from .lockstep import matches
-from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
 from .one_by_one import refines_one_by_one
 from .ops_comparison import compare_ops
@@ -32,6 +31,7 @@ from .refinement import Refinement, refines, refines_along_runs
 from .refusals import failures_refused
 from .replay import Replayed, replayed
 from .rst import RST, RST_SENT_ALONE
+from .rst_before import RST_BEFORE
 from .sanchez_alvarez import EXTRA_MESSAGES
 from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again
