@@ -33,8 +33,8 @@ from .replay import Replayed, replayed
 from .rst import RST, RST_SENT_ALONE
 from .rst_before import RST_BEFORE
 from .sanchez_alvarez import EXTRA_MESSAGES
-from .schiper_eggli_sandoz import SES, SES_DELETE
 from .second_solver import asked_again
+from .ses import SES, SES_DELETE
 from .ses_multicast import SES_MULTICAST
 from .step_refinement import step_claims
 from .symbolic_queues import UnsupportedStep

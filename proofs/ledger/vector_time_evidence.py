@@ -28,7 +28,7 @@ from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import AGREED, LocalStep, System
 from crownless.proofs.any_run import AnyRun
 from crownless.proofs.guarded import for_every_n
-from crownless.proofs.schiper_eggli_sandoz import INVARIANTS
+from crownless.proofs.ses import INVARIANTS
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.clocks import Clock, VectorClock, late_messages, readings
