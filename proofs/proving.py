@@ -18,9 +18,9 @@ from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.errors import BadInput
 
-from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
+from .cbcast import CBCAST
 from .extra_messages_steps import same_steps
 from .lockstep import matches
 from .murty_garg import MURTY_GARG
