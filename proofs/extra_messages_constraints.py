@@ -1,6 +1,6 @@
 """What the constraints of the extra-message protocol imply, at any moment of any run ([SA] §3 and §4).
 
-Besides the proof of causal order (`sanchez_alvarez`), of the same runs: any process may send an extra message at any
+Besides the proof of causal order (`extra_messages`), of the same runs: any process may send an extra message at any
 time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is
 claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a situation of three.
 
@@ -22,8 +22,8 @@ from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import ProtocolMachine
 
 from .any_run import Moment
+from .extra_messages import EXTRA_MESSAGES, WithExtraMessages
 from .ground import said_of
-from .sanchez_alvarez import EXTRA_MESSAGES, WithExtraMessages
 from .terms import Term
 from .theorem import Claim
 

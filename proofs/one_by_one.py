@@ -1,4 +1,4 @@
-"""Does the extra-message machine do what is proved of it (`sanchez_alvarez.OneByOne`)? Checked up to a bound.
+"""Does the extra-message machine do what is proved of it (`extra_messages.OneByOne`)? Checked up to a bound.
 
 What is proved is of matrices as they are, one message a step, and extra messages at any time. The machine keeps its
 non-zero entries, and sends extra messages in the step that brought its matrix to k. So each of its steps must be that
@@ -21,8 +21,8 @@ from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
 from crownless.spec.computation import Message
 
+from .extra_messages import OneByOne
 from .refinement import Refinement
-from .sanchez_alvarez import OneByOne
 
 
 def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: int) -> Refinement:

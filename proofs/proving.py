@@ -21,6 +21,7 @@ from crownless.spec.errors import BadInput
 from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .cbcast import CBCAST
+from .extra_messages import EXTRA_MESSAGES
 from .extra_messages_steps import same_steps
 from .lockstep import matches
 from .murty_garg import MURTY_GARG
@@ -32,7 +33,6 @@ from .refusals import failures_refused
 from .replay import Replayed, replayed
 from .rst import RST, RST_SENT_ALONE
 from .rst_before import RST_BEFORE
-from .sanchez_alvarez import EXTRA_MESSAGES
 from .second_solver import asked_again
 from .ses import SES, SES_DELETE
 from .ses_multicast import SES_MULTICAST

@@ -26,6 +26,7 @@ from crownless.model_check.runs import Run
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.any_run import Event
+from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.ledger import (
     buffer_evidence,
     kuper,
@@ -40,7 +41,6 @@ from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
 from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Turned
 from crownless.proofs.ledger.multicast_pairs import Accompanying
-from crownless.proofs.sanchez_alvarez import WithExtraMessages
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import orders
 from crownless.spec.clocks import VectorClock

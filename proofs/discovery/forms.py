@@ -7,7 +7,7 @@ from typing import NamedTuple
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
-from crownless.proofs.sanchez_alvarez import OneByOne
+from crownless.proofs.extra_messages import OneByOne
 
 
 class ExtraMessagesOneByOne(OneByOne, ExtraMessages):

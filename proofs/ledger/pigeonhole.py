@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from crownless.impl.extra_messages import ExtraMessages, State
-from crownless.proofs.sanchez_alvarez import WithExtraMessages
+from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim, vacuous, without_each
 
