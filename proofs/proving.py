@@ -22,10 +22,10 @@ from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .cbcast import CBCAST
 from .extra_messages import EXTRA_MESSAGES
+from .extra_messages_refinement import refines_one_by_one
 from .extra_messages_steps import same_steps
 from .lockstep import matches
 from .murty_garg import MURTY_GARG
-from .one_by_one import refines_one_by_one
 from .ops_comparison import compare_ops
 from .queues import QueueProof
 from .refinement import Refinement, refines, refines_along_runs

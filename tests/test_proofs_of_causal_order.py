@@ -24,7 +24,7 @@ from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.one_by_one import refines_one_by_one
+from crownless.proofs.extra_messages_refinement import refines_one_by_one
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
 from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 from crownless.spec.computation import Message
