@@ -26,8 +26,8 @@ from crownless.proofs.discovery.candidates import Candidates
 from crownless.proofs.discovery.clauses_in_words import in_words
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
-from crownless.proofs.discovery.in_words import Reading
 from crownless.proofs.discovery.reading import Reader
+from crownless.proofs.discovery.rendering import Reading
 from crownless.proofs.discovery.situations import Situation, simulated
 from crownless.proofs.discovery.spacer import System, spacer
 from crownless.proofs.discovery.templates import (

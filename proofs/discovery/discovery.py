@@ -30,8 +30,8 @@ from crownless.spec.errors import BadInput
 from .candidates import Candidates
 from .forms import Form, form_of
 from .houdini import STEPS, GaveUp, Induction, Kept, Placed, Question, always, kept
-from .in_words import Reading
 from .reading import Reader
+from .rendering import Reading
 from .situations import simulated
 from .templates import Clause, Context, OnTerms, Vocabulary
 
