@@ -87,7 +87,7 @@ Told = Literal["proved", "proved of the abstraction", "refuted", "not proved", "
 
 
 @dataclass(frozen=True)
-class Put:
+class Obligation:
     """A claim that was put to z3."""
 
     part: str
@@ -104,7 +104,7 @@ class Proved:
 
     protocol: str
     proof: Proof
-    claims: tuple[Put, ...]
+    claims: tuple[Obligation, ...]
     #: Is there a moment of which the proof speaks, such as one at which a message with a past at its receiver is
     #: accepted, and one for each event? Else it would be of nothing.
     not_vacuous: bool
@@ -190,7 +190,7 @@ class Proved:
         return sum(put.again == "proved" for put in self.claims)
 
     @property
-    def failures(self) -> list[Put]:
+    def failures(self) -> list[Obligation]:
         return [put for put in self.claims if not put.verdict]
 
     def json(self) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _prove(
     protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
 ) -> Proved:
     started = time.monotonic()
-    claims: list[Put] = []
+    claims: list[Obligation] = []
     stopped = None
     not_vacuous, refinements, differ = False, tuple[Refinement, ...](), tuple[str, ...]()
     parts, unsupported = dict(proof.claims()), None
@@ -280,7 +280,7 @@ def _prove(
             began = time.monotonic()
             verdict = theorem(*claim, effort=effort, attempts=attempts)
             again = asked_again(claim) if recheck and verdict else None
-            claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
+            claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
         possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
         not_vacuous = all(possible)
         covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
@@ -298,7 +298,7 @@ def _prove(
             raise
         not_vacuous = False  # not all that it rests on was looked at
     unknown = [
-        Put(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+        Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
         for part, claim in every[len(claims) :]
     ]
     seconds = time.monotonic() - started
