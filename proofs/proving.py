@@ -99,7 +99,7 @@ class Obligation:
 
 
 @dataclass(frozen=True)
-class Proved:
+class ProofReport:
     """What z3 says of a protocol's proof."""
 
     protocol: str
@@ -246,7 +246,7 @@ def prove(
     progress: Callable[[str], None] | None = None,
     attempts: int = ATTEMPTS,
     recheck: bool = False,
-) -> Proved:
+) -> ProofReport:
     """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before.
 
     Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
@@ -260,7 +260,7 @@ def prove(
 
 def _prove(
     protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
-) -> Proved:
+) -> ProofReport:
     started = time.monotonic()
     claims: list[Obligation] = []
     stopped = None
@@ -302,7 +302,7 @@ def _prove(
         for part, claim in every[len(claims) :]
     ]
     seconds = time.monotonic() - started
-    proved = Proved(
+    proved = ProofReport(
         protocol,
         proof,
         (*claims, *unknown),

@@ -24,7 +24,7 @@ from crownless.proofs.ledger.evidence import BY_FAIRNESS_IN_WORDS
 from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, look_into
 from crownless.proofs.ledger.smallest_clearing import Clearings
 from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
-from crownless.proofs.proving import Proved
+from crownless.proofs.proving import ProofReport
 from crownless.proofs.theorem import without_each
 from crownless.spec import bibliography, library
 from crownless.spec.diagram import draw
@@ -75,13 +75,13 @@ def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pyt
 def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parts of proofs (safe, optimal, live) that evidence rests on from now on."""
     asked: set[str] = set()
-    original = Proved.outcome
+    original = ProofReport.outcome
 
-    def outcome(proved: Proved, part: str) -> str:
+    def outcome(proved: ProofReport, part: str) -> str:
         asked.add(part)
         return original(proved, part)
 
-    monkeypatch.setattr(Proved, "outcome", outcome)
+    monkeypatch.setattr(ProofReport, "outcome", outcome)
     return asked
 
 

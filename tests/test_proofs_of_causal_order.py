@@ -25,7 +25,7 @@ from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.extra_messages_refinement import refines_one_by_one
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
+from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, needs, prove
 from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 from crownless.spec.computation import Message
 
@@ -73,7 +73,7 @@ def proof_for(machine: type[ProtocolMachine]) -> CausalOrder | None:
     return None
 
 
-def put(machine: type[ProtocolMachine], effort: int = FEW) -> Proved | None:
+def put(machine: type[ProtocolMachine], effort: int = FEW) -> ProofReport | None:
     """What z3 says of it; None if it cannot be put to z3, as when its transitions branch on values."""
     proof = proof_for(machine)
     return (

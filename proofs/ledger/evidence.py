@@ -15,7 +15,7 @@ from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
 from crownless.model_check.system import System
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, prove
+from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, prove
 from crownless.proofs.queues import QueueProof
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
@@ -143,7 +143,7 @@ def up_to(n: int, m: int) -> Iterator[Computation]:
 
 
 @cache
-def proof_of(protocol: str) -> Proved:
+def proof_of(protocol: str) -> ProofReport:
     """What z3 says of a protocol for every n.
 
     Where z3 shows it of each step of the machine, random runs of both would add nothing to a claim: `crownless prove`

@@ -16,7 +16,7 @@ from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
 from crownless.proofs.guarded import for_every_n
-from crownless.proofs.proving import SHOWN, Proved, prove
+from crownless.proofs.proving import SHOWN, ProofReport, prove
 from crownless.proofs.rst import Counts, by_counts
 from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
@@ -347,7 +347,7 @@ def ku7(quick: bool) -> Evidence:
 
 
 @cache
-def prove_with_deliv() -> Proved:
+def prove_with_deliv() -> ProofReport:
     """The proof of the form that the text has in mind, which keeps DELIV."""
     counts = Counts(
         lambda now, p, k, l: now.local(p).sent[k][l],

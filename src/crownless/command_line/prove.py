@@ -13,7 +13,7 @@ from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, STEPS, Proved, needs, proof_of, prove, trusted
+from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, needs, proof_of, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -121,7 +121,7 @@ def prove_(
     proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
     if recheck:
         second_solver.required()
-    found: list[Proved] = []
+    found: list[ProofReport] = []
     needed: dict[str, dict[str, list[str]]] = {}
     with status(as_json) as line, stoppable_proof(limits) as part:
         for name, proof in proofs.items():
@@ -152,7 +152,7 @@ def prove_(
     return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
 
 
-def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
+def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]]) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
     of = ["of"] if any(proved.of != CODE for proved in found) else []
     rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
@@ -193,7 +193,7 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
             print(f"- {thing}")
 
 
-def _print_machine(proved: Proved) -> None:
+def _print_machine(proved: ProofReport) -> None:
     """How far the machine does what is proved of an abstraction, or of another form of it."""
     steps = [put for put in proved.claims if put.part == STEPS]
     if steps and proved.covers_machine:
@@ -208,7 +208,7 @@ def _print_machine(proved: Proved) -> None:
         print(f"{proved.protocol}: {compared} ({same.scope}, {same.states:,} states)")
 
 
-def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
+def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
     """What was not shown, and what the rest cannot do without."""
     if proved.stopped is not None:
         given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
