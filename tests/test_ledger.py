@@ -21,7 +21,7 @@ from crownless.proofs.ledger import smallest_synchronous as search
 from crownless.proofs.ledger.bounded import Bounded, GaveUp, computation_of
 from crownless.proofs.ledger.claims import VERDICTS, Entry, Evidence, Shown
 from crownless.proofs.ledger.evidence import BY_FAIRNESS_IN_WORDS
-from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, look_into
+from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, recompute
 from crownless.proofs.ledger.smallest_clearing import Clearings
 from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
 from crownless.proofs.proving import ProofReport
@@ -58,7 +58,7 @@ def test_a_claim_says_what_it_is(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = parts_asked_for(monkeypatch)
-    (finding,) = look_into([entry], quick=True)
+    (finding,) = recompute([entry], quick=True)
     evidence = finding.evidence
     assert evidence.verdict == entry.recorded
     assert "live" not in asked or BY_FAIRNESS_IN_WORDS in evidence.scope, "what is live for every n is so in words"
@@ -89,7 +89,7 @@ def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
     """And the full run, which looks for smaller counterexamples, finds those that are bundled."""
-    (finding,) = look_into([entry])
+    (finding,) = recompute([entry])
     assert (finding.evidence.verdict, finding.unlike_bundled) == (entry.recorded, [])
     assert finding.as_recorded
 
@@ -109,7 +109,7 @@ def test_a_verdict_that_is_not_the_recorded_one_is_told(
 
     entry = CLAIMS["MF1"]
     monkeypatch.setitem(CLAIMS, "MF1", Entry(entry.id, entry.source, entry.statement, "checked", look))
-    (finding,) = look_into(entries_named(["MF1"]))
+    (finding,) = recompute(entries_named(["MF1"]))
     assert not finding.as_recorded
     with pytest.raises(SystemExit) as code:
         main(["claims", "MF1", "--quick"])
@@ -224,7 +224,7 @@ def test_a_bundled_file_that_is_not_what_was_found_is_told(
     told = "SA3: counterexample-sa3, as it is bundled, is not what was found\n"
     assert capsys.readouterr().out.endswith(told)
     changed.unlink()
-    (finding,) = look_into([entry], quick=True)
+    (finding,) = recompute([entry], quick=True)
     assert finding.unlike_bundled == ["counterexample-sa3"]
     assert bundled.write(entry, finding.evidence) == ["counterexample-sa3"]
     assert not finding.unlike_bundled
@@ -416,6 +416,6 @@ def test_z3_is_not_believed_where_it_gives_up() -> None:
     def look(quick: bool) -> Evidence:
         return Evidence("checked", "all", str(some.exists()))
 
-    (finding,) = look_into([replace(CLAIMS["MF1"], look=look)])
+    (finding,) = recompute([replace(CLAIMS["MF1"], look=look)])
     assert finding.evidence.verdict == "open"
     assert finding.evidence.because.startswith("z3 came to no answer: ")

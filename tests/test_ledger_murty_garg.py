@@ -46,7 +46,7 @@ from crownless.proofs.ledger.impossible_protocols import (
     no_bounded_sends,
     no_symmetric_protocol,
 )
-from crownless.proofs.ledger.ledger import CLAIMS, look_into
+from crownless.proofs.ledger.ledger import CLAIMS, recompute
 from crownless.proofs.ledger.murty_garg import TEXT
 from crownless.proofs.ledger.proof_evidence import commit_claims
 from crownless.proofs.ledger.splits import Split, split_by_names
@@ -242,7 +242,7 @@ Plant = Callable[[Any, str, Any], None]
 
 
 def look(name: str) -> Any:
-    (finding,) = look_into([CLAIMS[name]], quick=True)
+    (finding,) = recompute([CLAIMS[name]], quick=True)
     return finding.evidence
 
 

@@ -84,7 +84,7 @@ def _unknown(name: str) -> BadInput:
     return unknown_name("claim", name, [*TEXTS, *CLAIMS])
 
 
-def look_into(
+def recompute(
     entries: Iterable[Entry], *, quick: bool = False, progress: Callable[[Entry], None] | None = None
 ) -> Iterable[Finding]:
     """Looks into claims, one after the other; within `stoppable` it ends where that ends."""
