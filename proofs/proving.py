@@ -33,7 +33,7 @@ from .refusals import failures_refused
 from .replay import Replayed, replayed
 from .rst import RST, RST_SENT_ALONE
 from .rst_before import RST_BEFORE
-from .second_solver import asked_again
+from .second_solver import recheck_with_cvc5
 from .ses import SES, SES_DELETE
 from .ses_multicast import SES_MULTICAST
 from .step_refinement import step_claims
@@ -279,7 +279,7 @@ def _prove(
                 progress(claim.name)
             began = time.monotonic()
             verdict = theorem(*claim, effort=effort, attempts=attempts)
-            again = asked_again(claim) if recheck and verdict else None
+            again = recheck_with_cvc5(claim) if recheck and verdict else None
             claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
         possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
         not_vacuous = all(possible)

@@ -31,7 +31,7 @@ def required() -> Any:
     return cvc5
 
 
-def asked_again(claim: Claim, effort: int = EFFORT) -> Outcome:
+def recheck_with_cvc5(claim: Claim, effort: int = EFFORT) -> Outcome:
     """What cvc5 says of the claim: proved, refuted, or unknown."""
     cvc5 = required()
     script = as_smt_lib(claim)
