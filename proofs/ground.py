@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import z3
 
-from .comprehensions import read_out
+from .comprehensions import eliminate_lambdas
 from .terms import Term
 
 #: Of each sort the things that are spoken of.
@@ -43,7 +43,7 @@ def said_of(things: Things) -> Callable[[Term], Term]:
     def said(holds: Term) -> Term:
         number = holds.get_id()
         if number not in known:
-            known[number] = holds, of_each(read_out(holds), things)
+            known[number] = holds, of_each(eliminate_lambdas(holds), things)
         return known[number][1]
 
     return said

@@ -12,7 +12,7 @@ import z3
 
 from crownless.spec.errors import BadInput
 
-from .comprehensions import read_out
+from .comprehensions import eliminate_lambdas
 from .theorem import Claim, Outcome
 
 #: Ways to look for instances of what is said of all: by patterns, by models, by going through terms.
@@ -58,5 +58,5 @@ def recheck_with_cvc5(claim: Claim, effort: int = EFFORT) -> Outcome:
 def as_smt_lib(claim: Claim) -> str:
     """That the claim fails, in SMT-LIB, without comprehensions."""
     solver = z3.Solver()
-    solver.add(*(read_out(term) for term in [*claim.given.values(), z3.Not(claim.shows)]))
+    solver.add(*(eliminate_lambdas(term) for term in [*claim.given.values(), z3.Not(claim.shows)]))
     return f"(set-logic ALL)\n{solver.to_smt2()}"

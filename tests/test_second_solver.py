@@ -9,7 +9,7 @@ import pytest
 import z3
 from broken_rst import NeverMerges
 
-from crownless.proofs.comprehensions import read_out
+from crownless.proofs.comprehensions import eliminate_lambdas
 from crownless.proofs.proving import PROOFS, prove
 from crownless.proofs.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.theorem import Claim
@@ -33,9 +33,9 @@ def test_what_z3_proves_cvc5_proves(protocol: str) -> None:
 
 def test_a_comprehension_is_read_out() -> None:
     twice = z3.Lambda([K], A[K] + A[K])
-    assert read_out(twice[L] == 2).eq(A[L] + A[L] == 2)
-    assert read_out(z3.Store(twice, K, 1)[L] == 2).eq(z3.If(L == K, z3.IntVal(1), A[L] + A[L]) == 2)
-    entry_by_entry = read_out(twice == A)
+    assert eliminate_lambdas(twice[L] == 2).eq(A[L] + A[L] == 2)
+    assert eliminate_lambdas(z3.Store(twice, K, 1)[L] == 2).eq(z3.If(L == K, z3.IntVal(1), A[L] + A[L]) == 2)
+    entry_by_entry = eliminate_lambdas(twice == A)
     assert z3.is_quantifier(entry_by_entry)
     assert "lambda" not in as_smt_lib(Claim("twice", {"is": twice == A}, A[L] == 0))
 
