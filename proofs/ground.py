@@ -27,23 +27,23 @@ def instances(holds: Term, things: Things) -> list[Term]:
     return [instance for some in chosen for instance in instances(z3.substitute_vars(holds.body(), *some), things)]
 
 
-def of_each(holds: Term, things: Things) -> Term:
+def ground_over(holds: Term, things: Things) -> Term:
     """The same, where these are all things that there are."""
     if z3.is_quantifier(holds):
-        return z3.And([of_each(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
-    parts = [of_each(part, things) for part in holds.children()]
+        return z3.And([ground_over(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
+    parts = [ground_over(part, things) for part in holds.children()]
     return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
 
 
 def said_of(things: Things) -> Callable[[Term], Term]:
-    """`of_each` of these things, also within comprehensions; what is asked again is not worked out again."""
+    """`ground_over` of these things, also within comprehensions; what is asked again is not worked out again."""
     #: By z3's number of a term, which is another's as soon as the term is gone.
     known: dict[int, tuple[Term, Term]] = {}
 
     def said(holds: Term) -> Term:
         number = holds.get_id()
         if number not in known:
-            known[number] = holds, of_each(eliminate_lambdas(holds), things)
+            known[number] = holds, ground_over(eliminate_lambdas(holds), things)
         return known[number][1]
 
     return said

@@ -18,7 +18,7 @@ import z3
 from crownless.impl.ops import Integers, Ops
 
 from .comprehensions import eliminate_lambdas
-from .ground import finite_sort, of_each
+from .ground import finite_sort, ground_over
 from .symbols import Symbol, SymbolicOps
 from .terms import Term, Terms
 
@@ -258,7 +258,7 @@ class OnTerms:
             return tuple(self._read(term[process]) for process in self.processes)
         term = z3.simplify(term)
         if z3.is_bool(term):
-            term = z3.simplify(of_each(eliminate_lambdas(term), {self.sort: self.processes}))
+            term = z3.simplify(ground_over(eliminate_lambdas(term), {self.sort: self.processes}))
         return term
 
 

@@ -14,7 +14,7 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 
-from .ground import of_each, three
+from .ground import ground_over, three
 from .machine_view import MachineView
 from .stages import Abstraction, Formulas, Invariants, Truth, fixed_by, symbolic
 from .theorem import Claim
@@ -103,7 +103,7 @@ class QueueProof:
         things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
 
         def ground(given: Mapping[str, Truth]) -> dict[str, Truth]:
-            return {name: of_each(holds, things) for name, holds in given.items()}
+            return {name: ground_over(holds, things) for name, holds in given.items()}
 
         now = ground(self.now(run))
 

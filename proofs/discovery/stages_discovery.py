@@ -155,7 +155,7 @@ class _Discovery:
         """Of each claim that makes up what is called safe, that it fails."""
         few = self.induction.few
         _, follows = self.proof.follows["safe"]
-        return [few.of_each(z3.And(*given.values(), z3.Not(shows))) for given, shows in follows(few.run).values()]
+        return [few.ground_over(z3.And(*given.values(), z3.Not(shows))) for given, shows in follows(few.run).values()]
 
     def _safe(self, given: Sequence[Clause]) -> list[Clause] | None:
         """Those of what is given that safety takes; None if it does not follow."""

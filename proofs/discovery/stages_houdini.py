@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import z3
 
-from crownless.proofs.ground import FiniteSort, Things, finite_sort, of_each
+from crownless.proofs.ground import FiniteSort, Things, finite_sort, ground_over
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.stages import About, Formulas, Part, StageEvent, fixed_by, symbolic
@@ -54,7 +54,7 @@ class Few:
         run = self.run
         self.given = [run.i == self.processes[0], run.m == self.messages[0]]
         self.given += [z3.Or(run.w == self.messages[0], run.w == self.messages[1])]
-        self.given += [self.of_each(holds(run, run.before, run.logic)) for holds in proof.axioms.values()]
+        self.given += [self.ground_over(holds(run, run.before, run.logic)) for holds in proof.axioms.values()]
         functions = {name: getattr(run.before, name) for name in run.changing}
         functions |= {name: getattr(run, name) for name in run.lasting}
         self._cells = {
@@ -64,9 +64,9 @@ class Few:
         self._anything = symbolic(proof.abstraction)
         self._always: dict[Clause, bool] = {}
 
-    def of_each(self, holds: Term) -> Term:
+    def ground_over(self, holds: Term) -> Term:
         things: Things = {self._process: self.processes, self._message: self.messages}
-        return of_each(holds, things)
+        return ground_over(holds, things)
 
     def instance(self, clause: Clause, of: tuple[int, ...]) -> Term:
         """What a clause says before the event, where its variables stand for these things."""
@@ -117,7 +117,7 @@ class Question:
         self.few = few
         self.solver = z3.Solver()
         self.solver.set(rlimit=effort, random_seed=0)
-        self.solver.add(*few.given, *map(few.of_each, given))
+        self.solver.add(*few.given, *map(few.ground_over, given))
         self._flags: dict[Clause, Term] = {}
         self._told: set[tuple[Clause, tuple[int, ...]]] = set()
 
@@ -195,7 +195,7 @@ class Induction:
         happens = []
         for flag, event in zip(self.flags, self.events, strict=True):
             given = [] if event is None else [*event.given.values(), *fixed_by(run, event).values()]
-            happens += [z3.Implies(flag, self.few.of_each(holds)) for holds in given]
+            happens += [z3.Implies(flag, self.few.ground_over(holds)) for holds in given]
         self.question = Question(self.few, happens, effort)
         self._fails: dict[tuple[int, Clause], Term] = {}
 
@@ -209,7 +209,7 @@ class Induction:
             event, run = self.events[stage], self.few.run
             then = run.start() if event is None else event.after
             things = {name: self._some(name, clause.context) for name in clause.context.names}
-            self._fails[stage, clause] = self.few.of_each(z3.Not(clause.meaning(run, then, things)))
+            self._fails[stage, clause] = self.few.ground_over(z3.Not(clause.meaning(run, then, things)))
         return self._fails[stage, clause]
 
     def _some(self, name: str, context: Context) -> Term:
