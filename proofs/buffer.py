@@ -27,7 +27,7 @@ from .stages import (
     StageEvent,
     Truth,
     can,
-    nothing_comes_ahead,
+    fifo_preservation_claims,
 )
 
 
@@ -249,8 +249,8 @@ def _live(run: Buffers) -> Given:
             {"m is the oldest in i's input buffer": l.both(run.in_input(now, i, m), first_in)},
             can(run, "deliver"),
         ),
-        **nothing_comes_ahead(run, "an output buffer", run.in_output, run.sent_at),
-        **nothing_comes_ahead(run, "an input buffer", run.in_input, run.got_at),
+        **fifo_preservation_claims(run, "an output buffer", run.in_output, run.sent_at),
+        **fifo_preservation_claims(run, "an input buffer", run.in_input, run.got_at),
     }
 
 

@@ -35,8 +35,8 @@ from .stages import (
     StageEvent,
     Truth,
     can,
+    fifo_preservation_claims,
     fixed_by,
-    nothing_comes_ahead,
 )
 
 _OF_MESSAGE: tuple[Any, ...] = ("message",)
@@ -401,7 +401,7 @@ def _live(run: Priorities) -> Given:
                 ),
             ),
         ),
-        **nothing_comes_ahead(run, "the queue of messages", run.waits, run.taken_at),
+        **fifo_preservation_claims(run, "the queue of messages", run.waits, run.taken_at),
     }
 
 

@@ -222,7 +222,7 @@ def can(run: Abstraction, *names: str) -> Truth:
     return run.logic.either(*(run.logic.both(*event.given.values()) for event in events))
 
 
-def nothing_comes_ahead(
+def fifo_preservation_claims(
     run: Abstraction, queue: str, inside: Callable[[Moment, Any, Any], Truth], at: Callable[[Any], Any]
 ) -> dict[str, tuple[dict[str, Truth], Truth]]:
     """Claims, one an event: what stays in a queue is not overtaken there. `inside`: is, at a moment, in the queue of a
