@@ -23,7 +23,7 @@ from crownless.model_check.system import State, System
 from crownless.spec.computation import Message
 
 from .queues import QueueProof
-from .stages import About, Abstraction, Facts, Moment, Part, StageEvent
+from .stages import About, Abstraction, ConcreteLogic, Moment, Part, StageEvent
 
 #: What messages and processes are, of what lasts; the rest is fixed by events.
 _OF_THEMSELVES: Mapping[str, Callable[[Any], Any]] = {
@@ -172,7 +172,7 @@ def _in_order(packets: Sequence[Packet]) -> tuple[str, ...]:
 
 def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message]) -> dict[_Seen, _Then]:
     """What may happen next in the abstraction."""
-    logic = Facts(n, [*then.messages, *wishes])
+    logic = ConcreteLogic(n, [*then.messages, *wishes])
     about_two = proof.abstraction.events_with_another is not Abstraction.events_with_another
     concrete = _concrete(proof.abstraction, logic, then)
     found = {}
@@ -202,7 +202,7 @@ def _remembering(then: _Then, i: int, happened: Sequence[Happened]) -> _Then:
     return then._replace(known=known, before=before)
 
 
-def _concrete(kind: type[Abstraction], logic: Facts, then: _Then) -> Callable[[About], Abstraction]:
+def _concrete(kind: type[Abstraction], logic: ConcreteLogic, then: _Then) -> Callable[[About], Abstraction]:
     """The abstraction, at that moment, in plain values, of what it is to be about."""
     changing = {name: _looked_up(then.changing[name], part) for name, part in kind.changing.items()}
     lasting = {
@@ -219,7 +219,7 @@ def _looked_up(table: Table, part: Part) -> Callable[..., Any]:
 
 def _tabulated(run: Abstraction, event: StageEvent, then: _Then) -> _Then:
     """The moment after an event."""
-    assert isinstance(run.logic, Facts)
+    assert isinstance(run.logic, ConcreteLogic)
     messages = then.messages if run.m in then.messages else (*then.messages, run.m)
     there = {"process": range(run.logic.n), "message": messages}
 

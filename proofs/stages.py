@@ -3,8 +3,8 @@
 A protocol that keeps queues and asks what is in them is plain Python, which z3 cannot run. What is proved of it is
 proved of an *abstraction*: which messages have been sent, posted, got, …, and when; a queue is what has come to one
 stage and not to the next, oldest first. An abstraction is written once, in a logic that has two readings: with
-`Formulas` z3 proves it for every n; with `Facts` it runs beside the protocol's own machine, which is how `refinement`
-shows, up to a bound, that the machine does what the abstraction does.
+`Formulas` z3 proves it for every n; with `ConcreteLogic` it runs beside the protocol's own machine, which is how
+`refinement` shows, up to a bound, that the machine does what the abstraction does.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Formulas:
 
 
 @dataclass
-class Facts:
+class ConcreteLogic:
     """Python's truth, over these processes and messages; more messages may come."""
 
     n: int

@@ -3,7 +3,7 @@
 
 Counterexamples are looked for among a few processes and messages, where z3 has them all in view. That such a one is
 one as well of any number: it is a situation as it stands, and the abstraction itself takes the event there, in its
-reading by `Facts`. That what is needed is kept for any number of processes and messages is shown afterwards.
+reading by `ConcreteLogic`. That what is needed is kept for any number of processes and messages is shown afterwards.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Situations of an abstraction of queues (`proofs.stages`), tabulated: what each of its functions is, of a few
-processes and messages; and random runs of the abstraction itself, in its reading by `Facts`.
+processes and messages; and random runs of the abstraction itself, in its reading by `ConcreteLogic`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Abstraction, Facts, Moment, Part, StageEvent
+from crownless.proofs.stages import About, Abstraction, ConcreteLogic, Moment, Part, StageEvent
 
 #: A run of a broken abstraction may have no end.
 EVENTS = 8
@@ -43,7 +43,7 @@ def concrete(kind: type[Abstraction], now: Situation, about: About) -> Abstracti
     def functions(parts: Mapping[str, Part]) -> dict[str, Any]:
         return {name: _looked_up(now.values[name].tolist()) for name in parts}
 
-    logic = Facts(now.n, list(range(now.messages)))
+    logic = ConcreteLogic(now.n, list(range(now.messages)))
     return kind(logic, functions(kind.lasting), Moment(now.clock, **functions(kind.changing)), about)
 
 
