@@ -16,7 +16,7 @@ from crownless.impl.protocol import ProtocolMachine
 
 from .ground import ground_over, three
 from .machine_view import MachineView
-from .stages import Abstraction, Formulas, Invariants, Truth, fixed_by, symbolic
+from .stages import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
 from .theorem import Claim
 
 #: Claims by name: what is given, beside the invariants, and what follows.
@@ -98,7 +98,7 @@ class QueueProof:
         about can happen, nor any of the events: each to be refuted.
         """
         process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
-        run = symbolic(self.abstraction, Formulas(process.sort, message.sort))
+        run = symbolic(self.abstraction, SymbolicLogic(process.sort, message.sort))
         numbers = [z3.IntVal(number) for number in range(1, 4)]
         things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
 

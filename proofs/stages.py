@@ -3,7 +3,7 @@
 A protocol that keeps queues and asks what is in them is plain Python, which z3 cannot run. What is proved of it is
 proved of an *abstraction*: which messages have been sent, posted, got, …, and when; a queue is what has come to one
 stage and not to the next, oldest first. An abstraction is written once, in a logic that has two readings: with
-`Formulas` z3 proves it for every n; with `ConcreteLogic` it runs beside the protocol's own machine, which is how
+`SymbolicLogic` z3 proves it for every n; with `ConcreteLogic` it runs beside the protocol's own machine, which is how
 `refinement` shows, up to a bound, that the machine does what the abstraction does.
 """
 
@@ -49,7 +49,7 @@ class Logic(Protocol):
         """The one value if it holds, else the other."""
 
 
-class Formulas:
+class SymbolicLogic:
     """The logic of z3, over sorts of any number of processes and messages, unless others are given."""
 
     def __init__(self, process: Term = None, message: Term = None) -> None:
@@ -201,9 +201,9 @@ class Abstraction:
         return []
 
 
-def symbolic(kind: type[Abstraction], logic: Formulas | None = None) -> Abstraction:
+def symbolic(kind: type[Abstraction], logic: SymbolicLogic | None = None) -> Abstraction:
     """The abstraction for z3: nothing is known of any of its functions."""
-    logic = Formulas() if logic is None else logic
+    logic = SymbolicLogic() if logic is None else logic
     sorts = logic.sorts
 
     def functions(parts: Mapping[str, Part]) -> dict[str, Term]:
@@ -252,7 +252,7 @@ def fifo_preservation_claims(
 def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
     """What an event fixes, as formulas."""
     logic = run.logic
-    assert isinstance(logic, Formulas)
+    assert isinstance(logic, SymbolicLogic)
     said = {}
     for name, (where, is_) in event.fixes.items():
         some = [z3.FreshConst(logic.sorts[sort], "x") for sort in run.lasting[name].of]

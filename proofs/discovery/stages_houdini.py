@@ -18,7 +18,7 @@ import z3
 from crownless.proofs.ground import FiniteSort, Things, finite_sort, ground_over
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Formulas, Part, StageEvent, fixed_by, symbolic
+from crownless.proofs.stages import About, Part, StageEvent, SymbolicLogic, fixed_by, symbolic
 from crownless.proofs.terms import Term
 
 from .stages_candidates import InContext
@@ -47,7 +47,7 @@ class Few:
         self.proof, self.contexts = proof, contexts
         self._process, self.processes = _things("process", PROCESSES)
         self._message, self.messages = _things("message", MESSAGES)
-        self.run = symbolic(proof.abstraction, Formulas(self._process, self._message))
+        self.run = symbolic(proof.abstraction, SymbolicLogic(self._process, self._message))
         self.all: Mapping[str, Sequence[Term]] = {"process": self.processes, "message": self.messages}
         self.places = {str(thing): k for some in self.all.values() for k, thing in enumerate(some)}
         # Which process and message an event is about does not matter, only whether w is another message than m.
@@ -79,7 +79,7 @@ class Few:
         """Does it hold of any abstraction whatever, by what = and < are?"""
         if clause not in self._always:
             run = self._anything
-            assert isinstance(run.logic, Formulas)
+            assert isinstance(run.logic, SymbolicLogic)
             some = {
                 name: z3.Const(name, run.logic.sorts["process" if name in clause.context.processes else "message"])
                 for name in clause.context.names
@@ -214,7 +214,7 @@ class Induction:
 
     def _some(self, name: str, context: Context) -> Term:
         logic = self.few.run.logic
-        assert isinstance(logic, Formulas)
+        assert isinstance(logic, SymbolicLogic)
         return z3.Const(f"some {name}", logic.sorts["process" if name in context.processes else "message"])
 
     def counterexample(
