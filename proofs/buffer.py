@@ -20,9 +20,9 @@ from .machine_view import MachineView, OptionField, PacketKind, QueueField
 from .queues import Given, QueueProof
 from .stages import (
     Abstraction,
+    AbstractState,
     Fixed,
     Invariants,
-    Moment,
     Part,
     StageEvent,
     Truth,
@@ -52,12 +52,12 @@ class Buffers(Abstraction):
         "got_at": Part(("message",), "number"),
     }
 
-    def start(self) -> Moment:
+    def start(self) -> AbstractState:
         def never(*_: object) -> Truth:
             return self.logic.either()
 
         parts = dict.fromkeys(self.changing, never) | {"awaits": self.before.awaits}
-        return Moment(self.before.clock, **parts)
+        return AbstractState(self.before.clock, **parts)
 
     def events(self) -> list[StageEvent]:
         return [self.sending(), self.posting(), self.getting(), self.acknowledging(), self.delivering()]
@@ -149,10 +149,10 @@ class Buffers(Abstraction):
             lambda x: l.implies(l.both(self.precedes(x, self.m), self.receiver(x) == self.i), now.delivered(x))
         )
 
-    def in_output(self, now: Moment, i: object, x: object) -> Truth:
+    def in_output(self, now: AbstractState, i: object, x: object) -> Truth:
         return self.logic.both(self.sender(x) == i, now.sent(x), self.logic.no(now.posted(x)))
 
-    def in_input(self, now: Moment, i: object, x: object) -> Truth:
+    def in_input(self, now: AbstractState, i: object, x: object) -> Truth:
         return self.logic.both(self.receiver(x) == i, now.got(x), self.logic.no(now.delivered(x)))
 
 

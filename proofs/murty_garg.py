@@ -27,10 +27,10 @@ from .machine_view import FlagField, MachineView, PacketKind, QueueField
 from .queues import Given, QueueProof
 from .stages import (
     Abstraction,
+    AbstractState,
     Fixed,
     Invariants,
     Logic,
-    Moment,
     Part,
     StageEvent,
     Truth,
@@ -77,9 +77,9 @@ class Priorities(Abstraction):
             self.rank(self.sender(x)) > self.rank(self.receiver(x)), self.receiver(x), self.sender(x)
         )
 
-    def start(self) -> Moment:
+    def start(self) -> AbstractState:
         parts: dict[str, Callable[..., Any]] = dict.fromkeys(self.changing, lambda _: self.logic.either())
-        return Moment(self.before.clock, **{**parts, "awaits": self.before.awaits})
+        return AbstractState(self.before.clock, **{**parts, "awaits": self.before.awaits})
 
     def events(self) -> list[StageEvent]:
         return [
@@ -156,11 +156,11 @@ class Priorities(Abstraction):
 
     # -- their parts ---------------------------------------------------------------------------------------------------
 
-    def waits(self, now: Moment, i: Any, x: Any) -> Truth:
+    def waits(self, now: AbstractState, i: Any, x: Any) -> Truth:
         """Is it in the message queue of i?"""
         return self.logic.both(now.taken(x), self.logic.no(now.out(x)), self.bigger(x) == i)
 
-    def owes(self, now: Moment, i: Any, x: Any) -> Truth:
+    def owes(self, now: AbstractState, i: Any, x: Any) -> Truth:
         """Is its acknowledgement in the queue of i?"""
         return self.logic.both(now.received(x), self.logic.no(now.acknowledged(x)), self.smaller(x) == i)
 
@@ -170,7 +170,7 @@ class Priorities(Abstraction):
             "m's acknowledgement is under way to i": l.both(self.bigger(m) == i, now.acknowledged(m), l.no(now.done(m)))
         }
 
-    def acknowledging(self) -> Moment:
+    def acknowledging(self) -> AbstractState:
         now, i, m, l = self.before, self.i, self.m, self.logic
         return now.then(
             done=lambda x: l.either(now.done(x), x == m),
@@ -181,7 +181,7 @@ class Priorities(Abstraction):
         now, i = self.before, self.i
         return {"acknowledged_at": Fixed(lambda x: self.owes(now, i, x), lambda x: now.clock)}
 
-    def put_out(self, then: Moment, x: Any) -> Moment:
+    def put_out(self, then: AbstractState, x: Any) -> AbstractState:
         """In the same step, i commits and sends x, and is passive."""
         i, l = self.i, self.logic
         return then.also(
@@ -199,7 +199,7 @@ class Priorities(Abstraction):
 
     # -- lines and points ----------------------------------------------------------------------------------------------
 
-    def committed(self, now: Moment, p: Any, x: Any) -> Truth:
+    def committed(self, now: AbstractState, p: Any, x: Any) -> Truth:
         """Is it on the line of p: has p sent or received it?"""
         l = self.logic
         return l.either(l.both(self.bigger(x) == p, now.out(x)), l.both(self.smaller(x) == p, now.received(x)))
@@ -207,7 +207,7 @@ class Priorities(Abstraction):
     def committed_at(self, p: Any, x: Any) -> Any:
         return self.logic.choose(self.bigger(x) == p, self.out_at(x), self.received_at(x))
 
-    def follows(self, now: Moment, p: Any, x: Any, y: Any) -> Truth:
+    def follows(self, now: AbstractState, p: Any, x: Any, y: Any) -> Truth:
         """Is y after x on the line of p?"""
         return self.logic.both(
             self.committed(now, p, x), self.committed(now, p, y), self.committed_at(p, x) < self.committed_at(p, y)
@@ -219,7 +219,7 @@ class Priorities(Abstraction):
         same = l.both(self.acknowledged_at(x) == self.acknowledged_at(y), self.received_at(x) < self.received_at(y))
         return l.either(self.acknowledged_at(x) < self.acknowledged_at(y), same)
 
-    def point(self, now: Moment, x: Any, y: Any) -> Truth:
+    def point(self, now: AbstractState, x: Any, y: Any) -> Truth:
         """Is the point of x before that of y?"""
         l = self.logic
         one, other = now.acknowledged(x), now.acknowledged(y)
@@ -235,7 +235,7 @@ class Priorities(Abstraction):
         )
 
 
-def _waiting(run: Priorities, now: Moment, l: Logic) -> Truth:
+def _waiting(run: Priorities, now: AbstractState, l: Logic) -> Truth:
     """Before it sent what it waits for."""
 
     def before(p: Any, x: Any) -> Truth:

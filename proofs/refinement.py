@@ -23,7 +23,7 @@ from crownless.model_check.system import State, System
 from crownless.spec.computation import Message
 
 from .queues import QueueProof
-from .stages import About, Abstraction, ConcreteLogic, Moment, Part, StageEvent
+from .stages import About, Abstraction, AbstractState, ConcreteLogic, Part, StageEvent
 
 #: What messages and processes are, of what lasts; the rest is fixed by events.
 _OF_THEMSELVES: Mapping[str, Callable[[Any], Any]] = {
@@ -208,7 +208,7 @@ def _concrete(kind: type[Abstraction], logic: ConcreteLogic, then: _Then) -> Cal
     lasting = {
         name: _OF_THEMSELVES.get(name) or _looked_up(then.lasting[name], part) for name, part in kind.lasting.items()
     }
-    return lambda about: kind(logic, lasting, Moment(then.clock, **changing), about)
+    return lambda about: kind(logic, lasting, AbstractState(then.clock, **changing), about)
 
 
 def _looked_up(table: Table, part: Part) -> Callable[..., Any]:

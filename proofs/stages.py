@@ -126,7 +126,7 @@ class Part(NamedTuple):
     is_: Sort
 
 
-class Moment:
+class AbstractState:
     """The functions of an abstraction at one moment, by name; and the clock, which counts events."""
 
     def __init__(self, clock: Any, **parts: Callable[..., Any]) -> None:
@@ -136,13 +136,13 @@ class Moment:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def then(self, **changed: Callable[..., Any]) -> Moment:
+    def then(self, **changed: Callable[..., Any]) -> AbstractState:
         """After one event."""
-        return Moment(**{**self.__dict__, **changed, "clock": self.clock + 1})
+        return AbstractState(**{**self.__dict__, **changed, "clock": self.clock + 1})
 
-    def also(self, **changed: Callable[..., Any]) -> Moment:
+    def also(self, **changed: Callable[..., Any]) -> AbstractState:
         """By the same event."""
-        return Moment(**{**self.__dict__, **changed})
+        return AbstractState(**{**self.__dict__, **changed})
 
 
 class Fixed(NamedTuple):
@@ -157,7 +157,7 @@ class StageEvent(NamedTuple):
 
     name: str
     given: Mapping[str, Truth]
-    after: Moment
+    after: AbstractState
     fixes: Mapping[str, Fixed] = {}
     #: What has then happened for applications.
     happens: Callable[[], Sequence[Happened]] = tuple
@@ -179,7 +179,9 @@ class Abstraction:
     #: What belongs to a message, or a process, for good.
     lasting: ClassVar[Mapping[str, Part]]
 
-    def __init__(self, logic: Logic, lasting: Mapping[str, Callable[..., Any]], before: Moment, about: About) -> None:
+    def __init__(
+        self, logic: Logic, lasting: Mapping[str, Callable[..., Any]], before: AbstractState, about: About
+    ) -> None:
         self.logic = logic
         self.before = before
         self.i, self.m, self.w = about
@@ -188,7 +190,7 @@ class Abstraction:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def start(self) -> Moment:
+    def start(self) -> AbstractState:
         """Nothing has happened."""
         raise NotImplementedError
 
@@ -212,7 +214,7 @@ def symbolic(kind: type[Abstraction], logic: SymbolicLogic | None = None) -> Abs
         }
 
     about = About(z3.Const("i", sorts["process"]), z3.Const("m", sorts["message"]), z3.Const("w", sorts["message"]))
-    before = Moment(z3.Int("clock"), **functions(kind.changing))
+    before = AbstractState(z3.Int("clock"), **functions(kind.changing))
     return kind(logic, functions(kind.lasting), before, about)
 
 
@@ -223,21 +225,21 @@ def can(run: Abstraction, *names: str) -> Truth:
 
 
 def fifo_preservation_claims(
-    run: Abstraction, queue: str, inside: Callable[[Moment, Any, Any], Truth], at: Callable[[Any], Any]
+    run: Abstraction, queue: str, inside: Callable[[AbstractState, Any, Any], Truth], at: Callable[[Any], Any]
 ) -> dict[str, tuple[dict[str, Truth], Truth]]:
     """Claims, one an event: what stays in a queue is not overtaken there. `inside`: is, at a moment, in the queue of a
     process a message? `at`: when it came there.
     """
     now, l = run.before, run.logic
 
-    def ahead(then: Moment, p: Any, x: Any, y: Any) -> Truth:
+    def ahead(then: AbstractState, p: Any, x: Any, y: Any) -> Truth:
         return l.both(inside(then, p, y), at(y) < at(x))
 
-    def overtaken(after: Moment, p: Any, x: Any, y: Any) -> Truth:
+    def overtaken(after: AbstractState, p: Any, x: Any, y: Any) -> Truth:
         stays = l.both(inside(now, p, x), inside(after, p, x))
         return l.both(stays, l.no(ahead(now, p, x, y)), ahead(after, p, x, y))
 
-    def none(after: Moment) -> Truth:
+    def none(after: AbstractState) -> Truth:
         return l.processes(lambda p: l.messages(lambda x, y: l.no(overtaken(after, p, x, y)), of=2))
 
     return {
@@ -262,4 +264,4 @@ def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
 
 
 #: Name → what is said of a run at one moment, in a logic.
-Invariants = Mapping[str, Callable[[Any, Moment, Logic], Truth]]
+Invariants = Mapping[str, Callable[[Any, AbstractState, Logic], Truth]]

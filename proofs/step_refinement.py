@@ -29,7 +29,7 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from .any_queue_machine import on_any_queues
 from .machine_view import FlagField, OptionField, QueueField
 from .queues import QueueProof
-from .stages import Moment, StageEvent, fixed_by, symbolic
+from .stages import AbstractState, StageEvent, fixed_by, symbolic
 from .symbolic_queues import (
     MessageSymbol,
     One,
@@ -210,7 +210,7 @@ class _Steps:
             *self._reports(step.events, event.happens()),
         ]
 
-    def _is(self, state: Any, now: Moment) -> list[Formula]:
+    def _is(self, state: Any, now: AbstractState) -> list[Formula]:
         """Is this the local state of i at that moment?"""
         run, i = self.run, self.run.i
         if type(state) is not self.view.state:
@@ -265,7 +265,7 @@ class _Steps:
         message = value.term if isinstance(value, MessageSymbol) else self.run.m
         return lambda x: x == message
 
-    def _others_stay(self, after: Moment) -> list[Formula]:
+    def _others_stay(self, after: AbstractState) -> list[Formula]:
         run, now, i, l = self.run, self.run.before, self.run.i, self.run.logic
 
         def stays(field: QueueField | FlagField | OptionField, p: Term) -> Formula:
@@ -282,7 +282,7 @@ class _Steps:
             for field in self.view.fields.values()
         ]
 
-    def _transmits(self, packets: Any, after: Moment, consumed: str | None) -> list[Formula]:
+    def _transmits(self, packets: Any, after: AbstractState, consumed: str | None) -> list[Formula]:
         """Of each kind: are these packets put on the channel, and that which was received, and no other, taken off?"""
         run, now, l = self.run, self.run.before, self.run.logic
         by_kind: dict[str, list[Stretch | One]] = {name: [] for name in self.view.packets}

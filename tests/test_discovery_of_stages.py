@@ -20,7 +20,7 @@ from crownless.proofs.discovery.stages_houdini import Broken, Houdini, Induction
 from crownless.proofs.discovery.stages_runs import Situation, anything, concrete, is_safe, simulated
 from crownless.proofs.murty_garg import MURTY_GARG
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Abstraction, Moment, Part, StageEvent
+from crownless.proofs.stages import About, Abstraction, AbstractState, Part, StageEvent
 
 PROOFS = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
 
@@ -57,8 +57,8 @@ class Lamps(Abstraction):
     changing = {"lit": Part(("message",), "truth"), "favours": Part(("process",), "message")}
     lasting = {"owner": Part(("message",), "process"), "lit_at": Part(("message",), "number")}
 
-    def start(self) -> Moment:
-        return Moment(self.before.clock, lit=lambda _: self.logic.either(), favours=self.before.favours)
+    def start(self) -> AbstractState:
+        return AbstractState(self.before.clock, lit=lambda _: self.logic.either(), favours=self.before.favours)
 
     def events(self) -> list[StageEvent]:
         return []

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from crownless.proofs.stages import Abstraction, Moment, Part, Sort, Truth
+from crownless.proofs.stages import Abstraction, AbstractState, Part, Sort, Truth
 
 from .stages_runs import Array, Situation
 
@@ -128,12 +128,12 @@ class Clause(NamedTuple):
         signed = [(truths[self.context.atoms[place // 2]], place % 2) for place in self.literals]
         return logic.either(*[logic.no(holds) if negated else holds for holds, negated in signed])
 
-    def meaning(self, run: Abstraction, now: Moment, things: Mapping[str, Any]) -> Truth:
+    def meaning(self, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Truth:
         """What it says of these things."""
         atoms = [self.context.atoms[place // 2] for place in self.literals]
         return self.of({atom: _meaning(atom, run, now, things) for atom in atoms}, run.logic)
 
-    def of_all(self, run: Abstraction, now: Moment) -> Truth:
+    def of_all(self, run: Abstraction, now: AbstractState) -> Truth:
         """What it says of all processes and messages."""
         processes, messages, l = self.context.processes, self.context.messages, run.logic
 
@@ -164,14 +164,14 @@ def _said(atom: Atom, holds: bool) -> str:
     return f"{atom.left} {({'=': '=', '<': '<'} if holds else {'=': '≠', '<': '≥'})[atom.relation]} {atom.right}"
 
 
-def _meaning(atom: Atom, run: Abstraction, now: Moment, things: Mapping[str, Any]) -> Truth:
+def _meaning(atom: Atom, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Truth:
     left, *right = (_value(term, run, now, things) for term in atom.terms)
     if atom.relation == "holds":
         return left
     return left == right[0] if atom.relation == "=" else left < right[0]
 
 
-def _value(term: Term, run: Abstraction, now: Moment, things: Mapping[str, Any]) -> Any:
+def _value(term: Term, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Any:
     if term == CLOCK:
         return now.clock
     if not term.of:

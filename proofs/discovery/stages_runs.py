@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Abstraction, ConcreteLogic, Moment, Part, StageEvent
+from crownless.proofs.stages import About, Abstraction, AbstractState, ConcreteLogic, Part, StageEvent
 
 #: A run of a broken abstraction may have no end.
 EVENTS = 8
@@ -44,7 +44,7 @@ def concrete(kind: type[Abstraction], now: Situation, about: About) -> Abstracti
         return {name: _looked_up(now.values[name].tolist()) for name in parts}
 
     logic = ConcreteLogic(now.n, list(range(now.messages)))
-    return kind(logic, functions(kind.lasting), Moment(now.clock, **functions(kind.changing)), about)
+    return kind(logic, functions(kind.lasting), AbstractState(now.clock, **functions(kind.changing)), about)
 
 
 def _looked_up(table: Any) -> Callable[..., Any]:
