@@ -72,7 +72,7 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Moment:
+class BoundedState:
     local: tuple[Any, ...]
     slots: tuple[Slot, ...]
 
@@ -89,7 +89,7 @@ class System:
         self.machine = protocol(n, Numbers(n))
         self.n, self.slots = n, slots
         self.channels = list(permutations(range(n), 2))
-        self.start = Moment(tuple(self.machine.initial(i) for i in range(n)), (self._free(),) * slots)
+        self.start = BoundedState(tuple(self.machine.initial(i) for i in range(n)), (self._free(),) * slots)
         self.before = self._any()
 
     def _free(self) -> Slot:
@@ -99,7 +99,7 @@ class System:
         no = z3.BoolVal(False)
         return Slot(no, z3.IntVal(0), nothing, (no,) * self.n, (no,) * self.slots)
 
-    def _any(self) -> Moment:
+    def _any(self) -> BoundedState:
         """A moment of which nothing is known, each part by its name."""
 
         def of(value: Any, name: str, whose: str) -> Any:
@@ -115,16 +115,16 @@ class System:
             slots.append(
                 Slot(z3.Bool(f"{m} under way"), z3.Int(f"channel of {m}"), of(slot.stamp, "stamp", m), known, precedes)
             )
-        return Moment(local, tuple(slots))
+        return BoundedState(local, tuple(slots))
 
-    def steps(self) -> Iterator[tuple[str, Term, Moment]]:
+    def steps(self) -> Iterator[tuple[str, Term, BoundedState]]:
         """What may happen: its name, when, and what is then."""
         for s, (i, j) in product(range(self.slots), self.channels):
             yield f"P{i + 1} sends {_message(s)} to P{j + 1}", *self._sending(s, i, j)
         for s, (i, j) in product(range(self.slots), self.channels):
             yield f"P{j + 1} delivers {_message(s)} from P{i + 1}", *self._delivering(s, i, j)
 
-    def _sending(self, s: int, i: int, j: int) -> tuple[Term, Moment]:
+    def _sending(self, s: int, i: int, j: int) -> tuple[Term, BoundedState]:
         """Into the first slot that is free."""
         before = self.before
         (step,) = self.machine.send(i, before.local[i], Message("m", i, (j,)))
@@ -141,9 +141,9 @@ class System:
             new if other == s else slot._replace(precedes=_with(slot.precedes, s, z3.And(slot.taken, slot.known[i])))
             for other, slot in enumerate(before.slots)
         ]
-        return free, Moment(_with(before.local, i, step.state), tuple(slots))
+        return free, BoundedState(_with(before.local, i, step.state), tuple(slots))
 
-    def _delivering(self, s: int, i: int, j: int) -> tuple[Term, Moment]:
+    def _delivering(self, s: int, i: int, j: int) -> tuple[Term, BoundedState]:
         before = self.before
         it = before.slots[s]
         (step,) = self.machine.arrive(j, before.local[j], self._packet(s, i, j))
@@ -158,7 +158,7 @@ class System:
             for other, slot in enumerate(before.slots)
         ]
         given = z3.And(self._on(it, i, j), self._accepted(s, i, j))
-        return given, Moment(_with(before.local, j, step.state), tuple(slots))
+        return given, BoundedState(_with(before.local, j, step.state), tuple(slots))
 
     @property
     def unsafe(self) -> Term:
@@ -307,11 +307,11 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     )
 
 
-def _inductive(system: System, steps: Sequence[tuple[str, Term, Moment]], invariant: Term) -> bool:
+def _inductive(system: System, steps: Sequence[tuple[str, Term, BoundedState]], invariant: Term) -> bool:
     """Does it hold at the start, is it kept by each step, and does it exclude what must not be?"""
     variables = system.before.terms
 
-    def at(moment: Moment) -> Term:
+    def at(moment: BoundedState) -> Term:
         return z3.substitute(invariant, *zip(variables, moment.terms, strict=True))
 
     claims = [z3.Not(at(system.start)), z3.And(invariant, system.unsafe)]
