@@ -27,7 +27,19 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves, refused, same_shape, sent, shape
+from .any_run import (
+    ACCEPTED,
+    CAUSAL_PAST,
+    AnyRun,
+    Event,
+    SymbolicState,
+    functions,
+    leaves,
+    refused,
+    same_shape,
+    sent,
+    shape,
+)
 from .symbols import AnyReceivers, Symbol
 from .terms import Term, Terms, is_array
 
@@ -79,7 +91,7 @@ class AnyMulticast(AnyRun):
         _, packet = copies(self.machine, self.terms, p, initial, lambda k: k != p)
         #: On the copy of a message for a process.
         self.stamp = functions("stamp", packet(p).stamp, message, process)
-        self.before = Moment(
+        self.before = SymbolicState(
             functions("local", initial, process),
             z3.Function("sent", message, truth),
             z3.Function("delivered", message, process, truth),
@@ -91,13 +103,13 @@ class AnyMulticast(AnyRun):
     def to(self, x: Term, p: Term) -> Term:
         return self._to(x, p)
 
-    def arrived(self, now: Moment, x: Term, p: Term) -> Term:
+    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
         return now.delivered(x, p)
 
     def each_delivery(self, holds: Callable[..., Term]) -> Term:
         return self.processes(holds)
 
-    def all_numbered(self, now: Moment) -> Term:
+    def all_numbered(self, now: SymbolicState) -> Term:
         k, number = self.terms.any_process("k"), z3.Int("number")
         x = self.numbered(k, number)
         is_it = z3.And(now.sent(x), self.sender(x) == k, self.number(x) == number)
@@ -111,7 +123,7 @@ class AnyMulticast(AnyRun):
         return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))
 
     @property
-    def start(self) -> Moment:
+    def start(self) -> SymbolicState:
         no = z3.BoolVal(False)
         return replace(super().start, delivered=lambda x, p: no, count=lambda k: z3.IntVal(0))
 

@@ -38,7 +38,7 @@ TO_ANOTHER = "m is not to its sender"
 
 
 @dataclass(frozen=True)
-class Moment:
+class SymbolicState:
     """All that changes in a run, at one moment; each part a function from what it is asked of to a term."""
 
     local: Callable[[Term], Any]  #: process → its local state
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
     name: str
     given: Mapping[str, Term]
-    after: Moment
+    after: SymbolicState
     sends: bool = False
 
 
@@ -77,7 +77,7 @@ class AnyRun:
         self.sender = z3.Function("sender", message, process)
         #: Does the send of the first message happen before that of the second?
         self.precedes = z3.Function("precedes", message, message, z3.BoolSort())
-        #: The witnesses (`Moment.witness`) of its sender when it was sent.
+        #: The witnesses (`SymbolicState.witness`) of its sender when it was sent.
         self.witness = z3.Function("witness-of", message, process, process, message)
         self._declare()
 
@@ -94,7 +94,7 @@ class AnyRun:
         shape(self.machine, "initial", initial)
         step = sent(self.machine, p, initial, Message("m", p, (p,)))
         self.stamp = functions("stamp", step.packets[0].stamp, message)
-        self.before = Moment(
+        self.before = SymbolicState(
             functions("local", initial, process),
             z3.Function("sent", message, truth),
             z3.Function("delivered", message, truth),
@@ -107,7 +107,7 @@ class AnyRun:
         """Is the message to this process?"""
         return self.receiver(x) == p
 
-    def arrived(self, now: Moment, x: Term, p: Term) -> Term:
+    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
         """Is the message delivered to this process, which it is to?"""
         return now.delivered(x)
 
@@ -127,7 +127,7 @@ class AnyRun:
         """For all places where a message may be delivered: of a unicast there is one, which need not be named."""
         return holds()
 
-    def all_numbered(self, now: Moment) -> Term:
+    def all_numbered(self, now: SymbolicState) -> Term:
         """Each number, up to how many there are, is that of a message of the channel."""
         k, l, number = self.terms.any_process("k"), self.terms.any_process("l"), z3.Int("number")
         x = self.numbered(k, l, number)
@@ -143,7 +143,7 @@ class AnyRun:
     # -- what may happen -----------------------------------------------------------------------------------------------
 
     @property
-    def start(self) -> Moment:
+    def start(self) -> SymbolicState:
         """Nothing has happened."""
         no = z3.BoolVal(False)
         return replace(
@@ -235,7 +235,7 @@ class AnyRun:
 
         return self.messages(lambda x: self.processes(lambda p: z3.Implies(waits(x, p), time(m) <= time(x))))
 
-    def _stepped(self, step: Step) -> Moment:
+    def _stepped(self, step: Step) -> SymbolicState:
         """The moment after a step of i, but for the ghosts."""
         before, i = self.before, self.i
         return replace(before, local=lambda p: chosen(p == i, step.state, before.local(p)))

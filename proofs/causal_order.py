@@ -20,14 +20,14 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 
-from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
+from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
 from .ground import Things, instances, said_of, three
 from .refusals import Refused
 from .terms import Term, Terms
 from .theorem import Claim
 
 #: What holds at every moment: name → what it says of a moment of a run.
-Invariants = Mapping[str, Callable[[AnyRun, Moment], Term]]
+Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
 
 #: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
 KNOWN_IS_SENT: Invariants = {
@@ -219,7 +219,7 @@ def _live(run: AnyRun) -> list[Claim]:
     time = z3.Function("time", run.message, z3.IntSort())
     clock = z3.Int("clock")
 
-    def in_order(moment: Moment, clock: Term) -> dict[str, Term]:
+    def in_order(moment: SymbolicState, clock: Term) -> dict[str, Term]:
         return {
             "what is known is sent": run.processes(
                 lambda p: run.messages(lambda x: z3.Implies(moment.knows(p, x), moment.sent(x)))

@@ -25,7 +25,7 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import AnyRun, Event, Moment, chosen
+from .any_run import AnyRun, Event, SymbolicState, chosen
 from .causal_order import OF_CHANNELS, CausalOrder
 from .terms import Term
 
@@ -45,7 +45,7 @@ class OneByOne(ExtraMessages):
 
 
 @dataclass(frozen=True)
-class Covered(Moment):
+class Covered(SymbolicState):
     """A moment, and which entries cover what is known."""
 
     #: Process, message → the row of the entry of its matrix, in the receiver's column, that covers it.
@@ -104,7 +104,7 @@ class WithExtraMessages(AnyRun):
         ]
 
 
-def _covered(moment: Moment, cover: Callable[[Term, Term], Term]) -> Covered:
+def _covered(moment: SymbolicState, cover: Callable[[Term, Term], Term]) -> Covered:
     return Covered(**{**vars(moment), "cover": cover})
 
 
@@ -124,7 +124,7 @@ def _previous(run: AnyRun, m: Term) -> Term:
     return run.numbered(run.sender(m), run.receiver(m), run.number(m) - 1)
 
 
-def _is_before(run: AnyRun, now: Moment, x: Term, m: Term) -> Term:
+def _is_before(run: AnyRun, now: SymbolicState, x: Term, m: Term) -> Term:
     """Is x one of m's channel, with the number before, and was it sent before m?"""
     return z3.And(now.sent(x), _one_channel(run, x, m), run.number(x) == run.number(m) - 1, run.precedes(x, m))
 

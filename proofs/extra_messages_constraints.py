@@ -21,7 +21,7 @@ import z3
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import ProtocolMachine
 
-from .any_run import Moment
+from .any_run import SymbolicState
 from .extra_messages import EXTRA_MESSAGES, WithExtraMessages
 from .ground import said_of
 from .terms import Term
@@ -31,7 +31,7 @@ CARRIED = "what a delivered message carried for its receiver is satisfied there"
 COUNTS = "DELIV counts what is delivered"
 
 
-def _carried_is_satisfied(run: WithExtraMessages, now: Moment) -> Term:
+def _carried_is_satisfied(run: WithExtraMessages, now: SymbolicState) -> Term:
     def satisfied(m: Term, k: Term) -> Term:
         return run.stamp(m)[k][run.receiver(m)] <= now.local(run.receiver(m)).deliv[k]
 
@@ -128,7 +128,7 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: An
     def satisfied(matrix: Term, deliv: Term) -> Term:
         return run.processes(lambda k: matrix[k][q] <= deliv[k])
 
-    def own_column_is_zero(moment: Moment) -> Term:
+    def own_column_is_zero(moment: SymbolicState) -> Term:
         return run.processes(lambda p, k: moment.local(p).matrix[k][p] == 0, of=2)
 
     own = {"the own column is zero": own_column_is_zero(now)}

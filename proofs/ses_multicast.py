@@ -13,7 +13,7 @@ import z3
 from crownless.impl.ses_multicast import SesMulticast
 
 from .any_multicast import ASSUMED, AnyMulticast
-from .any_run import AnyRun, Moment
+from .any_run import AnyRun, SymbolicState
 from .causal_order import KNOWN_IS_SENT, CausalOrder, Invariants
 from .terms import Term
 
@@ -23,7 +23,7 @@ def _time(run: AnyRun, x: Term) -> Term:
     return run.stamp(x, run.sender(x)).time
 
 
-def _misses(run: AnyRun, now: Moment, x: Term, j: Term) -> Term:
+def _misses(run: AnyRun, now: SymbolicState, x: Term, j: Term) -> Term:
     """Is x to j, and not delivered there?"""
     return z3.And(run.to(x, j), z3.Not(now.delivered(x, j)))
 
@@ -43,7 +43,7 @@ def _each(run: AnyRun, holds: Callable[[Term, Term, Term], Term]) -> Term:
     return run.messages(lambda x, m: run.processes(lambda j: holds(x, m, j)), of=2)
 
 
-def _copies_cover(run: AnyRun, now: Moment) -> Term:
+def _copies_cover(run: AnyRun, now: SymbolicState) -> Term:
     """Of the copy of m for i; and j is another one."""
     return run.messages(
         lambda x, m: run.processes(

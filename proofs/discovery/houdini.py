@@ -17,7 +17,7 @@ from typing import Any
 import z3
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.proofs.any_run import AnyRun, Event, Moment
+from crownless.proofs.any_run import AnyRun, Event, SymbolicState
 from crownless.proofs.ground import instances
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, is_array
@@ -236,7 +236,7 @@ class Stage:
     def __init__(self, run: AnyRun, machine: type[ProtocolMachine], event: Event | None) -> None:
         self.run, self.machine, self.event = run, machine, event
         self.name = "the start" if event is None else event.name
-        self.after: Moment = run.start if event is None else event.after
+        self.after: SymbolicState = run.start if event is None else event.after
         given = {} if event is None else event.given
         self.given = [term for term in given.values() if not _mentions(term, run.witness)]
 

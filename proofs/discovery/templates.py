@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import z3
 
-from crownless.proofs.any_run import AnyRun, Moment
+from crownless.proofs.any_run import AnyRun, SymbolicState
 from crownless.proofs.terms import Term
 
 from .situations import Situation
@@ -278,7 +278,7 @@ class OnTerms:
     """What a sentence says of a moment of any run, of the things that the variables stand for."""
 
     run: AnyRun
-    now: Moment
+    now: SymbolicState
     things: Mapping[str, Term]
 
     def process(self, process: Process) -> Term:
