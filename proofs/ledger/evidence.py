@@ -158,7 +158,7 @@ def is_proved(protocol: str, *shown: str) -> bool:
     return all(proof_of(protocol).outcome(each) == "proved" for each in shown or SHOWN)
 
 
-def held_against(protocol: str) -> str:
+def refinement_scope(protocol: str) -> str:
     """How far a protocol of queues is shown to do what is proved of its abstraction, in words."""
     proved = proof_of(protocol)
     told = "; ".join(each.scope for each in proved.refinements)

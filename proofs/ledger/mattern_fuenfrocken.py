@@ -20,11 +20,11 @@ from .evidence import (
     broken_by,
     explored,
     figure,
-    held_against,
     holds,
     is_proved,
     proof_of,
     ran,
+    refinement_scope,
     searched,
     states,
     system_of,
@@ -280,8 +280,8 @@ def mf12(quick: bool) -> Evidence:
     runs = [broken_by(result, "causal") for result in results]
     shown = tuple(Shown("not causally ordered", run) for run in runs if run is not None)
     because = (
-        f"z3 shows it of the stages that messages go through, {held_against('buffer')}; and no delivery overtakes, in "
-        f"{states(*results)}, the last of them with messages to oneself"
+        f"z3 shows it of the stages that messages go through, {refinement_scope('buffer')}; and no delivery overtakes, "
+        f"in {states(*results)}, the last of them with messages to oneself"
     )
     return Evidence("refuted" if shown else unless(fails, "proved"), FOR_EVERY_N, because, shown)
 
@@ -306,8 +306,8 @@ def mf13(quick: bool) -> Evidence:
     fails = not (walked and is_proved("buffer", "live"))
     because = (
         "z3: the oldest in an output buffer is posted or an acknowledgement is awaited, and what is awaited is "
-        f"under way or its acknowledgement is, {held_against('buffer')}. No run comes back to a state or takes more "
-        f"than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
+        f"under way or its acknowledgement is, {refinement_scope('buffer')}. No run comes back to a state or takes "
+        f"more than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
         f"and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
     )
     verdict = "refuted" if shown else unless(fails, "proved")
@@ -685,7 +685,7 @@ def _lemma(name: str, quick: bool) -> Evidence:
     shown_by_z3 = put_to_z3.buffer_lemma(name)
     fails = bool(runs) or not asked or not shown_by_z3 or not is_proved("buffer", "safe")
     because = (
-        f"z3 shows it of the stages that messages go through ({shown_by_z3} claims), {held_against('buffer')}; the "
+        f"z3 shows it of the stages that messages go through ({shown_by_z3} claims), {refinement_scope('buffer')}; the "
         f"machine keeps it at each of {asked:,} steps that it is about, in {nodes:,} states ({n} processes, up to {m} "
         "messages; 2 processes, up to 3, also to oneself)"
     )

@@ -15,10 +15,10 @@ from .claims import Evidence, Reading, Text, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     broken_by,
-    held_against,
     holds,
     is_proved,
     ran,
+    refinement_scope,
     searched,
     states,
     system_of,
@@ -51,8 +51,8 @@ def mg16(quick: bool) -> Evidence:
     smallest_is_active = all_states_have_the_smallest_active(3, 3)
     because = (
         "z3: a passive process waits for what is under way, or for a smaller passive one, which on going on "
-        f"acknowledges all that it owes; shown of the stages of a message, {held_against('murty-garg')}. Every send "
-        f"happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
+        f"acknowledges all that it owes; shown of the stages of a message, {refinement_scope('murty-garg')}. Every "
+        f"send happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
         "induction rests, is active in all"
     )
     return Evidence(
