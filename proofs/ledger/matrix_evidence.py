@@ -69,7 +69,7 @@ class Both(NamedTuple):
     watches: Any
 
 
-class Beside(ProtocolMachine):
+class LockstepProduct(ProtocolMachine):
     """A protocol that decides, and with it another, which sees the same messages of the application.
 
     The other one has a single step for each input, and sends no packets but the messages.
@@ -123,7 +123,7 @@ SAME_GUARDS = frozenset({(True, True), (False, False)})
 
 def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Guards:
     found, count = set(), 0
-    for now in reachable(system_of(Beside(decides, watches), workload)):
+    for now in reachable(system_of(LockstepProduct(decides, watches), workload)):
         count += 1
         found.update(guards_in(now))
     return Guards(frozenset(found), count)
@@ -131,7 +131,7 @@ def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workloa
 
 def guards_in(now: Reached) -> set[tuple[bool, bool]]:
     machine = now.system.machine
-    assert isinstance(machine, Beside)
+    assert isinstance(machine, LockstepProduct)
     locals_ = now.locals
     return {
         (

@@ -42,12 +42,12 @@ from .evidence import (
 from .matrix_evidence import (
     SAME_GUARDS,
     AttachesOneColumn,
-    Beside,
     ClearsOnce,
     ClearsTheWholeColumn,
     CountsOnce,
     ExtraMessagesNeverWait,
     ForgetsItsOwnColumn,
+    LockstepProduct,
     Numbered,
     Times,
     ToOneself,
@@ -353,7 +353,7 @@ def sa5(quick: bool) -> Evidence:
 
 @cache
 def _delayed() -> Run | None:
-    system = system_of(Beside(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
+    system = system_of(LockstepProduct(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
     return shortest_run_to(system, lambda now: (False, True) in guards_in(now))
 
 
