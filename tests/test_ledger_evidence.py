@@ -39,7 +39,7 @@ from crownless.proofs.ledger import (
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
-from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Turned
+from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Variant
 from crownless.proofs.ledger.multicast_pairs import Accompanying
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import orders
@@ -290,7 +290,7 @@ def test_no_message_is_accompanied_by_two_pairs_for_where_it_goes_which_is_what_
     assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 3).for_receiver == 1
 
 
-class _LosesWhatItSkips(Turned):
+class _LosesWhatItSkips(Variant):
     """Without the second increment the maximum is left out, too."""
 
     def after_delivering(self, i: int, state: Any, j: int, stamp: Any) -> Any:
@@ -303,7 +303,7 @@ def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pyte
     assert [reading.verdict for reading in CLAIMS["KU9"].look(True).readings] == ["checked", "refuted"]
     forget()
     for module in (matrix_evidence, kuper):
-        monkeypatch.setattr(module, "Turned", _LosesWhatItSkips)
+        monkeypatch.setattr(module, "Variant", _LosesWhatItSkips)
     assert [reading.verdict for reading in CLAIMS["KU9"].look(True).readings] == ["open", "open"]
 
 

@@ -49,13 +49,13 @@ from .matrix_evidence import (
     Knobs,
     Linked,
     TellsWhatMayBeRelayed,
-    Turned,
+    Variant,
     all_proved,
+    check_variant,
     guards,
     program,
     single_changes,
     told_run,
-    turned,
 )
 
 TEXT = Text()
@@ -333,8 +333,8 @@ def ku7(quick: bool) -> Evidence:
     forms = [prove_with_deliv(), proof_of("rst-before"), proof_of("rst")]
     fails = any(form.outcome(shown) != "proved" for form in forms for shown in SHOWN)
     beside = guards(Rst(3), IncrementsBefore(3), Free(3, 3 if quick else 5))
-    both = turned(_turned_to("attach SENT after the increment"), 3, 3)
-    first_two = turned(_turned_to("attach SENT after the increment", ONE_MORE), 3, 3)
+    both = check_variant(_variant("attach SENT after the increment"), 3, 3)
+    first_two = check_variant(_variant("attach SENT after the increment", ONE_MORE), 3, 3)
     fails = fails or beside.found != SAME_GUARDS or not holds(first_two)
     fails = fails or "delivers-something" in both.exploration.reached
     because = (
@@ -464,7 +464,7 @@ SAVES = {
     "state. What the text says of the second increment of SENT, in the list after delivering, is judged beside it",
 )
 def ku9(quick: bool) -> Evidence:
-    found = {name: turned(knobs, 3, 3) for name, knobs in single_changes()}
+    found = {name: check_variant(knobs, 3, 3) for name, knobs in single_changes()}
     fails = (
         {name for name, each in found.items() if not safe(each) and live(each)} != UNSAFE
         or {name for name, each in found.items() if safe(each) and not live(each)} != NOT_LIVE
@@ -473,8 +473,8 @@ def ku9(quick: bool) -> Evidence:
     )
     m = 3 if quick else 5
     harmless = {
-        name: holds(turned(knobs, 3, m))
-        and guards(Turned(3, knobs), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
+        name: holds(check_variant(knobs, 3, m))
+        and guards(Variant(3, knobs), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
         for name, knobs in single_changes()
         if name in NOTHING | SAVES
     }
@@ -482,7 +482,7 @@ def ku9(quick: bool) -> Evidence:
     fails = fails or not all(harmless.values())
     mend, break_ = _pairs()
     fails = fails or not mend or not break_
-    spoilt = turned(_turned_to("read the own column of SENT", "no second increment of SENT"), 3, 3)
+    spoilt = check_variant(_variant("read the own column of SENT", "no second increment of SENT"), 3, 3)
     fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mend
     because = (
         f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
@@ -523,16 +523,16 @@ def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
     right = NOTHING | SAVES
     mend, break_ = set[frozenset[str]](), set[frozenset[str]]()
     for one, other in combinations((name for name, _ in single_changes()), 2):
-        knobs = _turned_to(one, other)
+        knobs = _variant(one, other)
         if _knob(one) == _knob(other) or (one in right) != (other in right):
             continue
-        broken = bool(turned(knobs, 2, 2).violations or turned(knobs, 3, 3).violations)
+        broken = bool(check_variant(knobs, 2, 2).violations or check_variant(knobs, 3, 3).violations)
         if broken == (one in right):
             (break_ if broken else mend).add(frozenset({one, other}))
     return mend, break_
 
 
-def _turned_to(*names: str) -> Knobs:
+def _variant(*names: str) -> Knobs:
     return AS_PRINTED._replace(**{_knob(name): name for name in names})
 
 

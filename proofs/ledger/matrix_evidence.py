@@ -195,8 +195,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Turned(Rst):
-    """The matrix protocol with its knobs turned."""
+class Variant(Rst):
+    """A variant of the matrix protocol, by its knobs."""
 
     invariants = {}
 
@@ -258,12 +258,12 @@ class Turned(Rst):
 
 
 @cache
-def turned(knobs: Knobs, n: int, m: int) -> CheckResult:
-    return explored(Turned(n, knobs), Free(n, m))
+def check_variant(knobs: Knobs, n: int, m: int) -> CheckResult:
+    return explored(Variant(n, knobs), Free(n, m))
 
 
 def single_changes() -> list[tuple[str, Knobs]]:
-    """Every setting with one knob turned, under the value it is turned to."""
+    """Every variant that differs in one knob, by the value of that knob."""
     return [(value, AS_PRINTED._replace(**{knob: value})) for knob, values in CHOICES.items() for value in values[1:]]
 
 
