@@ -73,7 +73,7 @@ def proof_of(protocol: type[ProtocolMachine]) -> Proof:
 #: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
 SHOWN = ("safe", "optimal", "live")
 
-#: Steps of z3 that show most claims here; see `needs`.
+#: Steps of z3 that show most claims here; see `necessary_hypotheses`.
 MOST = 100_000
 
 #: What a run that breaks these, up to a bound, refutes.
@@ -371,7 +371,9 @@ def _lockstep(proof: QueueProof) -> tuple[Refinement, ...]:
     return tuple(matches(proof.protocol, reference, *bound, self_sends=False) for bound in proof.bounds)
 
 
-def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None) -> dict[str, list[str]]:
+def necessary_hypotheses(
+    proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None
+) -> dict[str, list[str]]:
     """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
     needed = {}
     for some in proof.claims().values():

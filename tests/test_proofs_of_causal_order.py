@@ -25,7 +25,7 @@ from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.extra_messages_refinement import refines_one_by_one
-from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, needs, prove
+from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
 from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 from crownless.spec.computation import Message
 
@@ -190,7 +190,7 @@ def needed_by(protocol: str) -> dict[str, list[str]]:
     """Without what z3 says where it gives up."""
     return {
         claim: [hypothesis.removesuffix(" (?)") for hypothesis in hypotheses]
-        for claim, hypotheses in needs(CAUSAL[protocol]).items()
+        for claim, hypotheses in necessary_hypotheses(CAUSAL[protocol]).items()
     }
 
 

@@ -13,7 +13,7 @@ from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, needs, proof_of, prove, trusted
+from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, necessary_hypotheses, proof_of, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -134,7 +134,7 @@ def prove_(
             if found[-1].stopped is not None:
                 break
             if why:
-                needed[name] = needs(proof, effort, tell)
+                needed[name] = necessary_hypotheses(proof, effort, tell)
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
