@@ -104,11 +104,11 @@ def test_claims_are_named_one_by_one_or_by_text() -> None:
 def test_a_verdict_that_is_not_the_recorded_one_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def look(quick: bool) -> Evidence:
+    def evidence_now(quick: bool) -> Evidence:
         return Evidence("refuted", f"nothing at all, quick: {quick}", "it just is so", ())
 
     entry = CLAIMS["MF1"]
-    monkeypatch.setitem(CLAIMS, "MF1", Entry(entry.id, entry.source, entry.statement, "checked", look))
+    monkeypatch.setitem(CLAIMS, "MF1", Entry(entry.id, entry.source, entry.statement, "checked", evidence_now))
     (finding,) = recompute(entries_named(["MF1"]))
     assert not finding.as_recorded
     with pytest.raises(SystemExit) as code:
@@ -138,7 +138,7 @@ def test_every_fact_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
 def all_shown() -> Iterator[Shown]:
     for entry in CLAIMS.values():
         if entry.recorded in ("refuted", "repaired") or entry.id in HOLD_AND_ARE_DRAWN:
-            yield from entry.look(True).shown
+            yield from entry.recompute(True).shown
 
 
 def test_counterexamples_are_told_apart() -> None:
@@ -413,9 +413,9 @@ def test_z3_is_not_believed_where_it_gives_up() -> None:
     with pytest.raises(GaveUp):
         some.exists()
 
-    def look(quick: bool) -> Evidence:
+    def evidence_now(quick: bool) -> Evidence:
         return Evidence("checked", "all", str(some.exists()))
 
-    (finding,) = recompute([replace(CLAIMS["MF1"], look=look)])
+    (finding,) = recompute([replace(CLAIMS["MF1"], recompute=evidence_now)])
     assert finding.evidence.verdict == "open"
     assert finding.evidence.because.startswith("z3 came to no answer: ")

@@ -89,7 +89,7 @@ def test_what_a_text_does_not_say_repairs_nothing(verdict: Verdict, expected: Ve
 def test_each_repaired_claim_lists_the_letter_refuted_and_a_reading_that_holds() -> None:
     for entry in TEXT.entries:
         if entry.recorded == "repaired":
-            by_letter, *others = entry.look(True).readings
+            by_letter, *others = entry.recompute(True).readings
             assert by_letter.verdict == "refuted", entry.id
             assert any(reading.said and reading.verdict in HOLDS for reading in others), entry.id
 

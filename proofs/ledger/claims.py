@@ -83,7 +83,7 @@ class Shown(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What was found when the claim was looked into."""
+    """What was found when the evidence for a claim was recomputed."""
 
     verdict: Verdict
     #: How far it reaches: processes, messages, channel, what was assumed.
@@ -102,8 +102,8 @@ class Evidence(NamedTuple):
         return cls(verdict_of(readings), scope, because, shown, tuple(readings))
 
 
-#: Looks into a claim; if quick, up to a smaller bound.
-Look = Callable[[bool], Evidence]
+#: Recomputes the evidence for a claim; if quick, up to a smaller bound.
+Recomputation = Callable[[bool], Evidence]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Entry:
     statement: str
     #: The verdict that stands in the ledger; the ledger fails if the evidence no longer gives it.
     recorded: Verdict
-    look: Look
+    recompute: Recomputation
     #: Which reading was taken, where the text is ambiguous, damaged, or silent.
     reading: str = ""
 
@@ -137,11 +137,11 @@ class Text:
 
     def claim(
         self, name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
-    ) -> Callable[[Look], Look]:
+    ) -> Callable[[Recomputation], Recomputation]:
         """Registers the evidence for a claim."""
 
-        def register(look: Look) -> Look:
-            self.entries.append(Entry(name, source, statement, recorded, look, reading))
-            return look
+        def register(recompute: Recomputation) -> Recomputation:
+            self.entries.append(Entry(name, source, statement, recorded, recompute, reading))
+            return recompute
 
         return register

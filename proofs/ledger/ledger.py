@@ -87,13 +87,13 @@ def _unknown(name: str) -> BadInput:
 def recompute(
     entries: Iterable[Entry], *, quick: bool = False, progress: Callable[[Entry], None] | None = None
 ) -> Iterable[Finding]:
-    """Looks into claims, one after the other; within `stoppable` it ends where that ends."""
+    """Recomputes the evidence for claims, one after the other; within `stoppable` it ends where that ends."""
     for entry in entries:
         if progress is not None:
             progress(entry)
         began = time.monotonic()
         try:
-            evidence = entry.look(quick)
+            evidence = entry.recompute(quick)
         except GaveUp as reason:
             evidence = Evidence("open", "nothing", f"z3 came to no answer: {reason}")
         stopped = stop_reason()

@@ -307,8 +307,8 @@ def mf13(quick: bool) -> Evidence:
     because = (
         "z3: the oldest in an output buffer is posted or an acknowledgement is awaited, and what is awaited is "
         f"under way or its acknowledgement is, {refinement_scope('buffer')}. No run comes back to a state or takes "
-        f"more than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
-        f"and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
+        f"more than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is "
+        f"got and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
     )
     verdict = "refuted" if shown else unless(fails, "proved")
     return Evidence(verdict, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, shown)
