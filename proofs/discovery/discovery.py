@@ -29,7 +29,7 @@ from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
 from .forms import Form, form_of
-from .houdini import STEPS, GaveUp, Induction, Kept, Placed, Question, always, kept
+from .houdini import STEPS, HoudiniGaveUp, Induction, Kept, Placed, Question, always, kept
 from .reading import Reader
 from .rendering import Reading
 from .situations import simulated
@@ -313,7 +313,7 @@ class _Discovery:
 def _used(question: Question, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
     try:
         return question.core(wanted, given)
-    except GaveUp:
+    except HoudiniGaveUp:
         return None
 
 

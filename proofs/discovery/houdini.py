@@ -36,7 +36,7 @@ STEPS = 2_000_000
 AT_A_TIME = 4
 
 
-class GaveUp(Exception):
+class HoudiniGaveUp(Exception):
     """z3 neither finds a situation nor shows that there is none."""
 
 
@@ -101,14 +101,14 @@ class Question:
         return term
 
     def core(self, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
-        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `GaveUp`."""
+        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `HoudiniGaveUp`."""
         if self.counterexample(wanted, given) is not None:
             return None
         clauses = {self._flags[placed].get_id(): placed for placed in given if placed in self._flags}
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
     def counterexample(self, wanted: Term, given: Sequence[Placed]) -> Situation | None:
-        """A situation in which `wanted` and all that is given hold; None if there is none. Raises `GaveUp`."""
+        """A situation in which `wanted` and all that is given hold; None if there is none. Raises `HoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
         flags = [self._flags[placed] for placed in given if placed in self._flags]
@@ -118,7 +118,7 @@ class Question:
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
-                    raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+                    raise HoudiniGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
                 self.models += 1
                 model = self.solver.model()
                 messages, processes = self._things(model, self.messages), self._things(model, self.processes)
@@ -373,7 +373,7 @@ def kept(induction: Induction, candidates: Candidates, progress: Callable[[str],
         try:
             after = induction.counterexample(stage, context, clauses, found.clauses) if clauses else None
             forgotten: list[Clause] = []
-        except GaveUp:
+        except HoudiniGaveUp:
             after, forgotten = _one_by_one(induction, stage, context, clauses, found.clauses)
         if after is None and not forgotten:
             place, quiet = place + 1, quiet + 1
@@ -395,7 +395,7 @@ def _one_by_one(
     for clause in clauses:
         try:
             after = induction.counterexample(stage, context, [clause], given)
-        except GaveUp:
+        except HoudiniGaveUp:
             forgotten.append(clause)
             continue
         if after is not None:
