@@ -28,7 +28,7 @@ from .discovery import SEED, Discovered
 from .houdini import STEPS
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, contexts
-from .stages_houdini import MESSAGES, PROCESSES, GaveUp, Houdini, Induction
+from .stages_houdini import MESSAGES, PROCESSES, Houdini, Induction, StagesHoudiniGaveUp
 from .stages_runs import Situation, simulated
 
 #: Simulated runs: how many processes and messages, how many runs.
@@ -173,7 +173,7 @@ class _Discovery:
     def _core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
         try:
             return self.induction.question.core(wanted, given)
-        except GaveUp:
+        except StagesHoudiniGaveUp:
             return None
 
     # -- few invariants ------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ PROCESSES, MESSAGES = 4, 4
 AT_A_TIME = 4
 
 
-class GaveUp(Exception):
+class StagesHoudiniGaveUp(Exception):
     """z3 neither finds a situation nor shows that there is none."""
 
 
@@ -122,7 +122,7 @@ class Question:
         self._told: set[tuple[Clause, tuple[int, ...]]] = set()
 
     def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[Situation, About] | None:
-        """A situation in which `wanted` and all that is given hold, and what it is about. Raises `GaveUp`."""
+        """A situation in which `wanted` and all that is given hold, and what it is about. Raises `StagesHoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, wanted))
         broken = Broken(self.few.contexts, given)
@@ -132,7 +132,7 @@ class Question:
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
-                    raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+                    raise StagesHoudiniGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
                 model = self.solver.model()
                 situation = self.few.situation(model)
                 wrong = list(broken.by(situation))
@@ -144,7 +144,7 @@ class Question:
             self.solver.add(z3.Not(asked))
 
     def core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
-        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `GaveUp`."""
+        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `StagesHoudiniGaveUp`."""
         if self.counterexample(wanted, given) is not None:
             return None
         clauses = {self._flags[clause].get_id(): clause for clause in given if clause in self._flags}
@@ -236,7 +236,7 @@ class Induction:
         wanted = z3.And(self.flags[stage], self.fails(stage, clause))
         try:
             return self.question.core(wanted, [] if self.events[stage] is None else given)
-        except GaveUp:
+        except StagesHoudiniGaveUp:
             return None
 
 
@@ -274,7 +274,7 @@ class Houdini:
         while rest:
             try:
                 found = self.induction.counterexample(stage, rest, rest)
-            except GaveUp:
+            except StagesHoudiniGaveUp:
                 self._forget(self._not_found_out(stage, rest))
                 return True
             if found is None:
@@ -296,7 +296,7 @@ class Houdini:
         for clause in clauses:
             try:
                 self.induction.counterexample(stage, [clause], clauses)
-            except GaveUp:
+            except StagesHoudiniGaveUp:
                 forgotten.append(clause)
         return forgotten or list(clauses)
 
