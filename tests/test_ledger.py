@@ -18,7 +18,7 @@ from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
 from crownless.proofs.ledger import bundled, sanchez_alvarez, smallest_delay
 from crownless.proofs.ledger import smallest_synchronous as search
-from crownless.proofs.ledger.bounded import Bounded, GaveUp, computation_of
+from crownless.proofs.ledger.bounded import Bounded, BoundedSearchGaveUp, computation_of
 from crownless.proofs.ledger.claims import VERDICTS, Entry, Evidence, Shown
 from crownless.proofs.ledger.evidence import BY_FAIRNESS_IN_WORDS
 from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, recompute
@@ -410,7 +410,7 @@ def test_ten_messages_with_fewer_deliveries_and_nine_with_as_many_are_not_enough
 def test_z3_is_not_believed_where_it_gives_up() -> None:
     some = search.breaks_theorem_6(4, 4)
     some.solver.set(rlimit=1)
-    with pytest.raises(GaveUp):
+    with pytest.raises(BoundedSearchGaveUp):
         some.exists()
 
     def evidence_now(quick: bool) -> Evidence:

@@ -157,13 +157,13 @@ class Bounded:
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
-        """Is there one? Raises `GaveUp` if z3 does not come to an answer."""
+        """Is there one? Raises `BoundedSearchGaveUp` if z3 does not come to an answer."""
         return bool(self._check() == z3.sat)
 
     def _check(self, *assumed: Term) -> object:
         answer = self.solver.check(*assumed)
         if answer == z3.unknown:
-            raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+            raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
         return answer
 
     def least(self) -> tuple[Placed, ...] | None:
@@ -223,7 +223,7 @@ class Bounded:
         )
 
 
-class GaveUp(Exception):
+class BoundedSearchGaveUp(Exception):
     """z3 came to no answer; why, in its words."""
 
 

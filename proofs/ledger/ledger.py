@@ -11,7 +11,7 @@ from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.spec.errors import BadInput, unknown_name
 
 from . import bundled, kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
-from .bounded import GaveUp
+from .bounded import BoundedSearchGaveUp
 from .claims import Entry, Evidence
 
 TEXTS = {
@@ -94,7 +94,7 @@ def recompute(
         began = time.monotonic()
         try:
             evidence = entry.recompute(quick)
-        except GaveUp as reason:
+        except BoundedSearchGaveUp as reason:
             evidence = Evidence("open", "nothing", f"z3 came to no answer: {reason}")
         stopped = stop_reason()
         if stopped is not None:
