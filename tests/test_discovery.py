@@ -28,7 +28,7 @@ from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
 from crownless.proofs.discovery.reading import Reader
 from crownless.proofs.discovery.rendering import Reading
-from crownless.proofs.discovery.situations import Situation, simulated
+from crownless.proofs.discovery.situations import NumericState, simulated
 from crownless.proofs.discovery.spacer import System, spacer
 from crownless.proofs.discovery.templates import (
     Bound,
@@ -36,9 +36,9 @@ from crownless.proofs.discovery.templates import (
     Leaf,
     Literal,
     Number,
-    OnSituations,
+    NumericStates,
+    OnNumericStates,
     Process,
-    Situations,
     Vocabulary,
     contexts,
 )
@@ -55,7 +55,7 @@ def vocabulary(protocol: str) -> Vocabulary:
     return Vocabulary.of(AnyRun(PROTOCOLS[protocol]))
 
 
-def simulations(protocol: str, runs: int = 12) -> list[Situation]:
+def simulations(protocol: str, runs: int = 12) -> list[NumericState]:
     random = Random(7)
     return [each for _ in range(runs) for each in simulated(PROTOCOLS[protocol], 3, 6, random)]
 
@@ -116,20 +116,22 @@ def test_all_candidates_follow_from_the_basis() -> None:
     broke = 0
     for situation in random.choices(situations, k=150):
         wrong = altered(situation, random)
-        on_one = Situations(words, [wrong])
-        if any(OnSituations(on_one, context).broken(clause).any() for context, clauses in basis for clause in clauses):
+        on_one = NumericStates(words, [wrong])
+        if any(
+            OnNumericStates(on_one, context).broken(clause).any() for context, clauses in basis for clause in clauses
+        ):
             broke += 1
         else:
             assert not candidates.absorb([wrong])
     assert 20 < broke < 150
 
 
-def altered(situation: Situation, random: Random) -> Situation:
+def altered(situation: NumericState, random: Random) -> NumericState:
     """One message more is known, delivered or sent, or one less, or has another number."""
     values = dict(vars(situation))
     what = random.choice(["knows", "delivered", "sent", "number", "precedes"])
     values[what] = _altered(values[what], random)
-    return Situation(**values)
+    return NumericState(**values)
 
 
 def _altered(value: object, random: Random) -> object:

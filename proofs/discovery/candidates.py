@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from .situations import Situation
+from .situations import NumericState
 from .templates import (
     LEAST,
     MOST,
@@ -20,9 +20,9 @@ from .templates import (
     Context,
     Literal,
     Number,
-    OnSituations,
+    NumericStates,
+    OnNumericStates,
     Process,
-    Situations,
     Vocabulary,
     contexts,
 )
@@ -46,7 +46,7 @@ class Bounds:
     loosest: int
     seen: bool = False
 
-    def absorb(self, on: OnSituations, numbers: Array) -> bool:
+    def absorb(self, on: OnNumericStates, numbers: Array) -> bool:
         """Weaken or drop what is false of these situations; does that change anything?"""
         rows = on.all_hold(self.given)
         if not rows.any():
@@ -103,8 +103,8 @@ class InContext:
         """How many there are; a bound that could be tighter is one."""
         return sum(len(each.by) for each in self.bounds) + sum(map(len, self.disjunctions.values()))
 
-    def absorb(self, some: Situations) -> bool:
-        on = OnSituations(some, self.context)
+    def absorb(self, some: NumericStates) -> bool:
+        on = OnNumericStates(some, self.context)
         numbers = np.array([on.number(number) for number in self.context.numbers], dtype=np.int32)
         changed = [each.absorb(on, numbers) for each in self.bounds]
         if self.literals:
@@ -175,14 +175,14 @@ class Candidates:
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
-    def absorb(self, situations: Iterable[Situation]) -> bool:
+    def absorb(self, situations: Iterable[NumericState]) -> bool:
         """Weaken or drop what is false of one of these; does that change anything?"""
         alike = defaultdict(list)
         for situation in situations:
             alike[situation.n, len(situation.sender)].append(situation)
         changed = False
         for some in alike.values():
-            arrays = Situations(self.vocabulary, some)
+            arrays = NumericStates(self.vocabulary, some)
             for part in self.parts:
                 changed |= part.absorb(arrays)
         return changed

@@ -24,8 +24,8 @@ from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates
 from .reading import Reader
-from .situations import Situation, delivered, nothing_happened, sent
-from .templates import Clause, Context, OnSituations, OnTerms, Situations, Vocabulary, leaf_terms
+from .situations import NumericState, delivered, nothing_happened, sent
+from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
 #: A clause, and the context whose variables it has.
 Placed = tuple[Context, Clause]
@@ -107,7 +107,7 @@ class Question:
         clauses = {self._flags[placed].get_id(): placed for placed in given if placed in self._flags}
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
-    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> Situation | None:
+    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> NumericState | None:
         """A situation in which `wanted` and all that is given hold; None if there is none. Raises `HoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
@@ -145,7 +145,7 @@ class Question:
             found.setdefault(value.get_id(), term)
         return list(found.values())
 
-    def _situation(self, model: Term, messages: Sequence[Term], processes: Sequence[Term]) -> Situation:
+    def _situation(self, model: Term, messages: Sequence[Term], processes: Sequence[Term]) -> NumericState:
         run, now = self.run, self.run.before
         all_values = [model.eval(process, model_completion=True) for process in processes]
         values = {value.get_id(): k for k, value in enumerate(all_values)}
@@ -171,7 +171,7 @@ class Question:
                 return tuple(entries(self._entry(term, each)) for each in processes)
             return number(self._reader.read(term))
 
-        return Situation(
+        return NumericState(
             local=tuple(plain(now.local(p)) for p in processes),
             sender=tuple(process(run.sender(x)) for x in messages),
             receiver=tuple(process(run.receiver(x)) for x in messages),
@@ -194,15 +194,15 @@ class Question:
         return self._entries[key][1]
 
     def _broken(
-        self, situation: Situation, messages: Sequence[Term], processes: Sequence[Term], given: Sequence[Placed]
+        self, situation: NumericState, messages: Sequence[Term], processes: Sequence[Term], given: Sequence[Placed]
     ) -> Iterator[tuple[Placed, Term]]:
         """The clauses that it breaks, and what they say of where it does."""
-        some = Situations(self.vocabulary, [situation])
-        meanings: dict[int, OnSituations] = {}
+        some = NumericStates(self.vocabulary, [situation])
+        meanings: dict[int, OnNumericStates] = {}
         for placed in given:
             context, clause = placed
             if id(context) not in meanings:
-                meanings[id(context)] = OnSituations(some, context)
+                meanings[id(context)] = OnNumericStates(some, context)
             on = meanings[id(context)]
             for row in on.broken(clause).nonzero()[0][:AT_A_TIME]:
                 things = {
@@ -240,7 +240,7 @@ class Stage:
         given = {} if event is None else event.given
         self.given = [term for term in given.values() if not _mentions(term, run.witness)]
 
-    def replayed(self, before: Situation, message: int) -> Situation:
+    def replayed(self, before: NumericState, message: int) -> NumericState:
         machine = self.machine(before.n)
         if self.event is None:
             return nothing_happened(machine, before)
@@ -315,7 +315,7 @@ class Induction:
         context: Context,
         clauses: Sequence[Clause],
         given: Sequence[Placed],
-    ) -> Situation | None:
+    ) -> NumericState | None:
         """A situation after a step that breaks one of the clauses, from one that breaks nothing given."""
         question = self.question(stage, context)
         before = question.counterexample(
@@ -389,7 +389,7 @@ def kept(induction: Induction, candidates: Candidates, progress: Callable[[str],
 
 def _one_by_one(
     induction: Induction, stage: Stage, context: Context, clauses: Sequence[Clause], given: Sequence[Placed]
-) -> tuple[Situation | None, list[Clause]]:
+) -> tuple[NumericState | None, list[Clause]]:
     """A counterexample to one of them; or else those of which z3 does not find out whether they are kept."""
     forgotten = []
     for clause in clauses:

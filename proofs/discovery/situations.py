@@ -19,7 +19,7 @@ Numbers = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Situation:
+class NumericState:
     """Processes and messages are numbered from 0. What belongs for good to a message not yet sent may be anything."""
 
     local: tuple[Any, ...]  #: by process
@@ -62,14 +62,14 @@ class Situation:
         return self.sent[m] and not self.delivered[m]
 
 
-def nothing_happened(machine: ProtocolMachine, like: Situation) -> Situation:
+def nothing_happened(machine: ProtocolMachine, like: NumericState) -> NumericState:
     """The start, with what belongs to the messages of this situation for good."""
     n, no = like.n, (False,) * len(like.sender)
     local = tuple(machine.initial(i) for i in range(n))
     return replace(like, local=local, sent=no, delivered=no, knows=(no,) * n, count=((0,) * n,) * n)
 
 
-def sent(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
+def sent(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
     """The sender of m sends it; what belongs to m for good is given."""
     i, j = now.sender[m], now.receiver[m]
     (step,) = machine.send(i, now.local[i], Message("m", i, (j,)))
@@ -82,7 +82,7 @@ def sent(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
     )
 
 
-def delivered(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
+def delivered(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
     """The receiver of m delivers it."""
     i = now.receiver[m]
     (step,) = machine.arrive(i, now.local[i], now.packet(m))
@@ -95,14 +95,14 @@ def delivered(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
     )
 
 
-def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Random) -> Iterator[Situation]:
+def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Random) -> Iterator[NumericState]:
     """Every moment of a random run; to the last, one message more than are sent in it."""
     machine = protocol(n)
     k = messages + 1
     (step,) = machine.send(0, machine.initial(0), Message("m", 0, (1,)))
     of_each, no = (0,) * k, (False,) * k
     stamps = (step.packets[0].stamp,) * k
-    blank = Situation((None,) * n, of_each, of_each, of_each, (True,) * k, stamps, (no,) * k, no, no, (), ())
+    blank = NumericState((None,) * n, of_each, of_each, of_each, (True,) * k, stamps, (no,) * k, no, no, (), ())
     now = nothing_happened(machine, blank)
     yield _with_anything(machine, now, random)
     for _ in range(2 * messages):
@@ -122,7 +122,7 @@ def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Ra
         yield _with_anything(machine, now, random)
 
 
-def _about_to_send(machine: ProtocolMachine, now: Situation, m: int, i: int, j: int) -> Situation:
+def _about_to_send(machine: ProtocolMachine, now: NumericState, m: int, i: int, j: int) -> NumericState:
     """m is what i sends to j now."""
     (step,) = machine.send(i, now.local[i], Message("m", i, (j,)))
     return replace(
@@ -135,7 +135,7 @@ def _about_to_send(machine: ProtocolMachine, now: Situation, m: int, i: int, j: 
     )
 
 
-def _with_anything(machine: ProtocolMachine, now: Situation, random: Random) -> Situation:
+def _with_anything(machine: ProtocolMachine, now: NumericState, random: Random) -> NumericState:
     """Of the messages that are not sent nothing is known: whatever is said of them without need shall be wrong."""
     messages = range(len(now.sender))
     unsent = [m for m in messages if not now.sent[m]]

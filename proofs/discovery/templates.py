@@ -19,7 +19,7 @@ import z3
 from crownless.proofs.any_run import AnyRun, SymbolicState
 from crownless.proofs.terms import Term
 
-from .situations import Situation
+from .situations import NumericState
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
@@ -333,16 +333,16 @@ def leaf_terms(value: Any) -> list[Term]:
 
 # -- meaning, on situations --------------------------------------------------------------------------------------------
 
-Array = Any  # of numbers or truth values, by situation and then as in `Situation`
+Array = Any  # of numbers or truth values, by situation and then as in `NumericState`
 
 
-class Situations:
+class NumericStates:
     """Situations of as many processes and messages, as arrays."""
 
-    def __init__(self, vocabulary: Vocabulary, some: Sequence[Situation]) -> None:
+    def __init__(self, vocabulary: Vocabulary, some: Sequence[NumericState]) -> None:
         self.n, self.messages, self.size = some[0].n, len(some[0].sender), len(some)
 
-        def array(of: Callable[[Situation], Any]) -> Array:
+        def array(of: Callable[[NumericState], Any]) -> Array:
             return np.array([of(situation) for situation in some])
 
         self.local = [np.array([[_at(v, leaf.path) for v in s.local] for s in some]) for leaf in vocabulary.local]
@@ -364,10 +364,10 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
     return value
 
 
-class OnSituations:
+class OnNumericStates:
     """What a sentence says of situations: a truth value for each choice of what a context's variables stand for."""
 
-    def __init__(self, some: Situations, context: Context) -> None:
+    def __init__(self, some: NumericStates, context: Context) -> None:
         self.some = some
         names = (*context.processes, *context.messages)
         sizes = [some.n if name in context.processes else some.messages for name in names]
