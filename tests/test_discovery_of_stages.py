@@ -17,7 +17,7 @@ from crownless.proofs.discovery.stages_candidates import InContext, canonical
 from crownless.proofs.discovery.stages_discovery import DiscoveredOfStages, discover_of_stages
 from crownless.proofs.discovery.stages_grammar import Clause, Context, choices, contexts, truths
 from crownless.proofs.discovery.stages_houdini import Broken, Houdini, Induction
-from crownless.proofs.discovery.stages_runs import Situation, anything, concrete, is_safe, simulated
+from crownless.proofs.discovery.stages_runs import TabulatedState, anything, concrete, is_safe, simulated
 from crownless.proofs.murty_garg import MURTY_GARG
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.stages import About, Abstraction, AbstractState, Part, StageEvent
@@ -33,7 +33,7 @@ def found() -> DiscoveredOfStages:
     return of_buffer
 
 
-def situations(proof: QueueProof, runs: int = 10) -> list[Situation]:
+def situations(proof: QueueProof, runs: int = 10) -> list[TabulatedState]:
     random = Random(7)
     return [now for _ in range(runs) for now, _ in simulated(proof, 3, 5, random)]
 
@@ -168,7 +168,7 @@ def test_all_candidates_follow_from_the_basis() -> None:
     assert 20 < broke < 180
 
 
-def altered(now: Situation, random: Random) -> Situation:
+def altered(now: TabulatedState, random: Random) -> TabulatedState:
     name = random.choice(sorted(now.values))
     values = now.values[name].copy()
     place = tuple(random.randrange(size) for size in values.shape)

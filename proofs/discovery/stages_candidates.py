@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from .stages_grammar import Clause, Context, Place, truths
-from .stages_runs import Array, Situation
+from .stages_runs import Array, TabulatedState
 
 #: Of a sentence in a search, so many words of 64 patterns are looked at before all of them.
 FIRST_WORDS = 8
@@ -37,7 +37,7 @@ class InContext:
         self._because: dict[bytes, frozenset[bytes]] = {}
         self._told: set[bytes] = set()
 
-    def new(self, situations: Iterable[Situation]) -> Array:
+    def new(self, situations: Iterable[TabulatedState]) -> Array:
         """The patterns of these situations that were not seen before."""
         held = [truths(self.context, situation) for situation in situations]
         if not held:
@@ -110,7 +110,7 @@ class InContext:
         """How many there are, but for those that are said in another context too."""
         return sum(self.context.belongs(np.flatnonzero(row).tolist()) for row in self.sentences)
 
-    def allows(self, situation: Situation) -> bool:
+    def allows(self, situation: TabulatedState) -> bool:
         """Does no candidate fail of it?"""
         signed = _with_negations(truths(self.context, situation)).astype(np.float32)
         return bool((signed @ self.sentences.T.astype(np.float32) > 0).all())

@@ -29,7 +29,7 @@ from .houdini import STEPS
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, contexts
 from .stages_houdini import MESSAGES, PROCESSES, Houdini, Induction, StagesHoudiniGaveUp
-from .stages_runs import Situation, simulated
+from .stages_runs import TabulatedState, simulated
 
 #: Simulated runs: how many processes and messages, how many runs.
 RUNS = ((2, 3, 40), (2, 4, 40), (3, 5, 60), (3, 7, 20), (4, 6, 20))
@@ -135,7 +135,7 @@ class _Discovery:
             assumed=tuple(self.proof.assumed),
         )
 
-    def _simulate(self, anyway: bool) -> tuple[list[Situation], int, bool]:
+    def _simulate(self, anyway: bool) -> tuple[list[TabulatedState], int, bool]:
         """The situations of random runs, how many runs, and whether one of them is not safe."""
         random, found, runs, breaks = Random(SEED), [], 0, False
         for n, messages, some in RUNS:

@@ -5,7 +5,7 @@ messages, or of any process, or of both: one of a few literals holds. A literal 
 equation of processes or messages, or says which of two numbers is less; or it is the negation of one. Terms are
 variables, what a process variable refers to (``awaits(p)``), and the processes that a message belongs to
 (``sender(x)``). Each sentence has two meanings: a formula of the abstraction's logic, and a truth value for every
-choice of things in a table (`stages_runs.Situation`).
+choice of things in a table (`stages_runs.TabulatedState`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from crownless.proofs.stages import Abstraction, AbstractState, Part, Sort, Truth
 
-from .stages_runs import Array, Situation
+from .stages_runs import Array, TabulatedState
 
 
 class Term(NamedTuple):
@@ -183,13 +183,13 @@ def _value(term: Term, run: Abstraction, now: AbstractState, things: Mapping[str
 # -- in a table --------------------------------------------------------------------------------------------------------
 
 
-def choices(context: Context, now: Situation) -> dict[str, Array]:
+def choices(context: Context, now: TabulatedState) -> dict[str, Array]:
     """What each variable stands for, in every choice of things of that moment."""
     sizes = [now.n] * len(context.processes) + [now.messages] * len(context.messages)
     return dict(zip(context.names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
 
 
-def truths(context: Context, now: Situation) -> Array:
+def truths(context: Context, now: TabulatedState) -> Array:
     """For every choice of things (rows), which atoms hold (columns)."""
     things = choices(context, now)
     size = len(next(iter(things.values())))

@@ -23,7 +23,7 @@ from crownless.proofs.terms import Term
 
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, choices, truths
-from .stages_runs import Situation, after, all_events, concrete
+from .stages_runs import TabulatedState, after, all_events, concrete
 
 #: So many processes and messages are looked at for counterexamples.
 PROCESSES, MESSAGES = 4, 4
@@ -89,7 +89,7 @@ class Few:
             self._always[clause] = bool(solver.check() == z3.unsat)
         return self._always[clause]
 
-    def situation(self, model: Term) -> Situation:
+    def situation(self, model: Term) -> TabulatedState:
         values = {
             name: np.array([self._plain(model, cell, part) for cell in self._cells[name]]).reshape(
                 [len(self.all[sort]) for sort in part.of]
@@ -97,7 +97,7 @@ class Few:
             for name, part in {**self.run.changing, **self.run.lasting}.items()
         }
         clock = self._plain(model, self.run.before.clock, Part((), "number"))
-        return Situation(PROCESSES, MESSAGES, clock, values)
+        return TabulatedState(PROCESSES, MESSAGES, clock, values)
 
     def about(self, model: Term) -> About:
         of = Part((), "process")
@@ -121,7 +121,7 @@ class Question:
         self._flags: dict[Clause, Term] = {}
         self._told: set[tuple[Clause, tuple[int, ...]]] = set()
 
-    def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[Situation, About] | None:
+    def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[TabulatedState, About] | None:
         """A situation in which `wanted` and all that is given hold, and what it is about. Raises `StagesHoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, wanted))
@@ -169,7 +169,7 @@ class Broken:
                 row[list(clause.literals)] = 1
             self.parts.append((context, some, literals))
 
-    def by(self, situation: Situation) -> Iterator[tuple[Clause, tuple[int, ...]]]:
+    def by(self, situation: TabulatedState) -> Iterator[tuple[Clause, tuple[int, ...]]]:
         """The clauses, and a few of the choices of things of which they are wrong."""
         for context, clauses, literals in self.parts:
             if not clauses:
@@ -219,7 +219,7 @@ class Induction:
 
     def counterexample(
         self, stage: int, clauses: Sequence[Clause], given: Sequence[Clause]
-    ) -> tuple[Situation, Situation] | None:
+    ) -> tuple[TabulatedState, TabulatedState] | None:
         """A situation that breaks nothing given, and what the event makes of it, which breaks one of the clauses."""
         wanted = z3.And(self.flags[stage], z3.Or([self.fails(stage, clause) for clause in clauses]))
         found = self.question.counterexample(wanted, [] if self.events[stage] is None else given)
