@@ -29,7 +29,7 @@ from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
 from .forms import Form, form_of
-from .houdini import STEPS, HoudiniGaveUp, Induction, Kept, Placed, Question, always, kept
+from .houdini import STEPS, CounterexampleQuery, HoudiniGaveUp, Induction, Kept, Placed, always, kept
 from .reading import Reader
 from .rendering import Reading
 from .situations import simulated
@@ -160,8 +160,8 @@ class _Discovery:
             candidates.settle(always(self.run))
             survived = len(candidates)
             keeps = kept(self.induction, candidates, self.tell)
-            question, missing = self._safe()
-            safe = _least(question, missing, keeps.clauses)
+            query, missing = self._safe()
+            safe = _least(query, missing, keeps.clauses)
         if safe is not None:
             needed = self._irreducible(self._closed(safe, keeps.clauses))
             optimal = self._optimal(keeps.clauses, needed)
@@ -207,15 +207,15 @@ class _Discovery:
 
     # -- what follows --------------------------------------------------------------------------------------------------
 
-    def _question(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> Question:
-        return Question(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
+    def _query(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> CounterexampleQuery:
+        return CounterexampleQuery(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
 
-    def _safe(self) -> tuple[Question, Term]:
+    def _safe(self) -> tuple[CounterexampleQuery, Term]:
         """That m is accepted, and some x to the same receiver, sent before it, is not delivered."""
         run, x = self.run, z3.Const("missing", self.run.message)
         given = [*run.under_way.values(), run.accepted]
         missing = z3.And(run.precedes(x, run.m), run.to(x, run.i), z3.Not(run.arrived(run.before, x, run.i)))
-        return self._question(given, [run.m, x], [run.i]), missing
+        return self._query(given, [run.m, x], [run.i]), missing
 
     def _optimal(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
         """What shows of each part of the guard that it holds once all before m is delivered."""
@@ -238,10 +238,8 @@ class _Discovery:
                 )
                 for y in missing
             ]
-            question = self._question(
-                [*run.under_way.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k]
-            )
-            because = _least(question, z3.Not(part), given, at_hand)
+            query = self._query([*run.under_way.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k])
+            because = _least(query, z3.Not(part), given, at_hand)
             if because is None:
                 return None
             used += [placed for placed in because if placed not in used]
@@ -258,8 +256,8 @@ class _Discovery:
         """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
         used: list[Placed] = []
         for stage in self.induction.stages:
-            question = self.induction.question(stage, placed[0])
-            because = _used(question, self.induction.fails(stage, placed), given if stage.event else [])
+            query = self.induction.query(stage, placed[0])
+            because = _used(query, self.induction.fails(stage, placed), given if stage.event else [])
             if because is None:
                 return None
             used += [each for each in because if each not in used]
@@ -280,14 +278,14 @@ class _Discovery:
 
     def _irreducible(self, some: list[Placed]) -> list[Placed]:
         """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
-        question, missing = self._safe()
+        query, missing = self._safe()
         needed, before = list(some), len(some) + 1
         while len(needed) < before:
             before = len(needed)
             for placed in needed[::-1]:
                 self.tell(f"{len(needed)} invariants are enough")
                 fewer = [each for each in needed if each != placed]
-                if _used(question, missing, fewer) is not None and all(
+                if _used(query, missing, fewer) is not None and all(
                     self._kept(each, fewer) is not None for each in fewer
                 ):
                     needed = fewer
@@ -310,24 +308,24 @@ class _Discovery:
         )
 
 
-def _used(question: Question, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
+def _used(query: CounterexampleQuery, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
     try:
-        return question.core(wanted, given)
+        return query.core(wanted, given)
     except HoudiniGaveUp:
         return None
 
 
 def _least(
-    question: Question, wanted: Term, given: Sequence[Placed], at_hand: Sequence[Placed] = ()
+    query: CounterexampleQuery, wanted: Term, given: Sequence[Placed], at_hand: Sequence[Placed] = ()
 ) -> list[Placed] | None:
     """Those of what is given that rule out what is wanted, none of which can be left out; None if they do not. What is
     at hand is left out last.
     """
-    used = _used(question, wanted, given)
+    used = _used(query, wanted, given)
     if used is None:
         return None
     for placed in sorted(used, key=lambda placed: (placed in at_hand, -len(placed[0].messages))):
-        fewer = _used(question, wanted, [each for each in used if each != placed])
+        fewer = _used(query, wanted, [each for each in used if each != placed])
         if fewer is not None:
             used = fewer
     return used

@@ -40,7 +40,7 @@ class HoudiniGaveUp(Exception):
     """z3 neither finds a situation nor shows that there is none."""
 
 
-class Question:
+class CounterexampleQuery:
     """Can these things come to be so, given some clauses, and what else is given? It can be asked again and again.
 
     `messages` and `processes`: the things that are spoken of.
@@ -271,12 +271,12 @@ class Induction:
     ) -> None:
         self.run, self.vocabulary, self.steps = run, vocabulary, steps
         self.stages = [Stage(run, protocol, event) for event in (None, *run.events())]
-        self._questions: dict[tuple[int, int], Question] = {}
+        self._queries: dict[tuple[int, int], CounterexampleQuery] = {}
         self._terms: dict[tuple[int, Placed], Term] = {}
 
     @property
     def models(self) -> int:
-        return sum(question.models for question in self._questions.values())
+        return sum(query.models for query in self._queries.values())
 
     def things(self, context: Context) -> dict[str, Term]:
         process, message = self.run.terms.process, self.run.message
@@ -285,12 +285,12 @@ class Induction:
             **{name: z3.Const(f"some {name}", message) for name in context.messages},
         }
 
-    def question(self, stage: Stage, context: Context) -> Question:
+    def query(self, stage: Stage, context: Context) -> CounterexampleQuery:
         key = id(stage), id(context)
-        if key not in self._questions:
+        if key not in self._queries:
             run, things = self.run, self.things(context)
             event_messages = [] if stage.event is None else [run.m]
-            self._questions[key] = Question(
+            self._queries[key] = CounterexampleQuery(
                 run,
                 self.vocabulary,
                 stage.given,
@@ -299,7 +299,7 @@ class Induction:
                 [entry for leaf in leaf_terms(stage.after.local(run.i)) for entry in _entry(leaf)],
                 self.steps,
             )
-        return self._questions[key]
+        return self._queries[key]
 
     def fails(self, stage: Stage, placed: Placed) -> Term:
         """That the clause does not hold after the step."""
@@ -317,8 +317,8 @@ class Induction:
         given: Sequence[Placed],
     ) -> NumericState | None:
         """A situation after a step that breaks one of the clauses, from one that breaks nothing given."""
-        question = self.question(stage, context)
-        before = question.counterexample(
+        query = self.query(stage, context)
+        before = query.counterexample(
             z3.Or([self.fails(stage, (context, clause)) for clause in clauses]),
             [] if stage.event is None else given,
         )
