@@ -172,7 +172,7 @@ class _Discovery:
 
     def _core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
         try:
-            return self.induction.question.core(wanted, given)
+            return self.induction.query.core(wanted, given)
         except StagesHoudiniGaveUp:
             return None
 

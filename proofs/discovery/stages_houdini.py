@@ -110,7 +110,7 @@ class Few:
         return int(value.as_long()) if part.is_ == "number" else self.places[str(value)]
 
 
-class Question:
+class StagesQuery:
     """Can this come to be so among a few processes and messages, given some clauses? It can be asked repeatedly."""
 
     def __init__(self, few: Few, given: Sequence[Term], effort: int) -> None:
@@ -196,7 +196,7 @@ class Induction:
         for flag, event in zip(self.flags, self.events, strict=True):
             given = [] if event is None else [*event.given.values(), *fixed_by(run, event).values()]
             happens += [z3.Implies(flag, self.few.ground_over(holds)) for holds in given]
-        self.question = Question(self.few, happens, effort)
+        self.query = StagesQuery(self.few, happens, effort)
         self._fails: dict[tuple[int, Clause], Term] = {}
 
     def name(self, stage: int) -> str:
@@ -222,7 +222,7 @@ class Induction:
     ) -> tuple[TabulatedState, TabulatedState] | None:
         """A situation that breaks nothing given, and what the event makes of it, which breaks one of the clauses."""
         wanted = z3.And(self.flags[stage], z3.Or([self.fails(stage, clause) for clause in clauses]))
-        found = self.question.counterexample(wanted, [] if self.events[stage] is None else given)
+        found = self.query.counterexample(wanted, [] if self.events[stage] is None else given)
         if found is None:
             return None
         now, about = found
@@ -235,7 +235,7 @@ class Induction:
         """What of the given is used to show that the clause is kept; None if it is not, or z3 gives up."""
         wanted = z3.And(self.flags[stage], self.fails(stage, clause))
         try:
-            return self.question.core(wanted, [] if self.events[stage] is None else given)
+            return self.query.core(wanted, [] if self.events[stage] is None else given)
         except StagesHoudiniGaveUp:
             return None
 
