@@ -89,7 +89,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ProgramVerdict:
     """What z3 says of a program under a protocol."""
 
     protocol: str
@@ -143,7 +143,7 @@ def judge(
     progress: Callable[[Property], None] | None = None,
     *,
     shortest: bool = True,
-) -> Judged:
+) -> ProgramVerdict:
     """The verdict on every property that can be asked; raises `BadInput` for what cannot be asked at all.
 
     `shortest`: of what is violated look for a run with the fewest sends and deliveries. `progress` is told of each
@@ -162,7 +162,7 @@ def judge(
                 if progress is not None:
                     progress(known)
                 found.append(asking.ask(known))
-    return Judged(
+    return ProgramVerdict(
         asked.protocol,
         program.name,
         asked.channel_name,
