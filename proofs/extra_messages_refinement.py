@@ -25,7 +25,7 @@ from .extra_messages import OneByOne
 from .refinement import Refinement
 
 
-def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: int) -> Refinement:
+def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int, k: int) -> Refinement:
     """Compares every step of the machine, in all states of n processes and so many messages with that threshold, with
     what is proved.
     """

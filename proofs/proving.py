@@ -22,7 +22,7 @@ from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .cbcast import CBCAST
 from .extra_messages import EXTRA_MESSAGES
-from .extra_messages_refinement import refines_one_by_one
+from .extra_messages_refinement import refines_extra_messages
 from .extra_messages_steps import same_steps
 from .lockstep import matches
 from .murty_garg import MURTY_GARG
@@ -352,7 +352,7 @@ def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | 
             *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        bounded = tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        bounded = tuple(refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
         return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
 

@@ -24,7 +24,7 @@ from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.extra_messages_refinement import refines_one_by_one
+from crownless.proofs.extra_messages_refinement import refines_extra_messages
 from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
 from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 from crownless.spec.computation import Message
@@ -317,7 +317,7 @@ class TransmitsNoEntries(ExtraMessages):
 
 @pytest.mark.parametrize("machine", [TransmitsNothing, TransmitsNoEntries])
 def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> None:
-    assert refines_one_by_one(machine, 2, 2, 3).differs is not None
+    assert refines_extra_messages(machine, 2, 2, 3).differs is not None
 
 
 @pytest.mark.parametrize(
