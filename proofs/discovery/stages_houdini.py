@@ -122,7 +122,7 @@ class StagesQuery:
         self._told: set[tuple[Clause, tuple[int, ...]]] = set()
 
     def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[TabulatedState, About] | None:
-        """A situation in which `wanted` and all that is given hold, and what it is about. Raises `StagesHoudiniGaveUp`."""
+        """A state in which `wanted` and all that is given hold, and its event. Raises `StagesHoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, wanted))
         broken = Broken(self.few.contexts, given)
@@ -144,7 +144,7 @@ class StagesQuery:
             self.solver.add(z3.Not(asked))
 
     def core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
-        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `StagesHoudiniGaveUp`."""
+        """Those given clauses that rule out `wanted`; None if it is possible. Raises `StagesHoudiniGaveUp`."""
         if self.counterexample(wanted, given) is not None:
             return None
         clauses = {self._flags[clause].get_id(): clause for clause in given if clause in self._flags}
