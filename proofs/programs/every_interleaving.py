@@ -2,7 +2,7 @@
 
 Each property is one query on the formula of `symbolic_run`: is there a run that breaks it (or, of a `sometimes`
 property, reaches it)? The properties, their names and what they mean are those of `model_check.properties`, so that a
-verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not asked are the orders one-n and
+verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here are the orders one-n and
 n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`: when
 a packet has come so far that the protocol can refuse it depends on when those ahead of it were put into the mail room.
 
@@ -68,10 +68,10 @@ class Found:
     property: Property
     verdict: Outcome
     run: Run | None = None
-    #: Is no run shorter? False if z3 gave up looking for one, or was not asked.
+    #: True if no run is shorter; False if z3 gave up looking for one, or was not to look.
     shortest: bool = False
     note: str = ""
-    #: Did z3 give up?
+    #: True if z3 gave up.
     gave_up: bool = False
     seconds: float = 0.0
 
@@ -96,7 +96,7 @@ class ProgramVerdict:
     program: str
     channel: str
     properties: tuple[Found, ...]
-    #: What `crownless check` also decides of the protocol, and what is not asked here.
+    #: What `crownless check` also decides of the protocol, and what is not decided here.
     not_asked: tuple[str, ...]
     scope: str
     seconds: float
@@ -116,7 +116,7 @@ class ProgramVerdict:
 
     @property
     def completes(self) -> str:
-        """Does the program come to its end: `always`, `sometimes`, `never`, or is that `unknown`?"""
+        """Whether the program comes to its end: `always`, `sometimes`, `never`, or `unknown`."""
         always, can = self.found(COMPLETES.name), self.found(CAN_COMPLETE.name)
         if always.verdict != "violated":
             return "unknown" if always.gave_up else "always"
@@ -144,36 +144,36 @@ def judge(
     *,
     shortest: bool = True,
 ) -> ProgramVerdict:
-    """The verdict on every property that can be asked; raises `BadInput` for what cannot be asked at all.
+    """The verdict on every property that can be put to z3; raises `BadInput` for a check that cannot be.
 
-    `shortest`: of what is violated look for a run with the fewest sends and deliveries. `progress` is told of each
-    property before z3 is asked.
+    `shortest`: find a violating run with the fewest sends and deliveries. `progress` is called with each
+    property before it is put to z3.
     """
     started = time.monotonic()
-    asked = _resolved(check)
-    program = asked.workload
+    resolved = _resolved(check)
+    program = resolved.workload
     assert isinstance(program, Program)
-    decided = asked.properties()
+    decided = resolved.properties()
     found = []
-    with machine_errors(type(asked.machine)):
-        asking = _Asking(_run(asked, program), asked, effort, attempts, shortest)
+    with machine_errors(type(resolved.machine)):
+        queries = _Queries(_run(resolved, program), resolved, effort, attempts, shortest)
         for known in decided:
-            if known.name in asking.questions:
+            if known.name in queries.formulas:
                 if progress is not None:
                     progress(known)
-                found.append(asking.ask(known))
+                found.append(queries.decide(known))
     return ProgramVerdict(
-        asked.protocol,
+        resolved.protocol,
         program.name,
-        asked.channel_name,
+        resolved.channel_name,
         tuple(found),
-        tuple(known.name for known in decided if known.name not in asking.questions),
-        _scope(asked, effort),
+        tuple(known.name for known in decided if known.name not in queries.formulas),
+        _scope(resolved, effort),
         time.monotonic() - started,
     )
 
 
-# -- what can be asked -------------------------------------------------------------------------------------------------
+# -- which checks are possible -----------------------------------------------------------------------------------------
 
 
 def _resolved(check: Check) -> ResolvedCheck:
@@ -181,23 +181,23 @@ def _resolved(check: Check) -> ResolvedCheck:
         raise BadInput("only a program can be put to z3: the free workload has none", mend="name one with --program")
     if check.crash is not None or check.clocks:
         raise BadInput("crashes and clocks are the explorer's", mend="leave out --crash and --clock, or use check")
-    asked = check.resolve()
-    assert isinstance(asked.workload, Program)
-    name = asked.workload.name
-    messages = len(asked.workload.all_messages)
+    resolved = check.resolve()
+    assert isinstance(resolved.workload, Program)
+    name = resolved.workload.name
+    messages = len(resolved.workload.all_messages)
     if messages > MOST_MESSAGES:
         raise BadInput(
             f"program {name} has {messages} messages: the formula would be too large for z3",
-            mend=f"give at most {MOST_MESSAGES}; or: crownless check {asked.protocol} --program {name}",
+            mend=f"give at most {MOST_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
         )
-    if asked.channel_name not in CHANNELS:
+    if resolved.channel_name not in CHANNELS:
         raise BadInput(
-            f"a {asked.channel_name} channel cannot be put to z3", mend=f"use {' or '.join(CHANNELS)}, or use check"
+            f"a {resolved.channel_name} channel cannot be put to z3", mend=f"use {' or '.join(CHANNELS)}, or use check"
         )
-    for order in asked.orders:
+    for order in resolved.orders:
         if order not in ORDERS:
             raise BadInput(f"{order} order cannot be put to z3", mend=f"ask for {', '.join(ORDERS)}, or use check")
-    return asked
+    return resolved
 
 
 def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
@@ -219,18 +219,18 @@ def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
     )
 
 
-def _scope(asked: ResolvedCheck, effort: int) -> str:
+def _scope(check: ResolvedCheck, effort: int) -> str:
     parts = [
-        asked.workload.scope,
-        f"{asked.channel_name} channel: {asked.channel.meaning}",
+        check.workload.scope,
+        f"{check.channel_name} channel: {check.channel.meaning}",
     ]
-    if asked.machine.ordered_at is not None:
-        names = ", ".join(asked.workload.processes[i] for i in sorted(asked.machine.ordered_at))
+    if check.machine.ordered_at is not None:
+        names = ", ".join(check.workload.processes[i] for i in sorted(check.machine.ordered_at))
         parts.append(f"orders judged at {names} alone")
     return "; ".join([*parts, "every interleaving, as one formula", f"up to {effort:,} steps of z3 a query"])
 
 
-# -- asking ------------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 class _Answer(NamedTuple):
@@ -240,19 +240,19 @@ class _Answer(NamedTuple):
     reason: str = ""
 
 
-class _Asking:
+class _Queries:
     """Puts a program's properties to z3."""
 
-    def __init__(self, run: SymbolicRun, asked: ResolvedCheck, effort: int, attempts: int, shortest: bool) -> None:
+    def __init__(self, run: SymbolicRun, check: ResolvedCheck, effort: int, attempts: int, shortest: bool) -> None:
         self.run = run
-        self.asked = asked
+        self.check = check
         self.effort = effort
         self.attempts = attempts
         self.shortest = shortest
         #: Property → what is true of a run that breaks it, or reaches it.
-        self.questions: dict[str, Callable[[], Condition]] = {
-            "fifo": lambda: overtakes(run, asked.machine.ordered_at, same_sender=True),
-            "causal": lambda: overtakes(run, asked.machine.ordered_at),
+        self.formulas: dict[str, Callable[[], Condition]] = {
+            "fifo": lambda: overtakes(run, check.machine.ordered_at, same_sender=True),
+            "causal": lambda: overtakes(run, check.machine.ordered_at),
             "mailbox": lambda: circle_of_sends(run),
             "synchronous": lambda: crown(run),
             DELIVERS_ONCE.name: lambda: delivers_again(run),
@@ -260,20 +260,20 @@ class _Asking:
             CAN_COMPLETE.name: lambda: at_end(run),
             DELIVERS_SOMETHING.name: lambda: any_holds(run.happens[slot] for slot in run.takes),
         }
-        for name, predicate in asked.machine.invariants.items():
+        for name, predicate in check.machine.invariants.items():
             try:
                 broken = breaks_invariant(run, predicate)
             except TypeError:
                 continue
-            self.questions[name] = partial(_known, broken)
+            self.formulas[name] = partial(_known, broken)
         if not run.fifo:
-            self.questions[HOLDS_BACK.name] = lambda: refuses(run)
+            self.formulas[HOLDS_BACK.name] = lambda: refuses(run)
 
-    def ask(self, known: Property) -> Found:
+    def decide(self, known: Property) -> Found:
         began = time.monotonic()
         sometimes = known.kind == "sometimes"
-        question = self.questions[known.name]()
-        answer = self._solve([question])
+        formula = self.formulas[known.name]()
+        answer = self._solve([formula])
         seconds = time.monotonic() - began
         if answer.reason:
             note = f"z3 gave up: {answer.reason}"
@@ -283,25 +283,25 @@ class _Asking:
             return Found(known, "unknown" if sometimes else "holds", note=note, seconds=seconds)
         is_shortest = False
         if self.shortest and not sometimes:
-            answer, is_shortest = self._shorter(question, answer)
-        replay = _Replay(self.run, self.asked, known, answer.model)
-        note = "; ".join(self.asked.workload.describe(replay.position)) if known == COMPLETES else ""
+            answer, is_shortest = self._shorter(formula, answer)
+        replay = _Replay(self.run, self.check, known, answer.model)
+        note = "; ".join(self.check.workload.describe(replay.position)) if known == COMPLETES else ""
         seconds = time.monotonic() - began
         shown = run_of(replay.system, replay.steps, keep_names=True)
         return Found(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
-    def _shorter(self, question: Condition, answer: _Answer) -> tuple[_Answer, bool]:
+    def _shorter(self, formula: Condition, answer: _Answer) -> tuple[_Answer, bool]:
         """A run with the fewest events; and whether z3 showed that it is one."""
         events = list(self.run.happens.values())
         while length := len(self.run.happenings(answer.model)):
-            shorter = self._solve([question, z3.AtMost(*events, length - 1)])
+            shorter = self._solve([formula, z3.AtMost(*events, length - 1)])
             if shorter.model is None:
                 return answer, not shorter.reason
             answer = shorter
         return answer, True
 
     def _solve(self, conditions: Sequence[Condition]) -> _Answer:
-        """Is there a run of which these hold? Each attempt is made with another seed."""
+        """A run of which these hold, if there is one. Each attempt is made with another seed."""
         wanted = all_hold(conditions)
         if wanted is False:
             return _Answer()
@@ -468,13 +468,13 @@ def _circle(before: dict[tuple[Any, Any], Condition]) -> Condition:
 class _Replay:
     """The run that a model stands for, made on the explorer's own system."""
 
-    def __init__(self, run: SymbolicRun, asked: ResolvedCheck, known: Property, model: Term) -> None:
-        self.system = asked.system()
+    def __init__(self, run: SymbolicRun, check: ResolvedCheck, known: Property, model: Term) -> None:
+        self.system = check.system()
         self.state: State = self.system.initial()
         self.ghost = self.system.initial_ghost()
         self.steps: list[LocalStep] = []
         self.broken: set[str] = set()
-        self.invariants = asked.machine.invariants
+        self.invariants = check.machine.invariants
         happenings = run.happenings(model)
         for happening in happenings:
             self._happen(run, happening)
