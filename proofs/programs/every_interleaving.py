@@ -62,7 +62,7 @@ class ReplayFailed(AssertionError):
 
 
 @dataclass(frozen=True)
-class Found:
+class PropertyFinding:
     """What z3 says of one property. `run` shows what breaks it, or, of a `sometimes` property, what reaches it."""
 
     property: Property
@@ -95,13 +95,13 @@ class ProgramVerdict:
     protocol: str
     program: str
     channel: str
-    properties: tuple[Found, ...]
+    properties: tuple[PropertyFinding, ...]
     #: What `crownless check` also decides of the protocol, and what is not decided here.
     not_asked: tuple[str, ...]
     scope: str
     seconds: float
 
-    def found(self, name: str) -> Found:
+    def found(self, name: str) -> PropertyFinding:
         """What was found of the property of that name."""
         return next(found for found in self.properties if found.property.name == name)
 
@@ -269,7 +269,7 @@ class _Queries:
         if not run.fifo:
             self.formulas[HOLDS_BACK.name] = lambda: refuses(run)
 
-    def decide(self, known: Property) -> Found:
+    def decide(self, known: Property) -> PropertyFinding:
         began = time.monotonic()
         sometimes = known.kind == "sometimes"
         formula = self.formulas[known.name]()
@@ -277,10 +277,10 @@ class _Queries:
         seconds = time.monotonic() - began
         if answer.reason:
             note = f"z3 gave up: {answer.reason}"
-            return Found(known, "unknown", note=note, gave_up=True, seconds=seconds)
+            return PropertyFinding(known, "unknown", note=note, gave_up=True, seconds=seconds)
         if answer.model is None:
             note = "no run reaches it" if sometimes else ""
-            return Found(known, "unknown" if sometimes else "holds", note=note, seconds=seconds)
+            return PropertyFinding(known, "unknown" if sometimes else "holds", note=note, seconds=seconds)
         is_shortest = False
         if self.shortest and not sometimes:
             answer, is_shortest = self._shorter(formula, answer)
@@ -288,7 +288,7 @@ class _Queries:
         note = "; ".join(self.check.workload.describe(replay.position)) if known == COMPLETES else ""
         seconds = time.monotonic() - began
         shown = run_of(replay.system, replay.steps, keep_names=True)
-        return Found(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
+        return PropertyFinding(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
     def _shorter(self, formula: Condition, answer: _Answer) -> tuple[_Answer, bool]:
         """A run with the fewest events; and whether z3 showed that it is one."""
