@@ -30,7 +30,7 @@ from .causal_order import OF_CHANNELS, CausalOrder
 from .terms import Term
 
 
-class OneByOne(ExtraMessages):
+class OneMessagePerStep(ExtraMessages):
     """The protocol, one message a step, with matrices as they are."""
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
@@ -58,7 +58,7 @@ class WithExtraMessages(AnyRun):
     before: Covered
 
     def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
-        super().__init__(type(f"{protocol.__name__}OneByOne", (OneByOne, protocol), {}), **sorts)
+        super().__init__(type(f"{protocol.__name__}OneMessagePerStep", (OneMessagePerStep, protocol), {}), **sorts)
         process, message = self.terms.process, self.message
         self.extra = z3.Function("extra", message, z3.BoolSort())
         #: The covers (`Covered.cover`) of its sender when it was sent.

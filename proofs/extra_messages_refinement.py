@@ -1,4 +1,4 @@
-"""Does the extra-message machine do what is proved of it (`extra_messages.OneByOne`)? Checked up to a bound.
+"""Does the extra-message machine do what is proved of it (`extra_messages.OneMessagePerStep`)? Checked up to a bound.
 
 What is proved is of matrices as they are, one message a step, and extra messages at any time. The machine keeps its
 non-zero entries, and sends extra messages in the step that brought its matrix to k. So each of its steps must be that
@@ -21,7 +21,7 @@ from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
 from crownless.spec.computation import Message
 
-from .extra_messages import OneByOne
+from .extra_messages import OneMessagePerStep
 from .refinement import Refinement
 
 
@@ -31,7 +31,7 @@ def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int,
     """
     machine = protocol(n, parameters={"k": k})
     #: The updates and the guard that are put to z3, on ints.
-    plain = type("Plain", (OneByOne, protocol), {})(n)
+    plain = type("Plain", (OneMessagePerStep, protocol), {})(n)
     workload = Free(n, messages)
     system = System(machine, workload, Unordered, ())
     states = transitions = 0
@@ -50,7 +50,7 @@ def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int,
     return Refinement(n, messages, states, transitions, None, differs)
 
 
-def _told(compare: Callable[..., str | None], plain: OneByOne, i: int, *given: Any) -> str | None:
+def _told(compare: Callable[..., str | None], plain: OneMessagePerStep, i: int, *given: Any) -> str | None:
     """What tells a step apart, in words; what cannot even be read as a step of the protocol is another, too."""
     try:
         return compare(plain, i, *given)
@@ -65,7 +65,7 @@ def _matrix(n: int, entries: Any) -> Value:
     )
 
 
-def _sent(plain: OneByOne, i: int, state: State, message: Message, step: Step) -> str | None:
+def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, step: Step) -> str | None:
     """How sending differs, in words."""
     (told,) = plain.send(i, state, message)
     if not step.packets:
@@ -77,7 +77,7 @@ def _sent(plain: OneByOne, i: int, state: State, message: Message, step: Step) -
     return _extra(plain, i, told.state, extra, step.state)
 
 
-def _taken_in(plain: OneByOne, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
+def _taken_in(plain: OneMessagePerStep, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
     """How accepting or taking in a packet differs, in words."""
     matrix = _matrix(plain.n, packet.stamp)
     accepts = bool(machine.accepts(i, state, packet))
@@ -101,7 +101,7 @@ def _taken_in(plain: OneByOne, i: int, state: State, packet: Packet, machine: Ex
     return None
 
 
-def _extra(plain: OneByOne, i: int, state: State, packets: Sequence[Packet], after: State) -> str | None:
+def _extra(plain: OneMessagePerStep, i: int, state: State, packets: Sequence[Packet], after: State) -> str | None:
     """How what was sent beside differs from extra messages, in whatever order, that end in that state; in words."""
     if not packets:
         return None if state == after else f"P{i + 1} comes to {after}, not {state}"

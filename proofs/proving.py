@@ -338,7 +338,7 @@ def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
 
 
 #: The extra-message machine is held against what is proved of it for so many processes, messages, and thresholds.
-ONE_BY_ONE = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
+EXTRA_MESSAGES_BOUNDS = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
 
 
 def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
@@ -352,7 +352,9 @@ def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | 
             *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        bounded = tuple(refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        bounded = tuple(
+            refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS
+        )
         return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
 
