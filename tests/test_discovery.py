@@ -27,7 +27,7 @@ from crownless.proofs.discovery.clauses_in_words import in_words
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
 from crownless.proofs.discovery.reading import Reader
-from crownless.proofs.discovery.rendering import Reading
+from crownless.proofs.discovery.rendering import ClauseRenderer
 from crownless.proofs.discovery.situations import NumericState, simulated
 from crownless.proofs.discovery.spacer import System, spacer
 from crownless.proofs.discovery.templates import (
@@ -167,7 +167,7 @@ def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:
     x, p, k = "x", Process("p"), Process("k")
     number, entry = Number("number", x), Number("local", p, (Process(x, "sender"), Process(x, "receiver")))
     sent, knows = Literal("sent", (x,)), Literal("knows", (p, x))
-    reading = Reading(words)
+    reading = ClauseRenderer(words)
     assert reading.sentences(
         of_a_message,
         [

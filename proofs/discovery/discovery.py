@@ -31,7 +31,7 @@ from .candidates import Candidates
 from .forms import Form, form_of
 from .houdini import STEPS, CounterexampleQuery, HoudiniGaveUp, Induction, Kept, Placed, always, kept
 from .reading import Reader
-from .rendering import Reading
+from .rendering import ClauseRenderer
 from .situations import simulated
 from .templates import Clause, Context, OnTerms, Vocabulary
 
@@ -168,7 +168,7 @@ class _Discovery:
         if optimal is not None:
             more = self._closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
         assert safe is None or not overtakes, "what is proved does not happen"
-        reading = Reading(self.vocabulary)
+        reading = ClauseRenderer(self.vocabulary)
         return Discovered(
             protocol=self.form.name,
             candidates=made,
@@ -351,7 +351,7 @@ def _of_all(context: Context, clause: Clause) -> Callable[[AnyRun, Any], Term]:
     return holds
 
 
-def _read(reading: Reading, some: Sequence[Placed]) -> tuple[str, ...]:
+def _read(reading: ClauseRenderer, some: Sequence[Placed]) -> tuple[str, ...]:
     found: list[str] = []
     for context in dict.fromkeys(context for context, _ in some):
         found += reading.sentences(context, [clause for each, clause in some if each is context])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .templates import Bound, Clause, Context, Literal, Number, Process, Vocabulary
 
 
-class Reading:
+class ClauseRenderer:
     """How the words of a protocol are read."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
