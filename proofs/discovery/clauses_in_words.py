@@ -20,7 +20,7 @@ def conjuncts(term: Term) -> list[Term]:
 About = Callable[[str, int | None, int | None], str | None]
 
 
-def in_words(clause: Term, about: About) -> str:
+def render_clause(clause: Term, about: About) -> str:
     """The clause as an implication."""
     given: list[str] = []
     then: list[str] = []

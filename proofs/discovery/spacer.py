@@ -31,7 +31,7 @@ from crownless.proofs.terms import Term, Terms, as_term
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
-from .clauses_in_words import conjuncts, in_words
+from .clauses_in_words import conjuncts, render_clause
 from .forms import form_of
 
 #: Spacer's own count of its steps.
@@ -299,7 +299,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
         n,
         slots,
         outcome,
-        tuple(in_words(part, system.about) for part in parts),
+        tuple(render_clause(part, system.about) for part in parts),
         len(steps) + 2,
         reason,
         remark,
