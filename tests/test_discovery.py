@@ -23,7 +23,6 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.proofs.any_run import AnyRun
 from crownless.proofs.discovery.candidates import Candidates
-from crownless.proofs.discovery.clauses_in_words import render_clause
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
 from crownless.proofs.discovery.reading import Reader
@@ -42,6 +41,7 @@ from crownless.proofs.discovery.templates import (
     Vocabulary,
     contexts,
 )
+from crownless.proofs.discovery.z3_clause_rendering import render_clause
 from crownless.spec.errors import BadInput
 
 

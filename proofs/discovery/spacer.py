@@ -31,8 +31,8 @@ from crownless.proofs.terms import Term, Terms, as_term
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
-from .clauses_in_words import conjuncts, render_clause
 from .forms import form_of
+from .z3_clause_rendering import conjuncts, render_clause
 
 #: Spacer's own count of its steps.
 STEPS = 200_000_000
