@@ -2,9 +2,9 @@
 
 Each property is one query on the formula of `symbolic_run`: is there a run that breaks it (or, of a `sometimes`
 property, reaches it)? The properties, their names and what they mean are those of `model_check.properties`, so that a
-verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here are the orders one-n and
-n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`: when
-a packet has come so far that the protocol can refuse it depends on when those ahead of it were put into the mail room.
+verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here are the orders one-n
+and n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`:
+when a packet can be refused depends on when those ahead of it were put into the hold-back queue.
 
 No run is believed that z3 tells of: it is replayed on the explorer's own system, move by move, where the protocol runs
 on ints, and its observers must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
