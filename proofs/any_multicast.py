@@ -171,7 +171,7 @@ class AnyMulticast(AnyRun):
             delivered=lambda x, p: z3.Or(before.delivered(x, p), z3.And(x == m, p == i)),
             witness=witness,
         )
-        return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
+        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
 
     def _same(self, one: Any, other: Any) -> Term:
         """Are these values equal, entry by entry? What is built by a comprehension is read before z3 sees it."""

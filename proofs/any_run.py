@@ -202,17 +202,17 @@ class AnyRun:
             knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, z3.Or(x == m, self.precedes(x, m)))),
             witness=witness,
         )
-        return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
+        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
 
     def events(self, takes: Callable[[Term, Term], Term] | None = None) -> list[Event]:
         """All that may happen; `takes` as in `delivering`."""
         return [self.sending(), self.delivering(takes)]
 
     @property
-    def under_way(self) -> dict[str, Term]:
-        """The message m is under way to i."""
+    def in_flight(self) -> dict[str, Term]:
+        """The message m is in flight to i."""
         i, m, now = self.i, self.m, self.before
-        return {"m is under way to i": z3.And(self.to(m, i), now.sent(m), z3.Not(self.arrived(now, m, i)))}
+        return {"m is in flight to i": z3.And(self.to(m, i), now.sent(m), z3.Not(self.arrived(now, m, i)))}
 
     @property
     def accepted(self) -> Term:
@@ -227,7 +227,7 @@ class AnyRun:
         return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.to(x, i)), self.arrived(now, x, i)))
 
     def earliest(self, time: Callable[[Term], Term]) -> Term:
-        """No message that is under way has an earlier time than m."""
+        """No message that is in flight has an earlier time than m."""
         now, m = self.before, self.m
 
         def waits(x: Term, p: Term) -> Term:

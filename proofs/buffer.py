@@ -100,7 +100,7 @@ class Buffers(Abstraction):
         now, i, m, l = self.before, self.i, self.m, self.logic
         return StageEvent(
             "get",
-            {"m is under way to i": l.both(self.receiver(m) == i, now.posted(m), l.no(now.got(m)))},
+            {"m is in flight to i": l.both(self.receiver(m) == i, now.posted(m), l.no(now.got(m)))},
             now.then(got=lambda x: l.either(now.got(x), x == m)),
             {"got_at": Fixed(lambda x: x == m, lambda x: now.clock)},
         )
@@ -111,7 +111,7 @@ class Buffers(Abstraction):
         return StageEvent(
             "acknowledge",
             {
-                "m's acknowledgement is under way to i": l.both(
+                "m's acknowledgement is in flight to i": l.both(
                     self.sender(m) == i, now.got(m), l.no(now.acknowledged(m))
                 )
             },
@@ -230,19 +230,19 @@ def _live(run: Buffers) -> Given:
     """
     now, i, m, l = run.before, run.i, run.m, run.logic
     awaited = {"i awaits m's acknowledgement": l.both(now.waits(i), now.awaits(i) == m)}
-    under_way = l.both(now.posted(m), l.no(now.got(m)))
+    in_flight = l.both(now.posted(m), l.no(now.got(m)))
     first_in = l.messages(lambda x: l.no(l.both(run.in_input(now, i, x), run.got_at(x) < run.got_at(m))))
     return {
         "the oldest in an output buffer can be posted, or an acknowledgement is awaited": (
             {"m is the oldest in i's output buffer": run.first_out()},
             l.either(can(run, "post"), now.waits(i)),
         ),
-        "what is awaited is under way, or its acknowledgement can come": (
+        "what is awaited is in flight, or its acknowledgement can come": (
             awaited,
-            l.either(under_way, can(run, "acknowledge")),
+            l.either(in_flight, can(run, "acknowledge")),
         ),
-        "what is under way can be got": (
-            {"m is under way to i": l.both(run.receiver(m) == i, under_way)},
+        "what is in flight can be got": (
+            {"m is in flight to i": l.both(run.receiver(m) == i, in_flight)},
             can(run, "get"),
         ),
         "the oldest in an input buffer can be delivered": (

@@ -4,8 +4,8 @@ Given invariants, three things follow by z3, a query each conjunct:
 
 - *safe*: when m is delivered at i, all messages to i whose sends happened before m's are delivered already;
 - *optimal*: m waits only while one of those is missing; so no protocol for causal order could deliver it sooner;
-- *live*: of the messages under way, one whose send no other's happened before is accepted. So as long as any message
-  is under way one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
+- *live*: of the messages in flight, one whose send no other's happened before is accepted. So as long as any message
+  is in flight one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
 
 The first two rest on an induction: the invariants hold at the start, and every step keeps each of them. The third
 rests on the second, and on happened-before having no cycle: a message is sent later than those before it.
@@ -76,7 +76,7 @@ MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("invariants", "optimal"),
     ),
     "live": (
-        "of the messages under way the earliest is accepted, so that each is delivered in the end",
+        "of the messages in flight the earliest is accepted, so that each is delivered in the end",
         ("invariants", "optimal", "live"),
     ),
 }
@@ -169,7 +169,7 @@ class CausalOrder:
             return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
 
         return [
-            never("vacuous", {**run.under_way, ACCEPTED: run.accepted, **past}),
+            never("vacuous", {**run.in_flight, ACCEPTED: run.accepted, **past}),
             *(never(f"{event.name}: never", event.given) for event in run.events()),
         ]
 
@@ -189,7 +189,7 @@ class CausalOrder:
 
     def _given(self, run: AnyRun, by: Iterable[str], *, delivered: bool) -> dict[str, Term]:
         now = {name: self.invariants[name](run, run.before) for name in by}
-        return {**now, **run.under_way, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
+        return {**now, **run.in_flight, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
 
     def _optimal(self, run: AnyRun) -> list[Claim]:
         """One claim for each part of the guard."""
@@ -240,6 +240,6 @@ def _live(run: AnyRun) -> list[Claim]:
             given["m is sent now"] = time(m) == clock
         for name, holds in in_order(event.after, clock + 1 if event.sends else clock).items():
             claims.append(Claim(f"{name}: kept by {event.name}", given, holds))
-    given = {**in_order(now, clock), **run.under_way, "m is the earliest under way": run.earliest(time)}
+    given = {**in_order(now, clock), **run.in_flight, "m is the earliest in flight": run.earliest(time)}
     claims.append(Claim("the earliest message has its past delivered", given, run.past_delivered))
     return claims

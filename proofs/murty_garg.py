@@ -126,7 +126,7 @@ class Priorities(Abstraction):
         """Receive from a bigger process: commit; acknowledge if active, else queue (RP)."""
         now, i, m, l = self.before, self.i, self.m, self.logic
         given = {
-            "m is under way to i": l.both(self.smaller(m) == i, now.out(m), l.no(now.received(m))),
+            "m is in flight to i": l.both(self.smaller(m) == i, now.out(m), l.no(now.received(m))),
             "i is passive" if passive else "i is active": now.passive(i) if passive else l.no(now.passive(i)),
         }
         received = {"received": lambda x: l.either(now.received(x), x == m)}
@@ -167,7 +167,7 @@ class Priorities(Abstraction):
     def comes_back(self) -> dict[str, Truth]:
         now, i, m, l = self.before, self.i, self.m, self.logic
         return {
-            "m's acknowledgement is under way to i": l.both(self.bigger(m) == i, now.acknowledged(m), l.no(now.done(m)))
+            "m's acknowledgement is in flight to i": l.both(self.bigger(m) == i, now.acknowledged(m), l.no(now.done(m)))
         }
 
     def acknowledging(self) -> AbstractState:
@@ -353,7 +353,7 @@ def _live(run: Priorities) -> Given:
     now, i, m, w, l = run.before, run.i, run.m, run.w, run.logic
     awaits = {"i awaits m's acknowledgement": l.both(now.passive(i), now.awaits(i) == m)}
     least = l.processes(lambda p: l.implies(now.passive(p), run.rank(i) <= run.rank(p)))
-    under_way, comes = l.both(now.out(m), l.no(now.received(m))), l.both(now.acknowledged(m), l.no(now.done(m)))
+    in_flight, comes = l.both(now.out(m), l.no(now.received(m))), l.both(now.acknowledged(m), l.no(now.done(m)))
     owed = l.both(now.passive(run.smaller(m)), run.rank(run.smaller(m)) < run.rank(i), run.owes(now, run.smaller(m), m))
     going_on, with_next = run.going_on(), run.going_on_with_the_next()
     queued = l.messages(lambda x: l.no(l.both(run.waits(now, i, x), run.taken_at(x) < run.taken_at(w))))
@@ -365,21 +365,21 @@ def _live(run: Priorities) -> Given:
             {"m is asked of i": l.both(run.receiver(m) == i, now.wanted(m), l.no(now.taken(m)))},
             can(run, "send", "queue"),
         ),
-        "what is under way can be received": (
-            {"m is under way to i": l.both(run.smaller(m) == i, under_way)},
+        "what is in flight can be received": (
+            {"m is in flight to i": l.both(run.smaller(m) == i, in_flight)},
             can(run, "receive", "receive while passive"),
         ),
         "an acknowledgement can come": (
-            {"m's acknowledgement is under way to i": l.both(run.bigger(m) == i, comes), "w is next": next_one},
+            {"m's acknowledgement is in flight to i": l.both(run.bigger(m) == i, comes), "w is next": next_one},
             can(run, "go on", "go on with the next"),
         ),
-        "a passive process waits for a smaller one, or for what is under way": (
+        "a passive process waits for a smaller one, or for what is in flight": (
             awaits,
-            l.either(under_way, comes, owed),
+            l.either(in_flight, comes, owed),
         ),
-        "the least passive process waits for what is under way": (
+        "the least passive process waits for what is in flight": (
             {**awaits, "no smaller one is passive": least},
-            l.either(under_way, comes),
+            l.either(in_flight, comes),
         ),
         **{
             f"{event.name}: all that was owed is acknowledged": (

@@ -2,7 +2,7 @@
 
 Beside every global state of the machine stands a moment of the abstraction, that of the run by which the state was
 first reached; and of more processes and messages, beside each state of some runs at random. What a moment says of
-queues and of packets under way must be what they are; what the machine may do next, and what has then happened for
+queues and of packets in flight must be what they are; what the machine may do next, and what has then happened for
 applications, must be what some event of the abstraction does, and the other way round; and what it says happened
 before a send must be what did, by the applications' events alone.
 """
@@ -48,7 +48,7 @@ class _Then(NamedTuple):
     before: Mapping[Message, frozenset[Message]]
 
 
-#: Local states, packets under way in some order, and what has happened.
+#: Local states, packets in flight in some order, and what has happened.
 _Seen = tuple[tuple[Any, ...], tuple[str, ...], tuple[Happened, ...]]
 
 

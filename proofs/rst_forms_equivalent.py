@@ -77,13 +77,13 @@ def claims(after: type[Rst] = Rst, before: type[RstBefore] = RstBefore) -> tuple
 
 
 def _not_delivered() -> Claim:
-    """What `claims` assumes of a message under way is so in every run."""
+    """What `claims` assumes of a message in flight is so in every run."""
     run = AnyRun(Rst)
     by = ("a stamp counts those before on its channel", "DELIV counts what is delivered")
     given = {name: RST.invariants[name](run, run.before) for name in by}
     sender = run.sender(run.m)
     shows = run.before.local(run.i).deliv[sender] <= run.stamp(run.m)[sender][run.i]
-    return Claim(NOT_DELIVERED, {**given, **run.under_way}, shows)
+    return Claim(NOT_DELIVERED, {**given, **run.in_flight}, shows)
 
 
 def _only(steps: Sequence[Step]) -> Step:

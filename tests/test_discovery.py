@@ -282,7 +282,7 @@ def test_spacer_finds_an_invariant_for_two_processes(protocol: str) -> None:
     assert found.outcome == "proved"
     assert len(found.invariant) > 3
     assert found.clauses == 10
-    assert "2 processes; at most 2 messages (x and y) under way at any moment" in found.scope
+    assert "2 processes; at most 2 messages (x and y) in flight at any moment" in found.scope
     assert found.lines()[0].startswith(f"{protocol}: Spacer finds an invariant of {len(found.invariant)} clauses")
 
 
@@ -338,5 +338,5 @@ def test_a_bound_is_read_without_negative_numbers() -> None:
     assert render_clause(z3.Not(a + -1 * b >= 3), about) == "a ≤ b + 2"
     assert render_clause(z3.Or(z3.Not(c >= 1), z3.Not(b <= 0)), about) == "x is in 1 to None ⇒ 1 ≤ b"
     assert (
-        render_clause(z3.Or(z3.Not(known), z3.Not(z3.Bool("x under way"))), about) == "never P1 knows x ∧ x under way"
+        render_clause(z3.Or(z3.Not(known), z3.Not(z3.Bool("x in flight"))), about) == "never P1 knows x ∧ x in flight"
     )

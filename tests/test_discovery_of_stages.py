@@ -245,8 +245,8 @@ def mutant(event: str, given: str) -> QueueProof:
 #: Of each event what it may happen without.
 LEFT_OUT = {
     "posting": ["m is the oldest in i's output buffer", "i awaits no acknowledgement"],
-    "getting": ["m is under way to i"],
-    "acknowledging": ["m's acknowledgement is under way to i"],
+    "getting": ["m is in flight to i"],
+    "acknowledging": ["m's acknowledgement is in flight to i"],
     "delivering": ["m is the oldest in i's input buffer"],
 }
 OF_BUFFERS = [

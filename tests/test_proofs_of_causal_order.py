@@ -200,7 +200,7 @@ def test_what_the_proofs_need_is_told() -> None:
         "what is known or delivered is sent",
         "a stamp counts what happened before",
         "DELIV counts what is delivered",
-        "m is under way to i",
+        "m is in flight to i",
         ACCEPTED,
     ]
     own_column = "DELIV is the own column of SENT"

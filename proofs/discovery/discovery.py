@@ -213,7 +213,7 @@ class _Discovery:
     def _safe(self) -> tuple[CounterexampleQuery, Term]:
         """That m is accepted, and some x to the same receiver, sent before it, is not delivered."""
         run, x = self.run, z3.Const("missing", self.run.message)
-        given = [*run.under_way.values(), run.accepted]
+        given = [*run.in_flight.values(), run.accepted]
         missing = z3.And(run.precedes(x, run.m), run.to(x, run.i), z3.Not(run.arrived(run.before, x, run.i)))
         return self._query(given, [run.m, x], [run.i]), missing
 
@@ -238,7 +238,7 @@ class _Discovery:
                 )
                 for y in missing
             ]
-            query = self._query([*run.under_way.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k])
+            query = self._query([*run.in_flight.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k])
             because = _least(query, z3.Not(part), given, at_hand)
             if because is None:
                 return None
@@ -246,7 +246,7 @@ class _Discovery:
         return used
 
     def _live(self) -> bool:
-        """Of the messages under way the earliest is accepted, if the protocol is optimal; this says nothing of it."""
+        """Of the messages in flight the earliest is accepted, if the protocol is optimal; this says nothing of it."""
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
 

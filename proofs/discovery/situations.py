@@ -58,7 +58,7 @@ class NumericState:
             for m in messages
         )
 
-    def under_way(self, m: int) -> bool:
+    def in_flight(self, m: int) -> bool:
         return self.sent[m] and not self.delivered[m]
 
 
@@ -109,7 +109,7 @@ def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Ra
         acceptable = [
             m
             for m in range(k)
-            if now.under_way(m) and machine.accepts(now.receiver[m], now.local[now.receiver[m]], now.packet(m))
+            if now.in_flight(m) and machine.accepts(now.receiver[m], now.local[now.receiver[m]], now.packet(m))
         ]
         more = sum(now.sent) < messages
         if not acceptable and not more:

@@ -1,14 +1,14 @@
-"""z3's Spacer finds by itself why a protocol of few processes is safe, with few messages under way at a time.
+"""z3's Spacer finds by itself why a protocol of few processes is safe, with few messages in flight at a time.
 
 Spacer (Komuravelli, Gurfinkel & Chaki, 2014) is asked about the protocol as constrained Horn clauses: whatever can be
 at the start can be; whatever a step makes of what can be, can be; and what must not be is that a message is accepted
-while another to the same receiver, whose send happened before, is under way. Its answer is an invariant, for any number
+while another to the same receiver, whose send happened before, is in flight. Its answer is an invariant, for any number
 of messages in all: the numbers that the processes keep may grow without end. Every step is the protocol's own code, on
 numbers of z3's.
 
-A message under way has a slot, with the ghosts that it takes to say what must not be: which processes know of it, and
+A message in flight has a slot, with the ghosts that it takes to say what must not be: which processes know of it, and
 before which of the others its send happened. While all slots are taken nobody sends. So what is shown is shown of runs
-with at most so many messages under way at any moment. The invariant that Spacer finds is put to z3 again, apart from
+with at most so many messages in flight at any moment. The invariant that Spacer finds is put to z3 again, apart from
 Spacer.
 """
 
@@ -62,7 +62,7 @@ class Numbers(Integers):
 
 
 class Slot(NamedTuple):
-    """A message under way, or none."""
+    """A message in flight, or none."""
 
     taken: Term
     channel: Term  #: which sender and receiver, by number; 0 if there is none
@@ -113,7 +113,7 @@ class System:
             known = tuple(z3.Bool(f"P{p + 1} knows {m}") for p in range(self.n))
             precedes = tuple(z3.Bool(f"{m} before {_message(other)}") for other in range(self.slots))
             slots.append(
-                Slot(z3.Bool(f"{m} under way"), z3.Int(f"channel of {m}"), of(slot.stamp, "stamp", m), known, precedes)
+                Slot(z3.Bool(f"{m} in flight"), z3.Int(f"channel of {m}"), of(slot.stamp, "stamp", m), known, precedes)
             )
         return BoundedState(local, tuple(slots))
 
@@ -162,7 +162,7 @@ class System:
 
     @property
     def unsafe(self) -> Term:
-        """A message is accepted, and another to its receiver that happened before it is under way."""
+        """A message is accepted, and another to its receiver that happened before it is in flight."""
         before = self.before.slots
         cases = []
         for s, (i, j) in product(range(self.slots), self.channels):
@@ -214,7 +214,7 @@ class Spaced:
     def scope(self) -> str:
         slots = " and ".join(map(_message, range(self.slots)))
         return (
-            f"{self.n} processes; at most {self.slots} messages ({slots}) under way at any moment, however many in "
+            f"{self.n} processes; at most {self.slots} messages ({slots}) in flight at any moment, however many in "
             "all: not a proof for every n; channels that lose and duplicate nothing, in any order"
         )
 

@@ -54,8 +54,8 @@ def _arrivals_too(system: System, arrived: tuple[str, ...], step: LocalStep) -> 
 ARRIVALS = HistoryVariable((), _arrivals_too)
 
 
-def under_way(now: Reached) -> set[str]:
-    """The names of the messages that are under way, or arrived and refused."""
+def in_flight(now: Reached) -> set[str]:
+    """The names of the messages that are in flight, or arrived and refused."""
     return {packet.message.name for packet in now.in_flight if packet.message is not None}
 
 
@@ -65,10 +65,10 @@ def refused(now: Reached) -> set[str]:
 
 
 def delays_z_at_its_receiver() -> bool:
-    """Under the matrix protocol: z, arrived, waits exactly while x is under way; x and y are under way together."""
+    """Under the matrix protocol: z, arrived, waits exactly while x is in flight; x and y are in flight together."""
     waits = together = False
     for now in reachable(bundled_system("rst", "mf-program-1")):
-        names, waiting = under_way(now), refused(now)
+        names, waiting = in_flight(now), refused(now)
         if "z" in names and ("z" in waiting) != ("x" in names):
             return False
         waits |= "z" in waiting
@@ -77,10 +77,10 @@ def delays_z_at_its_receiver() -> bool:
 
 
 def delays_y_at_its_sender() -> bool:
-    """Under the buffer protocol: y waits in P1's output buffer while x is under way; nothing that arrives waits."""
+    """Under the buffer protocol: y waits in P1's output buffer while x is in flight; nothing that arrives waits."""
     waits = False
     for now in reachable(bundled_system("buffer", "mf-program-1")):
-        names = under_way(now)
+        names = in_flight(now)
         if {"x", "y"} <= names or refused(now):
             return False
         waits |= "x" in names and "y" in {message.name for message in now.locals[0].output}

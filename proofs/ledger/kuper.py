@@ -389,7 +389,7 @@ def ku8(quick: bool) -> Evidence:
     fails = fails or one_by_one is None
     because = (
         f"as printed they differ after one broadcast ({_length(printed)} actions), with unicasts after "
-        f"{_length(unicasts)}; repaired they agree wherever nothing is under way, causal order kept "
+        f"{_length(unicasts)}; repaired they agree wherever nothing is in flight, causal order kept "
         f"in {states(*kept)}"
     )
     shown = [
@@ -410,7 +410,7 @@ def ku8(quick: bool) -> Evidence:
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
-    """A shortest run after which nothing is under way, and not all have the same SENT."""
+    """A shortest run after which nothing is in flight, and not all have the same SENT."""
     return shortest_run_to(
         system_of(machine, workload), lambda now: not now.in_flight and len({local.sent for local in now.locals}) > 1
     )

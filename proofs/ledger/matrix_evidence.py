@@ -112,7 +112,7 @@ class LockstepProduct(ProtocolMachine):
 
 
 class Guards(NamedTuple):
-    """Of every message under way, in every state: (would the one protocol deliver it, would the other)?"""
+    """Of every message in flight, in every state: (would the one protocol deliver it, would the other)?"""
 
     found: frozenset[tuple[bool, bool]]
     states: int

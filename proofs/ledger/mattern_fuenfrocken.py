@@ -306,7 +306,7 @@ def mf13(quick: bool) -> Evidence:
     fails = not (walked and is_proved("buffer", "live"))
     because = (
         "z3: the oldest in an output buffer is posted or an acknowledgement is awaited, and what is awaited is "
-        f"under way or its acknowledgement is, {refinement_scope('buffer')}. No run comes back to a state or takes "
+        f"in flight or its acknowledgement is, {refinement_scope('buffer')}. No run comes back to a state or takes "
         f"more than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is "
         f"got and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
     )
@@ -390,8 +390,8 @@ def mf16(quick: bool) -> Evidence:
     fails |= matrix.completes != "always" or buffer.completes != "always"
     fails |= not buffers.delays_z_at_its_receiver() or not buffers.delays_y_at_its_sender()
     because = (
-        f"{states(plain, matrix, buffer)}: under the matrix protocol z waits at P3 exactly while x is under way, and y "
-        "need not wait; under the buffer protocol y is never under way before x is got, and nothing that arrives waits"
+        f"{states(plain, matrix, buffer)}: under the matrix protocol z waits at P3 exactly while x is in flight, and y "
+        "need not wait; under the buffer protocol y is never in flight before x is got, and nothing that arrives waits"
     )
     shown = (Shown("Fig. 4: x is overtaken by y and z", figure("mf-fig4")), Shown("Figs 5 and 6", figure("mf-fig5")))
     return Evidence(unless(fails, "checked"), within(plain, matrix, buffer), because, shown)

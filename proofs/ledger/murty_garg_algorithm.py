@@ -50,7 +50,7 @@ def mg16(quick: bool) -> Evidence:
     fails = not (explored and is_proved("murty-garg", "live"))
     smallest_is_active = all_states_have_the_smallest_active(3, 3)
     because = (
-        "z3: a passive process waits for what is under way, or for a smaller passive one, which on going on "
+        "z3: a passive process waits for what is in flight, or for a smaller passive one, which on going on "
         f"acknowledges all that it owes; shown of the stages of a message, {refinement_scope('murty-garg')}. Every "
         f"send happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
         "induction rests, is active in all"
@@ -204,7 +204,7 @@ def mg19(quick: bool) -> Evidence:
     "acknowledgement by at most nt.",
     "repaired",
     reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
-    "condition from the receive to its acknowledgement, while other messages are under way. What is true: at most 2t, "
+    "condition from the receive to its acknowledgement, while other messages are in flight. What is true: at most 2t, "
     "and at most 2(n − 2) t, which is more than nt from five processes on",
 )
 def mg20(quick: bool) -> Evidence:

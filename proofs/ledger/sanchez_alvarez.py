@@ -761,10 +761,10 @@ def sa12(quick: bool) -> Evidence:
                 ends += 1
                 left += True in kinds
     because = (
-        "z3 shows that of the messages under way, extra ones too, the one sent first is accepted; everything "
+        "z3 shows that of the messages in flight, extra ones too, the one sent first is accepted; everything "
         f"delivered and nobody blocked in {states(*results)} of the free workload and "
         f"{sum(each.exploration.states for each in programs):,} of two programs; in {ends:,} states where a run may "
-        f"end with all delivered {left or 'no'} extra message is under way"
+        f"end with all delivered {left or 'no'} extra message is in flight"
     )
     scope = f"{ANY_THRESHOLD}; {BY_FAIRNESS_IN_WORDS}; besides, {_thresholds(results)}"
     return Evidence(unless(fails or bool(left) or not ends, "proved"), scope, because)

@@ -504,7 +504,7 @@ def ses16(quick: bool) -> Evidence:
     )
     fails = not is_proved("ses", "live") or no_entry is not None
     because = (
-        "z3 shows that of the messages under way the one sent first is accepted, so that each is delivered in turn"
+        "z3 shows that of the messages in flight the one sent first is accepted, so that each is delivered in turn"
     )
     shown = []
     if any_entry is not None:
@@ -565,7 +565,7 @@ def ses17(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), scope, because, shown)
 
 
-#: Z, which waits for M1, may still be under way when Q tells S3 of P; the number agreed on is then 3.
+#: Z, which waits for M1, may still be in flight when Q tells S3 of P; the number agreed on is then 3.
 ONCE_MORE = """
 S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
 S2: receive; receive
@@ -670,7 +670,7 @@ def _all_wait_for_m1(now: Reached) -> bool:
 
 
 def _crashing(*results: CheckResult) -> str:
-    return within(*results) + "; P1 may crash at any time, and what it has under way be lost"
+    return within(*results) + "; P1 may crash at any time, and what it has in flight be lost"
 
 
 def _length(run: Run | None) -> int:

@@ -381,7 +381,7 @@ def somebody_waits_for_ever(now: Reached) -> bool:
 
 
 def is_at_rest(now: Reached) -> bool:
-    """Nothing is under way to a survivor of P1, and none has anything that it might deliver."""
+    """Nothing is in flight to a survivor of P1, and none has anything that it might deliver."""
     deliverable = [now.system.machine.receive(i, local, None) for i, local in enumerate(now.locals) if i]
     return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
 

@@ -254,7 +254,7 @@ class SymbolicRun:
         return self._accepted[k, copy]
 
     def may_arrive(self, copy: Copy, k: int) -> Condition:
-        """May the packet, if it is under way, be taken in before slot k, as far as guard and channel go?"""
+        """May the packet, if it is in flight, be taken in before slot k, as far as guard and channel go?"""
         conditions = [self.accepts(copy, k)]
         if self.fifo:
             link = (copy.source, copy.destination)

@@ -57,7 +57,7 @@ What = TypeVar("What", bound=Hashable)
     "--spacer",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Let z3's Spacer look for an invariant of N processes, with two messages under way.",
+    help="Let z3's Spacer look for an invariant of N processes, with two messages in flight.",
 )
 @click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
 @click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
