@@ -344,7 +344,7 @@ def test_where_z3_gives_up_nothing_is_claimed() -> None:
 
 
 def test_where_z3_gives_up_looking_for_a_shorter_run_none_is_called_shortest() -> None:
-    asking, solve = every_interleaving._Asking, every_interleaving._Asking._solve
+    asking, solve = every_interleaving._Queries, every_interleaving._Asking._solve
 
     def gives_up(self: Any, conditions: Any) -> Any:
         one_more = len(conditions) > 1
