@@ -57,13 +57,13 @@ def _copies_cover(run: AnyRun, now: SymbolicState) -> Term:
     )
 
 
-def _told(run: AnyRun) -> Callable[[Term, Term, Term, Term], Term]:
-    def told(m: Term, i: Term, l: Term, k: Term) -> Term:
+def _copy_covers(run: AnyRun) -> Callable[[Term, Term, Term, Term], Term]:
+    def copy_covers(m: Term, i: Term, l: Term, k: Term) -> Term:
         entry, witness = run.stamp(m, i).buffer[l][k], run.witness(m, l, k)
         before = z3.And(run.precedes(witness, m), _told_by(run, witness, l, k, entry))
         return z3.Implies(z3.And(entry > 0, z3.Or(l == i, z3.Not(run.to(m, l)))), before)
 
-    return told
+    return copy_covers
 
 
 INVARIANTS: Invariants = {
@@ -142,7 +142,7 @@ INVARIANTS: Invariants = {
         of=3,
     ),
     "a copy's other pairs are those of messages before": lambda run, now: run.messages(
-        lambda m: run.processes(lambda i, l, k: z3.Implies(now.sent(m), _told(run)(m, i, l, k)), of=3)
+        lambda m: run.processes(lambda i, l, k: z3.Implies(now.sent(m), _copy_covers(run)(m, i, l, k)), of=3)
     ),
 }
 

@@ -133,8 +133,8 @@ def discover(
 
 
 class _Discovery:
-    def __init__(self, form: Form, effort: int, tell: Progress) -> None:
-        self.form, self.effort, self.tell = form, effort, tell
+    def __init__(self, form: Form, effort: int, report: Progress) -> None:
+        self.form, self.effort, self.report = form, effort, report
         name, self.machine, _ = form
         try:
             self.run = AnyRun(self.machine)
@@ -159,7 +159,7 @@ class _Discovery:
         if anyway or not overtakes:
             candidates.settle(always(self.run))
             survived = len(candidates)
-            keeps = kept(self.induction, candidates, self.tell)
+            keeps = kept(self.induction, candidates, self.report)
             query, missing = self._safe()
             safe = _least(query, missing, keeps.clauses)
         if safe is not None:
@@ -196,7 +196,7 @@ class _Discovery:
         random, runs, seen, overtakes = Random(SEED), 0, 0, False
         for n, messages, some, step in RUNS:
             for _ in range(some):
-                self.tell(f"simulated runs leave {len(candidates)} candidates")
+                self.report(f"simulated runs leave {len(candidates)} candidates")
                 run = list(simulated(self.machine, n, messages, random))
                 overtakes |= any(situation.overtakes for situation in run)
                 if overtakes and not anyway:
@@ -267,7 +267,7 @@ class _Discovery:
         """With all that is used to show that they are kept."""
         closed, waiting = list(some), list(some)
         while waiting:
-            self.tell(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
             placed = waiting.pop(0)
             if self._kept(placed, closed) is None:
                 for each in self._kept(placed, given) or []:
@@ -283,7 +283,7 @@ class _Discovery:
         while len(needed) < before:
             before = len(needed)
             for placed in needed[::-1]:
-                self.tell(f"{len(needed)} invariants are enough")
+                self.report(f"{len(needed)} invariants are enough")
                 fewer = [each for each in needed if each != placed]
                 if _used(query, missing, fewer) is not None and all(
                     self._kept(each, fewer) is not None for each in fewer

@@ -72,9 +72,9 @@ class CounterexampleQuery:
         things = {run.message: self.messages, run.terms.process: self.processes}
         for term in given:
             for each in instances(term, things):
-                self.solver.add(*self._told(each))
+                self.solver.add(*self._on_the_things(each))
 
-    def _told(self, given: Term) -> list[Term]:
+    def _on_the_things(self, given: Term) -> list[Term]:
         """What is given, of the things that are spoken of."""
         if z3.is_eq(given) and is_array(given.arg(0)):
             return self._reader.agree(given.arg(0), given.arg(1), self.processes)

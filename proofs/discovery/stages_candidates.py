@@ -35,7 +35,7 @@ class InContext:
         self._seen: set[bytes] = set()
         #: Of sentences that follow from others, those; and which sentences have been looked at.
         self._because: dict[bytes, frozenset[bytes]] = {}
-        self._told: set[bytes] = set()
+        self._examined: set[bytes] = set()
 
     def new(self, situations: Iterable[TabulatedState]) -> Array:
         """The patterns of these situations that were not seen before."""
@@ -132,7 +132,7 @@ class InContext:
         keys = [row.tobytes() for row in self.sentences]
         there = set(keys)
         because = {key: others for key, others in self._because.items() if key in there and others <= there}
-        doubtful = (self._because.keys() - because.keys()) | (there - self._told)
+        doubtful = (self._because.keys() - because.keys()) | (there - self._examined)
         open_ = [k for k, key in enumerate(keys) if key in doubtful]
         kept = _Following(self.sentences, np.array(self.context.swapped), [key not in because for key in keys])
         for k in sorted(
@@ -141,7 +141,7 @@ class InContext:
             used = kept.leaving_out(k)
             if used is not None:
                 because[keys[k]] = frozenset(keys[other] for other in used)
-        self._because, self._told = because, there
+        self._because, self._examined = because, there
 
 
 class _Following:

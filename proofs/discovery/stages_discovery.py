@@ -88,8 +88,8 @@ def discover_of_stages(
 
 
 class _Discovery:
-    def __init__(self, proof: QueueProof, effort: int, tell: Progress) -> None:
-        self.proof, self.effort, self.tell = proof, effort, tell
+    def __init__(self, proof: QueueProof, effort: int, report: Progress) -> None:
+        self.proof, self.effort, self.report = proof, effort, report
         self.contexts = contexts(proof.abstraction)
         self.induction = Induction(proof, self.contexts, effort)
 
@@ -97,13 +97,13 @@ class _Discovery:
         started = time.monotonic()
         situations, runs, breaks = self._simulate(anyway)
         candidates = [InContext(context) for context in self.contexts]
-        houdini = Houdini(self.induction, candidates, self.tell)
+        houdini = Houdini(self.induction, candidates, self.report)
         kept: list[Clause] = []
         needed: list[Clause] = []
         survived, confirmed = 0, False
         if anyway or not breaks:
             for part in candidates:
-                self.tell(f"sentences about {', '.join(part.context.names)}")
+                self.report(f"sentences about {', '.join(part.context.names)}")
                 part.absorb(np.random.default_rng(SEED).permutation(part.new(situations)))
                 part.find()
             survived = _count(candidates)
@@ -140,7 +140,7 @@ class _Discovery:
         random, found, runs, breaks = Random(SEED), [], 0, False
         for n, messages, some in RUNS:
             for _ in range(some):
-                self.tell(f"simulated runs of {n} processes and {messages} messages")
+                self.report(f"simulated runs of {n} processes and {messages} messages")
                 run = list(simulated(self.proof, n, messages, random))
                 found += [situation for situation, _ in run]
                 breaks |= any(wrong for _, wrong in run)
@@ -192,7 +192,7 @@ class _Discovery:
         """With all that is used to show that they are kept."""
         closed, waiting = list(some), list(some)
         while waiting:
-            self.tell(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
             clause = waiting.pop(0)
             if self._kept(clause, closed) is None:
                 for each in self._kept(clause, given) or []:
@@ -207,7 +207,7 @@ class _Discovery:
         while len(needed) < before:
             before = len(needed)
             for clause in needed[::-1]:
-                self.tell(f"{len(needed)} invariants are enough")
+                self.report(f"{len(needed)} invariants are enough")
                 fewer = [each for each in needed if each != clause]
                 if all(self._core(unsafe, fewer) is not None for unsafe in self._unsafe()) and all(
                     self._kept(each, fewer) is not None for each in fewer
@@ -224,7 +224,7 @@ class _Discovery:
         claims = replace(self.proof, invariants=invariants, kept_by=used).claims()
         for part in ("invariants", "safe"):
             for claim in claims[part]:
-                self.tell(f"any number: {claim.name}")
+                self.report(f"any number: {claim.name}")
                 if not theorem(*claim, effort=self.effort, attempts=ATTEMPTS):
                     return False
         return True

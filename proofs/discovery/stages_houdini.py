@@ -119,7 +119,7 @@ class StagesQuery:
         self.solver.set(rlimit=effort, random_seed=0)
         self.solver.add(*few.given, *map(few.ground_over, given))
         self._flags: dict[Clause, Term] = {}
-        self._told: set[tuple[Clause, tuple[int, ...]]] = set()
+        self._instantiated: set[tuple[Clause, tuple[int, ...]]] = set()
 
     def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[TabulatedState, About] | None:
         """A state in which `wanted` and all that is given hold, and its event. Raises `StagesHoudiniGaveUp`."""
@@ -151,8 +151,8 @@ class StagesQuery:
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
     def _tell(self, clause: Clause, of: tuple[int, ...]) -> None:
-        assert (clause, of) not in self._told, "z3's situation breaks what it was told"
-        self._told.add((clause, of))
+        assert (clause, of) not in self._instantiated, "z3's situation breaks what it was told"
+        self._instantiated.add((clause, of))
         flag = self._flags.setdefault(clause, z3.FreshBool("given"))
         self.solver.add(z3.Implies(flag, self.few.instance(clause, of)))
 
@@ -243,8 +243,8 @@ class Induction:
 class Houdini:
     """Weakens what is not kept until all that is left is."""
 
-    def __init__(self, induction: Induction, candidates: Sequence[InContext], tell: Progress) -> None:
-        self.induction, self.candidates, self.tell = induction, candidates, tell
+    def __init__(self, induction: Induction, candidates: Sequence[InContext], report: Progress) -> None:
+        self.induction, self.candidates, self.report = induction, candidates, report
         #: So many sentences were dropped since z3 did not find out whether they are kept.
         self.given_up = 0
 
@@ -259,7 +259,7 @@ class Houdini:
         basis = self.basis()
         quiet = stage = 0
         while quiet < len(self.induction.events):
-            self.tell(f"{self.induction.name(stage)}: {len(basis)} sentences stand for all candidates")
+            self.report(f"{self.induction.name(stage)}: {len(basis)} sentences stand for all candidates")
             if self._weakened(stage, basis):
                 quiet, basis = 0, self.basis()
             else:
@@ -287,7 +287,7 @@ class Houdini:
             broken = {clause for clause, _ in Broken(self.induction.few.contexts, rest).by(then)}
             rest = [clause for clause in rest if clause not in broken]
             changed = True
-            self.tell(f"{self.induction.name(stage)}: {len(rest)} sentences are left")
+            self.report(f"{self.induction.name(stage)}: {len(rest)} sentences are left")
         return changed
 
     def _not_found_out(self, stage: int, clauses: Sequence[Clause]) -> list[Clause]:
