@@ -41,16 +41,16 @@ def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int,
         locals_ = now.locals
         for wish in workload.wishes(system.position(now.state)):
             for step in machine.send(wish.process, locals_[wish.process], wish.message):
-                differs = differs or _told(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
+                differs = differs or _difference(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
         for packet in {packet for packet, _ in system.flight(now.state)}:
             i = packet.destination
-            differs = differs or _told(_taken_in, plain, i, locals_[i], packet, machine)
+            differs = differs or _difference(_received, plain, i, locals_[i], packet, machine)
         if differs is not None:
             break
     return Refinement(n, messages, states, transitions, None, differs)
 
 
-def _told(compare: Callable[..., str | None], plain: OneMessagePerStep, i: int, *given: Any) -> str | None:
+def _difference(compare: Callable[..., str | None], plain: OneMessagePerStep, i: int, *given: Any) -> str | None:
     """What tells a step apart, in words; what cannot even be read as a step of the protocol is another, too."""
     try:
         return compare(plain, i, *given)
@@ -67,17 +67,17 @@ def _matrix(n: int, entries: Any) -> Value:
 
 def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, step: Step) -> str | None:
     """How sending differs, in words."""
-    (told,) = plain.send(i, state, message)
+    (expected,) = plain.send(i, state, message)
     if not step.packets:
-        return f"P{i + 1} transmits nothing, not {told.packets[0]}"
+        return f"P{i + 1} transmits nothing, not {expected.packets[0]}"
     first, *extra = step.packets
     carried = first._replace(stamp=_matrix(plain.n, first.stamp))
-    if carried != told.packets[0] or list(step.events) != [Happened("send", message)]:
-        return f"P{i + 1} transmits {first}, not {told.packets[0]}"
-    return _extra(plain, i, told.state, extra, step.state)
+    if carried != expected.packets[0] or list(step.events) != [Happened("send", message)]:
+        return f"P{i + 1} transmits {first}, not {expected.packets[0]}"
+    return _extra(plain, i, expected.state, extra, step.state)
 
 
-def _taken_in(plain: OneMessagePerStep, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
+def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
     """How accepting or taking in a packet differs, in words."""
     matrix = _matrix(plain.n, packet.stamp)
     accepts = bool(machine.accepts(i, state, packet))
@@ -87,15 +87,15 @@ def _taken_in(plain: OneMessagePerStep, i: int, state: State, packet: Packet, ma
         return None
     for step in machine.arrive(i, state, packet):
         if packet.message is None:
-            told, events = plain.after_extra(state, packet.source), []
+            expected, events = plain.after_extra(state, packet.source), []
         else:
-            told, events = (
+            expected, events = (
                 plain.after_delivering(i, state, packet.source, matrix),
                 [Happened("deliver", packet.message)],
             )
         if list(step.events) != events:
             return f"P{i + 1} says that {list(step.events)} happened"
-        differs = _extra(plain, i, told, step.packets, step.state)
+        differs = _extra(plain, i, expected, step.packets, step.state)
         if differs is not None:
             return differs
     return None

@@ -208,7 +208,7 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
         ("a request of a sender", machine.receive(i, state, j), ()),
         ("a step of its own", machine.internal(i, state), ()),
     ]
-    return next((f"{name} differs" for name, found, told in expected if not _alike(found, told)), None)
+    return next((f"{name} differs" for name, found, wanted in expected if not _alike(found, wanted)), None)
 
 
 def _alike(one: Any, other: Any) -> bool:
