@@ -204,7 +204,7 @@ def _follow(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
 
 @cache
 def on(protocol: str, text: str, name: str, settings: tuple[tuple[str, int], ...] = ()) -> CheckResult:
-    """The check of a protocol on a program written here, told by that name."""
+    """The check of a protocol on a program written here, under that name."""
     program = replace(notation.parse(text), name=name)
     check = Check(protocol, program=program, orders=("causal",), parameters=dict(settings))
     return run_check(check, engine="plain")
@@ -254,14 +254,14 @@ def plain_program(c: Computation) -> str:
 
 def _plain(c: Computation, p: int) -> str:
     """One process of the program; messages are called by their sender and how many it sent before."""
-    told: list[str] = []
+    statements: list[str] = []
     for event in c.lines[p]:
         if event.kind == "send" and event.message is not None:
             to = c.processes[c.messages[event.message].receiver]
-            told.append(f"send m{p + 1}.{len(told) + 1} to {to}")
+            statements.append(f"send m{p + 1}.{len(statements) + 1} to {to}")
         else:
-            told.append("receive")
-    return f"{c.processes[p]}: " + "; ".join(told)
+            statements.append("receive")
+    return f"{c.processes[p]}: " + "; ".join(statements)
 
 
 @cache

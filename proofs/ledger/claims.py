@@ -6,7 +6,7 @@ One policy decides between readings of a claim, for all texts:
 2. A claim that is false by the letter is *repaired* if it holds in the reading that the text's own figures, examples or
    proofs need, or with a premise that is named; otherwise it is *refuted*.
 3. What has no meaning as printed (a name that is defined nowhere, an index with which nothing is defined) is read as
-   the nearest expression that has one. That is no second reading, and is told in `Entry.reading`. An index out of
+   the nearest expression that has one. That is no second reading, and is documented in `Entry.reading`. An index out of
    place that has a meaning there is judged as it stands.
 4. A definition that is too wide or too narrow is judged once, at the claim where it first makes a difference. Later
    claims take it as repaired there, and list the letter as a reading where it gives another verdict.

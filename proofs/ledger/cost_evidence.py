@@ -109,7 +109,7 @@ def output_wait(load: float) -> float:
     return load * ROUND_TRIP_SQUARED / (2 * (1 - 2 * load))
 
 
-def told(runs: Sequence[Runs]) -> str:
-    """How many simulations these are, of how many messages."""
+def describe(runs: Sequence[Runs]) -> str:
+    """The number of simulations and of messages, as text."""
     count = sum(len(each.runs) for each in runs)
     return f"{count} simulations of {sum(len(each.runs) * each.asked.messages for each in runs):,} messages"

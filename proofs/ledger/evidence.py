@@ -85,7 +85,7 @@ def explored(
     monitors: tuple[Observer, ...] = (),
     properties: tuple[Property, ...] = (),
 ) -> CheckResult:
-    """Every interleaving of a machine that need not be registered, over the channel it needs unless told otherwise."""
+    """Every interleaving of a machine that need not be registered, by default over the channel it needs."""
     check = Check(
         machine,
         workload=workload,
@@ -161,8 +161,8 @@ def is_proved(protocol: str, *shown: str) -> bool:
 def refinement_scope(protocol: str) -> str:
     """How far a protocol of queues is shown to do what is proved of its abstraction, in words."""
     proved = proof_of(protocol)
-    told = "; ".join(each.scope for each in proved.refinements)
-    states = f"{told}; {sum(each.states for each in proved.refinements):,} states"
+    summary = "; ".join(each.scope for each in proved.refinements)
+    states = f"{summary}; {sum(each.states for each in proved.refinements):,} states"
     if proved.covers_machine:
         return f"of which each step of the machine is one, and each is one of the machine (z3; besides {states})"
     return f"which the machine does and nothing else ({states})"
@@ -179,14 +179,14 @@ def figure(name: str) -> Computation:
 
 def within(*results: CheckResult) -> str:
     """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
-    told = []
+    bounds = []
     for result in results:
         if isinstance(result.workload, Program):
             bound = f"program {result.workload.name}"
         else:
             bound = f"{len(result.workload.processes)} processes, up to {result.workload.messages} messages"
-        told.append(f"{bound}, {result.channel} channel")
-    return "every interleaving: " + "; ".join(dict.fromkeys(told))
+        bounds.append(f"{bound}, {result.channel} channel")
+    return "every interleaving: " + "; ".join(dict.fromkeys(bounds))
 
 
 def states(*results: CheckResult) -> str:

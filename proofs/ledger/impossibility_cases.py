@@ -74,7 +74,7 @@ class Placing(NamedTuple):
 class PlacedAfterwards(ProtocolMachine):
     """Not [MG]'s: a message is received at once, and its place is the receiver's clock; its sender learns it later.
 
-    One message at a time. The place of a send among the receives that came meanwhile is told when it is acknowledged.
+    One message at a time. The place of a send among the receives that came by then is decided when it is acknowledged.
     """
 
     sends_before_delivery = False

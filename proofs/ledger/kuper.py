@@ -54,8 +54,8 @@ from .matrix_evidence import (
     check_variant,
     guards,
     program,
+    scripted_run,
     single_changes,
-    told_run,
 )
 
 TEXT = Text()
@@ -106,12 +106,12 @@ AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(AL
 )
 def ku1(quick: bool) -> Evidence:
     script = load_program("kuper-program")
-    run, told = told_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
+    run, steps = scripted_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
     as_shown = [(shows.carried, State(shows.sent, shows.deliv)) for shows in THE_RUN]
     ends = {tuple(now.locals) for now in reachable(system_of(Rst(3), Program(script))) if not now.moves}
     machine = Rst(3)
     checks = (
-        [(*(packet.stamp for packet in each.packets), each.local) for each in told] == as_shown,
+        [(*(packet.stamp for packet in each.packets), each.local) for each in steps] == as_shown,
         ends == {AT_THE_END},
         machine.after_delivering(1, machine.initial(1), 0, NOBODY_SENT).sent == M2,
         holds(ran("rst", "kuper-program")),
@@ -244,7 +244,7 @@ def ku5(quick: bool) -> Evidence:
     smaller = [searched("rst-column", 2, 4 if quick else 5), searched("rst-column", 3, 2)]
     fails = not theorem(*_one_column_is_checked()) or found is None or broken_by(over_fifo, "causal") is None
     fails = fails or not holds(result, "fifo") or not all(holds(each) for each in smaller)
-    shown = () if found is None else (Shown("what P2 was told of does not travel on", found),)
+    shown = () if found is None else (Shown("P2 does not pass on what it received", found),)
     because = (
         f"z3: the guard is the same for any two matrices with the same column; causal order breaks after "
         f"{len(found.actions) if found else 0} actions, also over FIFO channels; not with two processes or two messages"
@@ -286,7 +286,7 @@ def ku6(quick: bool) -> Evidence:
         if not beside.found <= SAME_GUARDS or not holds(thinned):
             bad.append(links)
         thinner += len(TellsWhatMayBeRelayed(n, links).reaches) < n * n
-    # P2 is taken to send nothing, and does: what it was told is then too little.
+    # P2 is taken to send nothing, and does: what it received is then too little.
     wrong = explored(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
     fails = bool(bad) or not thinner or "causal" not in wrong.violations
     which = f"all {len(sets)} sets of links between {n} processes{', up to names' * quick}"
@@ -480,15 +480,15 @@ def ku9(quick: bool) -> Evidence:
     }
     needless = harmless["no second increment of SENT"]
     fails = fails or not all(harmless.values())
-    mend, break_ = _pairs()
-    fails = fails or not mend or not break_
+    mends, break_ = _pairs()
+    fails = fails or not mends or not break_
     spoilt = check_variant(_variant("read the own column of SENT", "no second increment of SENT"), 3, 3)
-    fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mend
+    fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mends
     because = (
         f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
         f"{len(NOTHING | SAVES)} nothing, {len(SAVES)} of which save work ({'; '.join(sorted(SAVES))}); "
-        f"two changes together: right though each is wrong: {_told(mend)}; wrong though each is right: "
-        f"{_told(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
+        f"two changes together: right though each is wrong: {_describe(mends)}; wrong though each is right: "
+        f"{_describe(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
     )
     shown = [
         Shown(f"{name}: breaks {prop}", run)
@@ -521,15 +521,15 @@ def ku9(quick: bool) -> Evidence:
 def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
     """Two changes that are right together and wrong alone, each of them; and those the other way round."""
     right = NOTHING | SAVES
-    mend, break_ = set[frozenset[str]](), set[frozenset[str]]()
+    mends, break_ = set[frozenset[str]](), set[frozenset[str]]()
     for one, other in combinations((name for name, _ in single_changes()), 2):
         knobs = _variant(one, other)
         if _knob(one) == _knob(other) or (one in right) != (other in right):
             continue
         broken = bool(check_variant(knobs, 2, 2).violations or check_variant(knobs, 3, 3).violations)
         if broken == (one in right):
-            (break_ if broken else mend).add(frozenset({one, other}))
-    return mend, break_
+            (break_ if broken else mends).add(frozenset({one, other}))
+    return mends, break_
 
 
 def _variant(*names: str) -> Knobs:
@@ -541,5 +541,5 @@ def _knob(name: str) -> str:
     return knob
 
 
-def _told(pairs: set[frozenset[str]]) -> str:
+def _describe(pairs: set[frozenset[str]]) -> str:
     return "; ".join(sorted(" + ".join(sorted(pair)) for pair in pairs))

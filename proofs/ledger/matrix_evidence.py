@@ -30,17 +30,17 @@ def program(text: str) -> Program:
     return Program(notation.parse(text))
 
 
-class Told(NamedTuple):
+class ScriptedStep(NamedTuple):
     """The packets that an action transmits or takes in, and the local state after it."""
 
     packets: Sequence[Packet]
     local: Any
 
 
-def told_run(system: System, told: Sequence[tuple[int, str, str]]) -> tuple[Run, list[Told]]:
+def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
     """The run of these (process, action, message), as far as it goes, and what each transmits and leaves."""
     state, steps, seen = system.initial(), [], []
-    for process, action, name in told:
+    for process, action, name in script:
         moves = [
             (step, target)
             for step, target in system.moves(state)
@@ -53,7 +53,7 @@ def told_run(system: System, told: Sequence[tuple[int, str, str]]) -> tuple[Run,
         ((step, state),) = moves
         steps.append(step)
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
-        seen.append(Told(packets, system.local_states(state)[process]))
+        seen.append(ScriptedStep(packets, system.local_states(state)[process]))
     return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
 
 

@@ -159,10 +159,10 @@ def mf5(quick: bool) -> Evidence:
     in_turn = explored(buffers.KearnsInTurn(3), Free(3, 3), channel="unordered")
     run = broken_by(printed, "causal")
     over_fifo = all(holds(result, "causal", "delivers-all", "never-blocks") for result in fifo)
-    told = "" if run is None else f"over channels that reorder, broken in {len(run.actions)} actions; "
+    summary = "" if run is None else f"over channels that reorder, broken in {len(run.actions)} actions; "
     because = (
-        f"{told}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if the "
-        f"sender is asked about too, in {states(in_turn)}"
+        f"{summary}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if "
+        f"the sender is asked about too, in {states(in_turn)}"
     )
     shown = () if run is None else (Shown("two messages of one client overtake each other", run, "counterexample-mf5"),)
     readings = (
@@ -550,8 +550,8 @@ def mf23(quick: bool) -> Evidence:
                 shown = () if run is None else (Shown(f"breaks {name}", run),)
                 return Evidence("refuted", "a program with plain receives", text.replace("\n", " | "), shown)
     because = f"{len(programs):,} programs: every interleaving of each comes to the end and is causally ordered"
-    told = "; ".join(f"{n} processes, {m} messages" for n, m in bounds)
-    return Evidence("checked", f"every such program of {told}; smaller ones with self-sends or unreceived", because)
+    summary = "; ".join(f"{n} processes, {m} messages" for n, m in bounds)
+    return Evidence("checked", f"every such program of {summary}; smaller ones with self-sends or unreceived", because)
 
 
 # -- §4.3, §5: costs, and what is left open ----------------------------------------------------------------------------
@@ -616,7 +616,7 @@ def mf24(quick: bool) -> Evidence:
     )
     scope = (
         f"costs: every interleaving, {n} processes, up to {m} messages; delay: 4 processes, uniform traffic, "
-        f"exponential latencies: {simulations.told(every)}; crownless cost has more"
+        f"exponential latencies: {simulations.describe(every)}; crownless cost has more"
     )
     return Evidence(unless(fails, "measured"), scope, because)
 
@@ -692,16 +692,16 @@ def _lemma(name: str, quick: bool) -> Evidence:
     shown = tuple(Shown(f"breaks {name}", run) for run in runs)
     if name == "Lemma 4":
         out_of_order = lemmas(buffers.TakesTheYoungest, 2, 2).broken.get(name)
-        title, told = (
+        title, summary = (
             "it falls where an input buffer hands over its youngest",
             "if the youngest is handed over, it falls",
         )
     else:
         out_of_order = lemmas("buffer-pipelined", 2, 2, "unordered").broken.get(name)
         title = "it falls where an output buffer does not wait"
-        told = "where an output buffer does not wait and the channel reorders, it falls"
+        summary = "where an output buffer does not wait and the channel reorders, it falls"
     fails |= out_of_order is None
-    because += f"; {told}"
+    because += f"; {summary}"
     if out_of_order is not None:
         shown += (Shown(title, out_of_order),)
     return Evidence("refuted" if runs else unless(fails, "proved"), FOR_EVERY_N, because, shown)

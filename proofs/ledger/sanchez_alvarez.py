@@ -341,13 +341,13 @@ def sa5(quick: bool) -> Evidence:
     shown = (
         () if delayed is None else (Shown("a message waits for an extra message, and not for causal order", delayed),)
     )
-    told = "; ".join(f"{n} processes, k={k}, {_told(workload)}" for n, k, workload in cases)
+    summary = "; ".join(f"{n} processes, k={k}, {_describe(workload)}" for n, k, workload in cases)
     readings = (
         Reading("the constraints after an extra message imply those before it", stronger),
         Reading("what is delivered may be delivered by the matrix protocol", no_sooner, said=False),
     )
     verdict: Verdict = "open" if fails or excluded or no_sooner != "proved" else stronger
-    scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {told}"
+    scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {summary}"
     return Evidence(verdict, scope, because, shown, readings)
 
 
@@ -362,7 +362,7 @@ def _forms(machine: ProtocolMachine) -> frozenset[Any]:
     return generate(machine, Free(machine.n, 4), Unordered, Clock()).forms
 
 
-def _told(workload: Workload) -> str:
+def _describe(workload: Workload) -> str:
     if isinstance(workload, Free):
         return f"up to {workload.messages} messages"
     return f"a program of {workload.messages} messages"
@@ -476,10 +476,10 @@ def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], 
     before = ExtraState(matrix, (0,) * n)
     for after, extra in machine.clearings(n - 1, before):
         columns = [(_column(matrix, j), _column(after.matrix, j)) for j in range(n)]
-        told = {packet.destination for packet in extra}
+        notified = {packet.destination for packet in extra}
         kept = all(any(old) == any(new) for old, new in columns)
         cleared = {j for j, (old, new) in enumerate(columns) if old != new}
-        if len(machine.entries(after.matrix)) >= n or not kept or told != cleared:
+        if len(machine.entries(after.matrix)) >= n or not kept or notified != cleared:
             return False
     return True
 
@@ -575,11 +575,11 @@ def _cases(quick: bool) -> list[tuple[int, Setting, int | str]]:
 
 
 def _scope(cases: Sequence[tuple[int, Setting, int | str]]) -> str:
-    told = (
+    summary = (
         f"{n} processes, k={k}, {f'up to {what} messages' if isinstance(what, int) else 'a program'}"
         for n, k, what in cases
     )
-    return f"every interleaving: {'; '.join(told)}"
+    return f"every interleaving: {'; '.join(summary)}"
 
 
 @TEXT.claim(
@@ -708,10 +708,10 @@ def _thresholds(results: Sequence[CheckResult]) -> str:
     bounds: dict[tuple[int, int], list[str]] = {}
     for each in results:
         k = each.machine.settings["k"]
-        told = "/".join(map(str, k)) if isinstance(k, tuple) else str(k)
-        bounds.setdefault((each.machine.n, each.workload.messages), []).append(told)
-    told = "; ".join(f"{n} processes, up to {m} messages, k={', '.join(ks)}" for (n, m), ks in bounds.items())
-    return f"every interleaving: {told}; two programs"
+        thresholds = "/".join(map(str, k)) if isinstance(k, tuple) else str(k)
+        bounds.setdefault((each.machine.n, each.workload.messages), []).append(thresholds)
+    summary = "; ".join(f"{n} processes, up to {m} messages, k={', '.join(ks)}" for (n, m), ks in bounds.items())
+    return f"every interleaving: {summary}; two programs"
 
 
 # -- §4: liveness ------------------------------------------------------------------------------------------------------
@@ -793,11 +793,11 @@ def sa13(quick: bool) -> Evidence:
         "no extra messages": never(n),
     }
     ours = {
-        told: simulations.simulated("extra-messages", n, 0.3, runs, messages=messages, k=k)
-        for told, k in thresholds.items()
+        label: simulations.simulated("extra-messages", n, 0.3, runs, messages=messages, k=k)
+        for label, k in thresholds.items()
     }
     optimal, matrix = (simulations.simulated(name, n, 0.3, runs, messages=messages) for name in ("optimal", "rst"))
-    lost = {told: simulations.more(each, optimal, "added") for told, each in ours.items()}
+    lost = {label: simulations.more(each, optimal, "added") for label, each in ours.items()}
     larger = {
         size: simulations.simulated("extra-messages", size, 0.3, runs, messages=messages)["control"] for size in (4, 8)
     }
@@ -816,13 +816,13 @@ def sa13(quick: bool) -> Evidence:
     fails |= not simulations.surely_above(lost["k=n+1"], 0)
     fails |= not larger[4].mean < least["control"].mean < larger[8].mean
     figures = "; ".join(
-        f"{told}: {each['control']} extra messages, {each['bytes']} bytes, {lost[told]} lost"
-        for told, each in ours.items()
+        f"{label}: {each['control']} extra messages, {each['bytes']} bytes, {lost[label]} lost"
+        for label, each in ours.items()
     )
     because = (
         f"a message of the application costs, mean with 95% confidence, {n} processes: {figures} mean latencies. The "
         f"optimal algorithm takes {optimal['bytes']} bytes, a matrix {matrix['bytes'].mean:g}. With more processes "
         f"there are more extra messages: {larger[4]} with 4, {larger[8]} with 8 (k=n+1)"
     )
-    scope = f"uniform traffic, load 0.3, exponential latencies: {simulations.told(every)}; crownless cost has more"
+    scope = f"uniform traffic, load 0.3, exponential latencies: {simulations.describe(every)}; crownless cost has more"
     return Evidence(unless(fails, "measured"), scope, because)

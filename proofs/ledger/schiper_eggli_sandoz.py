@@ -131,7 +131,7 @@ def ses3(quick: bool) -> Evidence:
     "A site may delete from its buffer what it has asked all others about, once all have acknowledged, if messages "
     "between two sites arrive in the order of emission; the asked site may not delete.",
     "repaired",
-    reading="as told, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
+    reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
     "acknowledges a request when it has received the messages of it that are for itself",
 )
 def ses4(quick: bool) -> Evidence:
@@ -212,13 +212,14 @@ def ses5(quick: bool) -> Evidence:
     "entry. E1 and E2 are two events: an event's time is at most its own",
 )
 def ses6(quick: bool) -> Evidence:
-    told = timed.told_by_times(quick)
-    if told.not_in_full is not None:
-        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_in_full),))
-    fails = not 0 < told.before < told.pairs or not put_to_z3.vector_time_is_proved()
+    compared = timed.compare_times(quick)
+    if compared.not_in_full is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", compared.not_in_full),))
+    fails = not 0 < compared.before < compared.pairs or not put_to_z3.vector_time_is_proved()
     because = (
         f"z3, by induction on the run, of the clock's own code ({put_to_z3.VECTOR_TIME_CLAIMS} claims, with SES7 and "
-        f"SES8); so of all {told.pairs:,} pairs of events, {told.before:,} of them ordered, of {timed.TIMED[quick]}"
+        f"SES8); so of all {compared.pairs:,} pairs of events, {compared.before:,} of them ordered, "
+        f"of {timed.TIMED[quick]}"
     )
     return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
 
@@ -231,13 +232,13 @@ def ses6(quick: bool) -> Evidence:
     reading="E1 and E2 are two events, since nothing happens before itself; every event advances the clock (SES8)",
 )
 def ses7(quick: bool) -> Evidence:
-    told = timed.told_by_times(quick)
-    if told.not_by_entry is not None:
-        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_by_entry),))
+    compared = timed.compare_times(quick)
+    if compared.not_by_entry is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", compared.not_by_entry),))
     counting_sends = next((c for c in computations(2, 1) if not timed.entry_tells(c, timed.CountsSends())), None)
-    fails = not told.before or counting_sends is None or not put_to_z3.vector_time_is_proved()
+    fails = not compared.before or counting_sends is None or not put_to_z3.vector_time_is_proved()
     because = (
-        f"z3, by induction on the run, of the clock's own code; so of all {told.pairs:,} pairs of events of "
+        f"z3, by induction on the run, of the clock's own code; so of all {compared.pairs:,} pairs of events of "
         f"{timed.TIMED[quick]}; if deliveries did not advance the clock one message would be enough to break it"
     )
     return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)

@@ -112,7 +112,7 @@ def slowest(n: int, m: int) -> Slowest | None:
     for k, name in names.items():
         lines[value(sender[k]) - 1].append((value(s[k]), f"send {name} to P{value(receiver[k])}"))
         lines[value(receiver[k]) - 1].append((value(r[k]), "receive"))
-    program = "\n".join(f"P{p}: " + "; ".join(told for _, told in sorted(line)) for p, line in enumerate(lines, 1))
+    program = "\n".join(f"P{p}: " + "; ".join(text for _, text in sorted(line)) for p, line in enumerate(lines, 1))
     handed = {names[k]: value(s[k]) for k in sorted(range(m), key=lambda k: value(s[k]))}
     delays = {names[k]: value(r[k]) - value(s[k]) for k in range(m)}
     run = timed(program, handed, delays, T)

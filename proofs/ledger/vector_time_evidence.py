@@ -116,7 +116,7 @@ def first_kept_and_late_by(clock: Clock) -> Computation | None:
     return kept_and_late(clock, (c for n, m in bounds for c in computations(n, m)))
 
 
-class ToldByTimes(NamedTuple):
+class TimeComparison(NamedTuple):
     """Of pairs of events: how many, how many ordered, and where vector time says otherwise than happened-before."""
 
     pairs: int
@@ -126,7 +126,7 @@ class ToldByTimes(NamedTuple):
 
 
 @cache
-def told_by_times(quick: bool) -> ToldByTimes:
+def compare_times(quick: bool) -> TimeComparison:
     """Do vector times tell what happened before, compared in full and by the first event's own entry?"""
     vector = VectorClock()
     pairs = before = 0
@@ -141,7 +141,7 @@ def told_by_times(quick: bool) -> ToldByTimes:
                 not_in_full = not_in_full or c
             if times[e][i] <= times[f][i] and not happened:
                 not_by_entry = not_by_entry or c
-    return ToldByTimes(pairs, before, not_in_full, not_by_entry)
+    return TimeComparison(pairs, before, not_in_full, not_by_entry)
 
 
 class CountsSends(VectorClock):
