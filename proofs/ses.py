@@ -25,7 +25,7 @@ def _covers(run: AnyRun, pairs: Term, x: Term) -> Term:
     return run.processes(lambda k: run.stamp(x).time[k] <= pairs[run.receiver(x)][k])
 
 
-def _told_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
+def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
     """Is x a message to l whose time has this entry for k?"""
     return z3.And(run.receiver(x) == l, entry <= run.stamp(x).time[k])
 
@@ -98,7 +98,7 @@ INVARIANTS: Invariants = {
             now.local(p).buffer[l][k] > 0,
             z3.And(
                 now.knows(p, now.witness(p, l, k)),
-                _told_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
+                _covered_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
             ),
         ),
         of=3,
@@ -109,7 +109,7 @@ INVARIANTS: Invariants = {
                 z3.And(now.sent(m), run.stamp(m).buffer[l][k] > 0),
                 z3.And(
                     run.precedes(run.witness(m, l, k), m),
-                    _told_by(run, run.witness(m, l, k), l, k, run.stamp(m).buffer[l][k]),
+                    _covered_by(run, run.witness(m, l, k), l, k, run.stamp(m).buffer[l][k]),
                 ),
             ),
             of=2,

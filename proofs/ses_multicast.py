@@ -33,7 +33,7 @@ def _covers(run: AnyRun, pairs: Term, x: Term, j: Term) -> Term:
     return run.processes(lambda k: _time(run, x)[k] <= pairs[j][k])
 
 
-def _told_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
+def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
     """Is x a message to l whose time has this entry for k?"""
     return z3.And(run.to(x, l), entry <= _time(run, x)[k])
 
@@ -60,7 +60,7 @@ def _copies_cover(run: AnyRun, now: SymbolicState) -> Term:
 def _copy_covers(run: AnyRun) -> Callable[[Term, Term, Term, Term], Term]:
     def copy_covers(m: Term, i: Term, l: Term, k: Term) -> Term:
         entry, witness = run.stamp(m, i).buffer[l][k], run.witness(m, l, k)
-        before = z3.And(run.precedes(witness, m), _told_by(run, witness, l, k, entry))
+        before = z3.And(run.precedes(witness, m), _covered_by(run, witness, l, k, entry))
         return z3.Implies(z3.And(entry > 0, z3.Or(l == i, z3.Not(run.to(m, l)))), before)
 
     return copy_covers
@@ -136,7 +136,7 @@ INVARIANTS: Invariants = {
             now.local(p).buffer[l][k] > 0,
             z3.And(
                 now.knows(p, now.witness(p, l, k)),
-                _told_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
+                _covered_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
             ),
         ),
         of=3,
