@@ -83,7 +83,7 @@ REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 STEPS = "steps"
 
 #: What is said of a protocol; of the abstraction alone: the machine was compared with it up to a bound only.
-Told = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
+PartOutcome = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class ProofReport:
     #: Why not all of it was put to z3, if it was not.
     stopped: str | None = None
 
-    def outcome(self, shown: str) -> Told:
+    def outcome(self, shown: str) -> PartOutcome:
         """Refuted: a run of the machine breaks it. Not proved: z3 has a situation in which a step of the proof fails,
         which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
         the protocol; if it was seen to follow it only up to a bound, what is proved is proved of the abstraction.
