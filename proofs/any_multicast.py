@@ -174,7 +174,7 @@ class AnyMulticast(AnyRun):
         return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
 
     def _same(self, one: Any, other: Any) -> Term:
-        """Are these values equal, entry by entry? What is built by a comprehension is read before z3 sees it."""
+        """True if these values are equal, entry by entry. Comprehensions are eliminated before z3 sees it."""
         return z3.And([self._same_term(a, b) for a, b in zip(leaves(one), leaves(other), strict=True)])
 
     def _same_term(self, a: Term, b: Term) -> Term:

@@ -42,11 +42,11 @@ class SymbolicState:
     """All that changes in a run, at one moment; each part a function from what it is asked of to a term."""
 
     local: Callable[[Term], Any]  #: process → its local state
-    sent: Callable[[Term], Term]  #: message → is it sent?
+    sent: Callable[[Term], Term]  #: message → True if it is sent
     delivered: Callable[
         ..., Term
-    ]  #: message → is it delivered? In `any_multicast`: message, process → to this process?
-    knows: Callable[[Term, Term], Term]  #: process, message → is its send in the causal past of the process?
+    ]  #: message → True if it is delivered; in `any_multicast`: message, process → if to this process
+    knows: Callable[[Term, Term], Term]  #: process, message → True if its send is in the causal past of the process
     #: Sender, receiver → how many messages have been sent on this channel. In `any_multicast`: sender → how many by it.
     count: Callable[..., Term]
     witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; a proof says which
@@ -75,7 +75,7 @@ class AnyRun:
         process, message = terms.process, self.message
         self.i, self.m = terms.any_process("i"), z3.Const("m", message)
         self.sender = z3.Function("sender", message, process)
-        #: Does the send of the first message happen before that of the second?
+        #: True if the send of the first message happens before that of the second.
         self.precedes = z3.Function("precedes", message, message, z3.BoolSort())
         #: The witnesses (`SymbolicState.witness`) of its sender when it was sent.
         self.witness = z3.Function("witness-of", message, process, process, message)
@@ -104,11 +104,11 @@ class AnyRun:
         )
 
     def to(self, x: Term, p: Term) -> Term:
-        """Is the message to this process?"""
+        """True if the message is to this process."""
         return self.receiver(x) == p
 
     def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
-        """Is the message delivered to this process, which it is to?"""
+        """True if the message is to this process and delivered to it."""
         return now.delivered(x)
 
     # -- speaking of all -----------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class AnyRun:
 
     @property
     def accepted(self) -> Term:
-        """May m be delivered at i now?"""
+        """True if m is deliverable at i now."""
         packet = self.packet(self.m)._replace(destination=self.i)
         return as_term(self.machine.accepts(self.i, self.before.local(self.i), packet))
 

@@ -137,7 +137,7 @@ class Buffers(Abstraction):
         )
 
     def first_out(self) -> Truth:
-        """Is m the oldest in i's output buffer?"""
+        """True if m is the oldest in i's output buffer."""
         now, i, m, l = self.before, self.i, self.m, self.logic
         none_older = l.messages(lambda x: l.no(l.both(self.in_output(now, i, x), self.sent_at(x) < self.sent_at(m))))
         return l.both(self.in_output(now, i, m), none_older)

@@ -94,11 +94,11 @@ class CausalOrder:
     missing: Callable[[AnyRun, Term], Term]
     #: Of an invariant, the others that are used to show that a delivery keeps it; of one that is not here, all.
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: Of what the receiver keeps, and m carries, which entries (l, k) does m bring? None: no witnesses are needed.
+    #: Of what the receiver keeps, and m carries, the entries (l, k) that m brings. None: no witnesses are needed.
     takes: Callable[[AnyRun, Term, Term], Term] | None = None
     #: What may happen in a run, if not just that a message is sent or delivered.
     world: type[AnyRun] = AnyRun
-    #: Is it used in place of the guard that m is delivered safely, to show that its delivery keeps the invariants?
+    #: True if safe delivery of m replaces the guard, to show that its delivery keeps the invariants.
     #: Safety follows from them, and from the guard.
     safe_helps: bool = False
     #: What is put to z3, and what of the protocol's code that is, if not all of it.

@@ -109,7 +109,7 @@ def _covered(moment: SymbolicState, cover: Callable[[Term, Term], Term]) -> Cove
 
 
 def _covers(run: AnyRun, matrix: Term, row: Term, x: Term) -> Term:
-    """Is the entry of that row a message to x's receiver, and x the same or sent before it?"""
+    """True if the entry of that row is a message to x's receiver, and x the same or sent before it."""
     entry = matrix[row][run.receiver(x)]
     counted = run.numbered(row, run.receiver(x), entry)
     return z3.And(entry >= 1, z3.Or(x == counted, run.precedes(x, counted)))
@@ -125,7 +125,7 @@ def _previous(run: AnyRun, m: Term) -> Term:
 
 
 def _is_before(run: AnyRun, now: SymbolicState, x: Term, m: Term) -> Term:
-    """Is x one of m's channel, with the number before, and was it sent before m?"""
+    """True if x is the message before m on m's channel, and was sent before m."""
     return z3.And(now.sent(x), _one_channel(run, x, m), run.number(x) == run.number(m) - 1, run.precedes(x, m))
 
 

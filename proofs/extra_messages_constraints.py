@@ -56,7 +56,7 @@ class _Clearing:
         self.two = machine.after_sending(self.i, State(self.one, nothing_delivered), self.j).matrix
 
     def satisfied(self, matrix: Term) -> Term:
-        """Does process q satisfy the constraints of the matrix now?"""
+        """True if process q satisfies the constraints of the matrix now."""
         deliv = self.run.before.local(self.q).deliv
         return self.run.processes(lambda k: matrix[k][self.q] <= deliv[k])
 

@@ -15,7 +15,7 @@ from crownless.spec.computation import Message
 
 from .stages import Abstraction, AbstractState, Truth
 
-#: Abstraction, moment, process, message → is it inside?
+#: Abstraction, state, process, message → True if it is inside
 Inside = Callable[[Any, AbstractState, Any, Any], Truth]
 
 
@@ -56,7 +56,7 @@ class PacketKind:
     in_flight: Callable[[Any, AbstractState, Any], Truth]
     source: Callable[[Any, Any], Any]
     destination: Callable[[Any, Any], Any]
-    #: Does it carry the message? Else it carries nothing.
+    #: True if it carries the message. Else it carries nothing.
     carries: bool = True
 
 
@@ -67,7 +67,7 @@ class MachineView:
     state: Callable[..., Any]
     fields: Mapping[str, QueueField | FlagField | OptionField]
     packets: Mapping[str, PacketKind]
-    #: Was a message not submitted yet?
+    #: True if a message was not submitted yet.
     fresh: Callable[[Any, AbstractState, Any], Truth]
     #: The events that submitting a message may be; so an application's request for one, and a step of its own.
     on_send: Sequence[str] = ()

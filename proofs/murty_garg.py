@@ -157,11 +157,11 @@ class Priorities(Abstraction):
     # -- their parts ---------------------------------------------------------------------------------------------------
 
     def waits(self, now: AbstractState, i: Any, x: Any) -> Truth:
-        """Is it in the message queue of i?"""
+        """True if it is in the message queue of i."""
         return self.logic.both(now.taken(x), self.logic.no(now.out(x)), self.bigger(x) == i)
 
     def owes(self, now: AbstractState, i: Any, x: Any) -> Truth:
-        """Is its acknowledgement in the queue of i?"""
+        """True if its acknowledgement is in the queue of i."""
         return self.logic.both(now.received(x), self.logic.no(now.acknowledged(x)), self.smaller(x) == i)
 
     def comes_back(self) -> dict[str, Truth]:
@@ -200,7 +200,7 @@ class Priorities(Abstraction):
     # -- lines and points ----------------------------------------------------------------------------------------------
 
     def committed(self, now: AbstractState, p: Any, x: Any) -> Truth:
-        """Is it on the line of p: has p sent or received it?"""
+        """True if it is on the line of p: p has sent or received it."""
         l = self.logic
         return l.either(l.both(self.bigger(x) == p, now.out(x)), l.both(self.smaller(x) == p, now.received(x)))
 
@@ -208,19 +208,19 @@ class Priorities(Abstraction):
         return self.logic.choose(self.bigger(x) == p, self.out_at(x), self.received_at(x))
 
     def follows(self, now: AbstractState, p: Any, x: Any, y: Any) -> Truth:
-        """Is y after x on the line of p?"""
+        """True if y is after x on the line of p."""
         return self.logic.both(
             self.committed(now, p, x), self.committed(now, p, y), self.committed_at(p, x) < self.committed_at(p, y)
         )
 
     def sooner(self, x: Any, y: Any) -> Truth:
-        """Is the acknowledgement of x transmitted before that of y?"""
+        """True if the acknowledgement of x is transmitted before that of y."""
         l = self.logic
         same = l.both(self.acknowledged_at(x) == self.acknowledged_at(y), self.received_at(x) < self.received_at(y))
         return l.either(self.acknowledged_at(x) < self.acknowledged_at(y), same)
 
     def point(self, now: AbstractState, x: Any, y: Any) -> Truth:
-        """Is the point of x before that of y?"""
+        """True if the point of x is before that of y."""
         l = self.logic
         one, other = now.acknowledged(x), now.acknowledged(y)
         lower, equal = (

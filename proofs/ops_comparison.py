@@ -221,7 +221,7 @@ class OnTerms:
     def program(
         self, program: Program, takes: str, processes: Sequence[int]
     ) -> Callable[[Mapping[str, Any], Any], bool]:
-        """The program for these processes, run once: does it, for values of all else, give what is expected?"""
+        """Runs the program once for these processes; True if, for values of all else, it gives what is expected."""
         names = [one for one in takes if one not in "ij"]
         unknown = {name: self._shape(name) for name in names}
         symbols = {name: Symbol(self._array(entries)) for name, entries in unknown.items()}

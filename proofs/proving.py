@@ -105,10 +105,10 @@ class ProofReport:
     protocol: str
     proof: Proof
     claims: tuple[Obligation, ...]
-    #: Is there a moment of which the proof speaks, such as one at which a message with a past at its receiver is
-    #: accepted, and one for each event? Else it would be of nothing.
+    #: True if z3 finds a state that the proof is about: one in which a message with a past at its receiver is
+    #: deliverable, and one for each event. Else the proof may be vacuous.
     not_vacuous: bool
-    #: Of a proof about an abstraction, or another form of the protocol: does its machine do what that does?
+    #: Of a proof about an abstraction, or another form of the protocol: how far its machine was compared with that.
     refinements: tuple[Refinement, ...]
     seconds: float
     #: Where the operations on terms and on integers differ: nowhere, or what is proved is not of what runs.

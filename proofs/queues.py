@@ -41,7 +41,7 @@ class QueueProof:
     axioms: Invariants = field(default_factory=dict)
     #: Of an invariant, the others that are used to show that it is kept; of one that is not here, all.
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: Does the text admit messages to oneself?
+    #: True if the text admits messages to oneself.
     self_sends: bool = False
 
     #: That its machine does what the abstraction does is checked for so many processes and messages; beside the proof

@@ -62,7 +62,7 @@ class Replayed(NamedTuple):
     sent: Mapping[Channel, int]
     #: A shortest run that breaks what was to be proved, if there is one.
     run: Run | None
-    #: Does it send the messages of the situation and no others?
+    #: True if it sends the messages of the situation and no others.
     of_the_situation: bool
     #: The property that it breaks.
     breaks: str = ""

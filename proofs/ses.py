@@ -21,12 +21,12 @@ from .terms import Term
 
 
 def _covers(run: AnyRun, pairs: Term, x: Term) -> Term:
-    """Is there, among these pairs, one for the receiver of x that is as late as x?"""
+    """True if, among these pairs, one for the receiver of x is as late as x."""
     return run.processes(lambda k: run.stamp(x).time[k] <= pairs[run.receiver(x)][k])
 
 
 def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
-    """Is x a message to l whose time has this entry for k?"""
+    """True if x is a message to l whose time has this entry for k."""
     return z3.And(run.receiver(x) == l, entry <= run.stamp(x).time[k])
 
 

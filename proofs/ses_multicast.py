@@ -24,17 +24,17 @@ def _time(run: AnyRun, x: Term) -> Term:
 
 
 def _misses(run: AnyRun, now: SymbolicState, x: Term, j: Term) -> Term:
-    """Is x to j, and not delivered there?"""
+    """True if x is to j, and not delivered there."""
     return z3.And(run.to(x, j), z3.Not(now.delivered(x, j)))
 
 
 def _covers(run: AnyRun, pairs: Term, x: Term, j: Term) -> Term:
-    """Is there, among these pairs, one for j that is as late as x?"""
+    """True if, among these pairs, one for j is as late as x."""
     return run.processes(lambda k: _time(run, x)[k] <= pairs[j][k])
 
 
 def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
-    """Is x a message to l whose time has this entry for k?"""
+    """True if x is a message to l whose time has this entry for k."""
     return z3.And(run.to(x, l), entry <= _time(run, x)[k])
 
 

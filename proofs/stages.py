@@ -219,7 +219,7 @@ def symbolic(kind: type[Abstraction], logic: SymbolicLogic | None = None) -> Abs
 
 
 def can(run: Abstraction, *names: str) -> Truth:
-    """May any of these events happen?"""
+    """True if any of these events may happen."""
     events = [event for event in (*run.events(), *run.events_with_another()) if event.name in names]
     return run.logic.either(*(run.logic.both(*event.given.values()) for event in events))
 

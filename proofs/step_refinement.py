@@ -54,7 +54,7 @@ class _Input:
     given: Mapping[str, Formula]
     taken: Callable[[Path], Step | None]
     events: Sequence[str]
-    #: Is it about m? Else about the oldest message of a queue.
+    #: True if it is about m. Else about the oldest message of a queue.
     of_message: bool = True
     #: The kind of the packet that it takes from the channel.
     consumed: str | None = None
@@ -202,7 +202,7 @@ class _Steps:
         return claims
 
     def _does(self, step: Step, event: StageEvent, consumed: str | None) -> list[Formula]:
-        """Is the step what the event does?"""
+        """True if the step is what the event does."""
         return [
             *self._is(step.state, event.after),
             *self._others_stay(event.after),
@@ -211,7 +211,7 @@ class _Steps:
         ]
 
     def _is(self, state: Any, now: AbstractState) -> list[Formula]:
-        """Is this the local state of i at that moment?"""
+        """True if this is the local state of i in that state."""
         run, i = self.run, self.run.i
         if type(state) is not self.view.state:
             raise UnsupportedStep(f"a step comes to a state that is no {self.view.state.__qualname__}")
@@ -233,7 +233,7 @@ class _Steps:
     def _same_queue(
         self, pieces: Sequence[Stretch | One], inside: Callable[[Term], Formula], field: QueueField
     ) -> list[Formula]:
-        """Do the pieces hold what is inside, in the order in which it came?"""
+        """True if the pieces hold what is inside, in the order in which it came."""
         run, l = self.run, self.run.logic
         parts = [self._messages_of(piece) for piece in pieces]
         said = [l.messages(lambda x: inside(x) == z3.Or(*(part(x) for part in parts)))]
@@ -283,7 +283,7 @@ class _Steps:
         ]
 
     def _transmits(self, packets: Any, after: AbstractState, consumed: str | None) -> list[Formula]:
-        """Of each kind: are these packets put on the channel, and that which was received, and no other, taken off?"""
+        """True if, of each kind, these packets are put on the channel, and only the received one taken off."""
         run, now, l = self.run, self.run.before, self.run.logic
         by_kind: dict[str, list[Stretch | One]] = {name: [] for name in self.view.packets}
         for piece in _pieces(packets):

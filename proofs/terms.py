@@ -24,7 +24,7 @@ Term = Any
 
 
 def is_array(term: Term) -> bool:
-    """Is it an array, be it one that a comprehension built? z3's own `is_array` says no of a lambda."""
+    """True if it is an array, also one that a comprehension built; z3's own `is_array` is False of a lambda."""
     return bool(term.sort_kind() == z3.Z3_ARRAY_SORT)
 
 

@@ -49,7 +49,7 @@ class Verdict:
 
 
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
-    """Does `shows` follow from what is given, whatever the constants in them stand for?
+    """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
 
     Which way z3 takes depends on its seed, and on what it was asked before in this process; where it gives up, it is
     asked again with another seed, so many times in all, each with as many steps.
@@ -81,5 +81,5 @@ def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int 
 
 
 def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
-    """Do the hypotheses contradict each other? To be refuted: the model is a situation that the theorem is about."""
+    """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state it is about."""
     return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)

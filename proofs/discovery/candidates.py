@@ -47,7 +47,7 @@ class Bounds:
     seen: bool = False
 
     def absorb(self, on: OnNumericStates, numbers: Array) -> bool:
-        """Weaken or drop what is false of these situations; does that change anything?"""
+        """Weaken or drop what is false of these states; True if that changes anything."""
         rows = on.all_hold(self.given)
         if not rows.any():
             return False
@@ -176,7 +176,7 @@ class Candidates:
         return sum(map(len, self.parts))
 
     def absorb(self, situations: Iterable[NumericState]) -> bool:
-        """Weaken or drop what is false of one of these; does that change anything?"""
+        """Weaken or drop what is false of one of these; True if that changes anything."""
         alike = defaultdict(list)
         for situation in situations:
             alike[situation.n, len(situation.sender)].append(situation)

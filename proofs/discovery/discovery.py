@@ -54,7 +54,7 @@ class Discovered:
     #: So many simulated runs, with so many situations.
     runs: int
     situations: int
-    #: Does a simulated run break causal order? Then no more is looked for, unless asked to.
+    #: True if a simulated run breaks causal order. The search then ends, unless `anyway`.
     overtakes: bool
     #: The inductive ones follow from so many of them.
     independent: int
@@ -66,7 +66,7 @@ class Discovered:
     #: The invariants that safety rests on, none of which can be left out; and those that optimality takes beside them.
     needed: tuple[str, ...]
     needed_for_optimal: tuple[str, ...]
-    #: Are they shown again when z3 is asked about all processes and messages at once?
+    #: True if z3 shows them again of all processes and messages at once.
     confirmed: bool
     #: What of the protocol was put to z3, if not all of it.
     remark: str
@@ -294,7 +294,7 @@ class _Discovery:
     # -- asking again --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Placed]) -> bool:
-        """Does z3 show the same of what they say of all processes and messages, with nothing chosen for it?"""
+        """True if z3 shows the same of all processes and messages, with nothing instantiated for it."""
         proof = CausalOrder(
             self.machine,
             {str(number): _of_all(*placed) for number, placed in enumerate(needed)},

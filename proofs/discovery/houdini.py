@@ -41,7 +41,7 @@ class HoudiniGaveUp(Exception):
 
 
 class CounterexampleQuery:
-    """Can these things come to be so, given some clauses, and what else is given? It can be asked again and again.
+    """Whether a state satisfies some clauses and terms, on given processes and messages; reusable.
 
     `messages` and `processes`: the things that are spoken of.
     """
@@ -326,7 +326,7 @@ class Induction:
 
 
 def always(run: AnyRun) -> Callable[[Context, Clause], bool]:
-    """Does a clause hold in any situation at all?"""
+    """True if a clause holds in every state."""
 
     def holds(context: Context, clause: Clause) -> bool:
         things = {

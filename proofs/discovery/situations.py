@@ -26,11 +26,11 @@ class NumericState:
     sender: Numbers  #: by message, as all that follows
     receiver: Numbers
     number: Numbers  #: on its channel, from 1
-    is_its_number: Truths  #: is the message of its number on its channel this one?
+    is_its_number: Truths  #: True if the message of its number on its channel is this one
     stamp: tuple[Any, ...]
     precedes: tuple[
         Truths, ...
-    ]  #: by message and message: does the send of the first happen before that of the second?
+    ]  #: by message and message: True if the send of the first happens before that of the second
     sent: Truths
     delivered: Truths
     knows: tuple[Truths, ...]  #: by process and message
@@ -46,7 +46,7 @@ class NumericState:
 
     @property
     def overtakes(self) -> bool:
-        """Is a message delivered, and one to the same receiver not, whose send happened before?"""
+        """True if a message is delivered, and one to the same receiver, whose send happened before, is not."""
         messages = range(len(self.sender))
         return any(
             self.delivered[m]

@@ -67,8 +67,8 @@ class Slot(NamedTuple):
     taken: Term
     channel: Term  #: which sender and receiver, by number; 0 if there is none
     stamp: Any
-    known: tuple[Term, ...]  #: by process: does it know of the message?
-    precedes: tuple[Term, ...]  #: by slot: did it happen before the message there?
+    known: tuple[Term, ...]  #: by process: True if it knows of the message
+    precedes: tuple[Term, ...]  #: by slot: True if it happened before the message there
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
 
 
 def _inductive(system: System, steps: Sequence[tuple[str, Term, BoundedState]], invariant: Term) -> bool:
-    """Does it hold at the start, is it kept by each step, and does it exclude what must not be?"""
+    """True if it holds at the start, is kept by each step, and excludes violations."""
     variables = system.before.terms
 
     def at(moment: BoundedState) -> Term:

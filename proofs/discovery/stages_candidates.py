@@ -54,7 +54,7 @@ class InContext:
         self.sentences = _matrix(found, self.size)
 
     def absorb(self, patterns: Array) -> bool:
-        """Weaken what one of these refutes; is there any?"""
+        """Weaken what one of these refutes; True if there is any."""
         self.patterns = np.concatenate([self.patterns, patterns])
         changed = False
         for pattern in patterns:
@@ -65,7 +65,7 @@ class InContext:
         return changed
 
     def _weakened(self, pattern: Array) -> bool:
-        """Weaken what it refutes; is there any?"""
+        """Weaken what it refutes; True if there is any."""
         refuted = ~(self.sentences & pattern).any(axis=1)
         if not refuted.any():
             return False
@@ -111,7 +111,7 @@ class InContext:
         return sum(self.context.belongs(np.flatnonzero(row).tolist()) for row in self.sentences)
 
     def allows(self, situation: TabulatedState) -> bool:
-        """Does no candidate fail of it?"""
+        """True if every candidate holds in it."""
         signed = _with_negations(truths(self.context, situation)).astype(np.float32)
         return bool((signed @ self.sentences.T.astype(np.float32) > 0).all())
 
@@ -126,7 +126,7 @@ class InContext:
         return found
 
     def _settle(self) -> None:
-        """Which sentences follow from others, and from which? What was found is kept as long as those are there. The
+        """Finds which sentences follow from others, and from which. A result is kept as long as those are there. The
         longest are left out first.
         """
         keys = [row.tobytes() for row in self.sentences]
@@ -161,7 +161,7 @@ class _Following:
         self._dropped = 0
 
     def leaving_out(self, k: int) -> set[int] | None:
-        """Leave out this one if it follows from those that are kept; from which?"""
+        """Leave out this one if it follows from those that are kept; returns from which."""
         self._kept[[k, k + self._count]] = False
         used = self._used(self._all[k][self._negation])
         if used is None:
@@ -203,7 +203,7 @@ class _Search:
     def found(self) -> list[tuple[Place, ...]]:
         """In order of their lengths."""
         found: set[tuple[Place, ...]] = set()
-        #: Of two literals, does one of them hold always?
+        #: Of two literals: True if one of them holds always.
         self.either = np.zeros((len(self.places), len(self.places)), dtype=bool)
         self.either[self.places, self.places ^ 1] = True
         everything = np.full(self.fails.shape[1], ~np.uint64(0), dtype=np.uint64)

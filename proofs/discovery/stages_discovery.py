@@ -218,7 +218,7 @@ class _Discovery:
     # -- for any number ------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Clause]) -> bool:
-        """Does z3 show the same of any number of processes and messages, with nothing chosen for it?"""
+        """True if z3 shows the same of any number of processes and messages, with nothing instantiated for it."""
         invariants: Invariants = {str(clause): _of_all(clause) for clause in needed}
         used = {str(clause): list(map(str, self._kept(clause, needed) or needed)) for clause in needed}
         claims = replace(self.proof, invariants=invariants, kept_by=used).claims()

@@ -110,7 +110,7 @@ class Context:
         return tuple(2 * other[place // 2] + place % 2 for place in range(2 * len(self.atoms)))
 
     def belongs(self, literals: Sequence[Place]) -> bool:
-        """Does it speak of all of the variables? Else, if it is short, it is a sentence of another context too."""
+        """True if it uses all of the variables. Else, if it is short, it is a sentence of another context too."""
         if len(literals) > SHORT:
             return True
         atoms = [self.atoms[place // 2] for place in literals]

@@ -76,7 +76,7 @@ class Few:
         return clause.meaning(self.run, self.run.before, some)
 
     def always(self, clause: Clause) -> bool:
-        """Does it hold of any abstraction whatever, by what = and < are?"""
+        """True if it holds of any abstraction whatever, by the meaning of = and <."""
         if clause not in self._always:
             run = self._anything
             assert isinstance(run.logic, SymbolicLogic)
@@ -111,7 +111,7 @@ class Few:
 
 
 class StagesQuery:
-    """Can this come to be so among a few processes and messages, given some clauses? It can be asked repeatedly."""
+    """Whether a state of few processes and messages satisfies a formula and some clauses; reusable."""
 
     def __init__(self, few: Few, given: Sequence[Term], effort: int) -> None:
         self.few = few
@@ -267,7 +267,7 @@ class Houdini:
         return basis
 
     def _weakened(self, stage: int, basis: Sequence[Clause]) -> bool:
-        """Does an event break some of them? Then they are weakened, as long as what is left of the basis tells what the
+        """Weakens those that an event breaks, as long as what is left of the basis determines what the
         candidates say of the situations in which it does.
         """
         rest, changed = list(basis), False

@@ -129,6 +129,6 @@ def simulated(proof: QueueProof, n: int, messages: int, random: Random) -> Itera
 
 
 def is_safe(proof: QueueProof, run: Abstraction) -> bool:
-    """Does what is called safe hold here, of what the run is about?"""
+    """True if the run is safe here, for the messages and process that it is about."""
     _, follows = proof.follows["safe"]
     return all(shows or not all(given.values()) for given, shows in follows(run).values())

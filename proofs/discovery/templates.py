@@ -418,7 +418,7 @@ class OnNumericStates:
         return together
 
     def broken(self, clause: Clause) -> Array:
-        """Where is it false?"""
+        """The places where it is false."""
         given = self.all_hold(clause.given)
         if isinstance(clause.then, Literal):
             return given & ~self.holds(clause.then)

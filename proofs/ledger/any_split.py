@@ -138,7 +138,7 @@ class AnySplit:
 
 
 def shows(name: str, given: dict[str, Term], what: Term) -> bool:
-    """Does z3 show it, and has it a model of what is given?"""
+    """True if z3 shows it, and has a model of its hypotheses."""
     return bool(theorem(name, given, what, attempts=ATTEMPTS)) and vacuous(name, given).outcome == "refuted"
 
 

@@ -44,7 +44,7 @@ class Bounded:
         self.solver.set(rlimit=EFFORT)
         self.at = [[z3.Bool(f"at {e} {p}") for p in range(n)] for e in self.places]
         self.sends = [z3.Bool(f"sends {e}") for e in self.places]
-        #: Of a send: is the message the application's?
+        #: Of a send: True if the message is the application's.
         self.own = [z3.Bool(f"own {e}") for e in self.places]
         #: The message sent at the first place is received at the second.
         self.goes = {(a, b): z3.Bool(f"goes {a} {b}") for a, b in combinations(self.places, 2)}
@@ -104,7 +104,7 @@ class Bounded:
         return found
 
     def sent_before_received(self, name: str, before: dict[tuple[int, int], Term]) -> dict[tuple[int, int], Term]:
-        """Of two messages, by the places of their sends: is the send of the one so related to the other's receive?"""
+        """Of two messages, by the places of their sends: True if one's send is so related to the other's receive."""
         return self._of_two(
             name, lambda a, c: [z3.And(self.goes[c, d], before[a, d]) for d in self.places[c + 1 :] if a < d]
         )
@@ -157,7 +157,7 @@ class Bounded:
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
-        """Is there one? Raises `BoundedSearchGaveUp` if z3 does not come to an answer."""
+        """True if there is one. Raises `BoundedSearchGaveUp` if z3 does not come to an answer."""
         return bool(self._check() == z3.sat)
 
     def _check(self, *assumed: Term) -> object:

@@ -88,7 +88,7 @@ def delays_y_at_its_sender() -> bool:
 
 
 class Stuck(NamedTuple):
-    """A message that is never delivered after another, or its acknowledgement, was lost: what have they in common?"""
+    """What the messages have in common that are never delivered once another, or its acknowledgement, is lost."""
 
     same_sender: bool
     same_receiver: bool
@@ -138,7 +138,7 @@ class Waiting(NamedTuple):
     sent: tuple[tuple[Message, ...], ...]  #: sent and not got
     posted: tuple[tuple[Message, ...], ...]  #: posted and not got
     got: tuple[tuple[Message, ...], ...]  #: got and not received
-    posted_before: tuple[bool, ...]  #: has a message of it been got?
+    posted_before: tuple[bool, ...]  #: True if a message of it has been got
     broke: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
 
@@ -147,7 +147,7 @@ class Waiting(NamedTuple):
 def lemmas(
     protocol: str | type[ProtocolMachine], n: int, m: int, channel: str = "unordered", *, self_sends: bool = False
 ) -> Lemmas:
-    """Looks at every step that gets or delivers a message: is it the earliest of those that wait for that?
+    """Checks that every step that gets or delivers a message takes the earliest of those that wait for that.
 
     One event precedes another in the sense of happened-before if it does so in every interleaving; so each lemma says
     that its queue is left in order, whatever the interleaving. Asked: the steps where there is another to compare.
@@ -326,7 +326,7 @@ def circular_wait(n: int, m: int, *, self_sends: bool = False) -> tuple[int | No
 
 
 def accepted_once_merged() -> bool:
-    """Is a first message accepted where its matrix has been merged already?"""
+    """True if a first message is accepted where its matrix has been merged already."""
     machine = RstBefore(2)
     (message,) = next(computations(2, 1)).messages
     ((_, (packet,), _),) = machine.send(message.sender, machine.initial(message.sender), message)
@@ -382,7 +382,7 @@ class Released(NamedTuple):
     output: tuple[Message, ...]
     posted: Message | None  #: the message whose acknowledgements are awaited
     missing: int  #: how many of them
-    input: tuple[tuple[Message, bool], ...]  #: the oldest first; is it released?
+    input: tuple[tuple[Message, bool], ...]  #: the oldest first; True if released
 
 
 class ReleasedTogether(ProtocolMachine):

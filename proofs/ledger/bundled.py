@@ -68,7 +68,7 @@ def program_of(run: Run) -> str:
 
 
 def is_as_found(entry: Entry, shown: Shown) -> bool:
-    """Has the bundled file just this?"""
+    """True if the bundled file has exactly this."""
     assert shown.bundled is not None
     if shown.bundled not in library.counterexamples(suffix_of(shown)):
         return False

@@ -33,12 +33,12 @@ class Runs:
 
     @property
     def kept(self) -> bool:
-        """Did every run keep the promised order?"""
+        """True if every run kept the promised order."""
         return all(run.kept for run in self.runs)
 
     @property
     def stuck(self) -> int:
-        """In how many runs was some message never delivered?"""
+        """The number of runs in which some message was never delivered."""
         return sum(run.undelivered > 0 for run in self.runs)
 
 
@@ -93,12 +93,12 @@ def more(first: Runs, second: Runs, figure: str) -> Estimate:
 
 
 def surely_above(found: Estimate, value: float) -> bool:
-    """Is the whole confidence interval above the value?"""
+    """True if the whole confidence interval is above the value."""
     return found.mean - found.error > value
 
 
 def surely_below(found: Estimate, value: float) -> bool:
-    """Is the whole confidence interval below the value?"""
+    """True if the whole confidence interval is below the value."""
     return found.mean + found.error < value
 
 

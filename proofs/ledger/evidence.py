@@ -123,7 +123,7 @@ def live(result: CheckResult) -> bool:
 
 
 def holds(result: CheckResult, *properties: str) -> bool:
-    """Do these properties hold, over every interleaving that was asked for? Without any: all that were judged."""
+    """True if these properties hold, over every interleaving of the check; by default all that were judged."""
     verdicts = {each.property.name: each.verdict for each in result.properties}
     assert set(properties) <= verdicts.keys(), f"not judged: {set(properties) - verdicts.keys()}"
     asked = properties or [each.property.name for each in result.properties if each.property.kind != "sometimes"]
@@ -154,7 +154,7 @@ def proof_of(protocol: str) -> ProofReport:
 
 
 def is_proved(protocol: str, *shown: str) -> bool:
-    """Does z3 show this of it: safe, optimal, live? Without any: all three."""
+    """True if z3 shows this of it: safe, optimal, live; by default all three."""
     return all(proof_of(protocol).outcome(each) == "proved" for each in shown or SHOWN)
 
 

@@ -23,7 +23,7 @@ from .evidence import system_of
 class Lockstep(NamedTuple):
     """How runs go in which two processes do the same at the same time, each with one message for the other."""
 
-    alike: bool  #: do their local states stay mirror images?
+    alike: bool  #: True if their local states stay mirror images
     ends: frozenset[Computation]  #: complete computations at their ends
 
 
@@ -102,7 +102,7 @@ class PlacedAfterwards(ProtocolMachine):
 
     @staticmethod
     def in_time(state: Placing) -> bool:
-        """Is each send after what came before it was wanted, and before what came after it was acknowledged?"""
+        """True if each send is after what preceded its request, and before what followed its acknowledgement."""
         line = state.line
         events = [(k, place) for k, (what, _, place) in enumerate(line) if what != "wants"]
         return all(
@@ -116,7 +116,7 @@ class PlacedAfterwards(ProtocolMachine):
 
 @cache
 def placed_afterwards(n: int, m: int) -> tuple[tuple[Computation, ...], bool]:
-    """The computations of its runs to their ends, lines in the order of places; and is each send placed in time?"""
+    """The computations of its runs to their ends, lines in order of places; and whether each send is placed in time."""
     forms, in_time = set(), True
     for now in reachable(system_of(PlacedAfterwards(n), Free(n, m))):
         local = now.locals

@@ -112,7 +112,7 @@ class LockstepProduct(ProtocolMachine):
 
 
 class Guards(NamedTuple):
-    """Of every message in flight, in every state: (would the one protocol deliver it, would the other)?"""
+    """Of every message in flight, in every state: whether the one protocol would deliver it, and the other."""
 
     found: frozenset[tuple[bool, bool]]
     states: int
@@ -490,7 +490,7 @@ class Times:
         return tuple(bits)
 
     def implies(self, new: Value, old: Value, times: tuple[int, ...]) -> bool:
-        """At all these times, at every process: if it satisfies the new constraints, does it satisfy the old ones?"""
+        """True if, at all these times, every process that satisfies the new constraints satisfies the old ones."""
         wrong = self._wrong.get((new, old))
         if wrong is None:
             wrong = self._wrong[new, old] = tuple(self._wrong_at(q, new, old) for q in range(self.system.n))

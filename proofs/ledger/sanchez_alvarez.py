@@ -369,7 +369,7 @@ def _describe(workload: Workload) -> str:
 
 
 class Largest(NamedTuple):
-    """The most entries that any process keeps, and that any message carries; was any extra message sent?"""
+    """The most entries that any process keeps, and that any message carries; and whether an extra message was sent."""
 
     kept: int
     carried: int

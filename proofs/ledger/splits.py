@@ -80,7 +80,7 @@ class Split:
         )
 
     def chain_leads(self, e: int, f: int) -> bool:
-        """Is there a chain of events, step by step, from e to f, whose first message, if any, is the application's?"""
+        """True if a chain of events leads from e to f whose first message, if any, is the application's."""
         c = self.whole
         successors = c.immediate_successors()
         line = [x for x in range(e, c.event_count) if c.process_of[x] == c.process_of[e]]
@@ -153,7 +153,7 @@ def split_by_names(whole: Computation) -> Split:
 
 
 def answers_only(split: Split) -> bool:
-    """Is every control message an acknowledgement: the only one from a receiver back to the sender, after a receive?"""
+    """True if every control message is an acknowledgement: the only one from receiver to sender, after a receive."""
     whole, answered = split.whole, set[int]()
     for c, control in enumerate(whole.messages):
         if c in split.own:

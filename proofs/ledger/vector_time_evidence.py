@@ -95,7 +95,7 @@ class Late(NamedTuple):
 
 @cache
 def late_by(clock: Clock, quick: bool) -> Late:
-    """Is a message late just where causal order is broken?"""
+    """Compares where a message is stale with where causal order is broken."""
     kept = broken = kept_and_late = 0
     needless = unnoticed = None
     for c in timed_computations(quick):
@@ -127,7 +127,7 @@ class TimeComparison(NamedTuple):
 
 @cache
 def compare_times(quick: bool) -> TimeComparison:
-    """Do vector times tell what happened before, compared in full and by the first event's own entry?"""
+    """Compares vector times with happened-before: in full, and by the first event's own entry."""
     vector = VectorClock()
     pairs = before = 0
     not_in_full = not_by_entry = None
@@ -164,7 +164,7 @@ def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | No
 
 
 def entry_tells(c: Computation, clock: VectorClock) -> bool:
-    """Does Lemma 1 hold of all events?"""
+    """True if Lemma 1 holds of all events."""
     times = [reading.time for reading in readings(c, clock)]
     return all(
         c.happened_before(e, f) for e, f in distinct_events(c) if times[e][c.process_of[e]] <= times[f][c.process_of[e]]
@@ -175,7 +175,7 @@ def entry_tells(c: Computation, clock: VectorClock) -> bool:
 
 
 def one_order(lines: Iterable[tuple[str, ...]]) -> bool:
-    """Do these see the same updates in the same order, as far as they have got?"""
+    """True if these see the same updates in the same order, as far as they have got."""
     longest = max(lines := list(lines), key=len)
     return all(line == longest[: len(line)] for line in lines)
 
@@ -358,7 +358,7 @@ def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
 
 
 def numbers_a_message_for(now: Reached, s: int, packet: Packet, i: int) -> bool:
-    """Is the event VT[i] of site i, VT being the pair for S, the emission of a message for S?"""
+    """True if event VT[i] of site i, VT being the pair for S, is the emission of a message for S."""
     kind, message = events(now, i)[packet.stamp.buffer[s][i] - 1]
     return kind == "send" and s in message.receivers
 
@@ -428,7 +428,7 @@ _OF_PAIRS = (
 
 
 def lemma_2(protocol: type[Ses]) -> bool:
-    """Does it follow from the invariants of the proof that every pair of a site is of its past?"""
+    """True if the invariants of the proof imply that every pair of a site is of its past."""
     run = AnyRun(protocol)
     given = {name: INVARIANTS[name](run, run.before) for name in ("what is known or delivered is sent", *_OF_PAIRS)}
     of_the_past = run.processes(
@@ -453,7 +453,7 @@ def no_pair_for_itself(protocol: type[Ses]) -> bool:
 
 
 def older_pair_says_nothing_more(protocol: type[Ses]) -> bool:
-    """Given Lemma 2: is a discarded pair at most the one that takes its place?"""
+    """True if, given Lemma 2, a discarded pair is at most the one that takes its place."""
     run = _Site(protocol)
     past = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.state.time[k])
     shows = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.sent.buffer[run.j][k])
@@ -461,7 +461,7 @@ def older_pair_says_nothing_more(protocol: type[Ses]) -> bool:
 
 
 def merged_pair_says_the_same(protocol: type[Ses]) -> bool:
-    """Is a time at least the merged pair for another site iff it is at least either of the two?"""
+    """True if a time is at least the merged pair for another site iff it is at least either of the two."""
     run = _Site(protocol)
     time, l = run.terms.any_vector("time"), run.terms.any_process("l")
 

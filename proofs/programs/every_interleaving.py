@@ -452,7 +452,7 @@ def _has_event(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
 
 
 def _circle(before: dict[tuple[Any, Any], Condition]) -> Condition:
-    """Is there a circle? There is if some of the things have, each, another of them before it."""
+    """True if there is a cycle: if some of the things have, each, another of them before it."""
     inside = {thing: z3.FreshBool("inside") for pair in before for thing in pair}
     to: dict[Any, list[Condition]] = {thing: [] for thing in inside}
     for (x, y), condition in before.items():
