@@ -1,9 +1,9 @@
 """Any run of a protocol, as z3 sees it: any number of processes and messages, one step after another.
 
 A protocol of vectors and matrices takes its steps by its own code, run on terms (`terms`). Beside it stands what the
-specification speaks of, its ghosts: which messages are sent and delivered, and what each process knows, that is, which
-sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when it is
-sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
+specification speaks of, its history variables: which messages are sent and delivered, and what each process knows, that
+is, which sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when
+it is sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
 
 Assumed of the world, and of nothing else, is what `ASSUMED` says.
 """
@@ -39,7 +39,7 @@ TO_ANOTHER = "m is not to its sender"
 
 @dataclass(frozen=True)
 class SymbolicState:
-    """All that changes in a run, at one moment; each part a function from what it is asked of to a term."""
+    """All that changes in a run, in one state; each part a function to a term."""
 
     local: Callable[[Term], Any]  #: process → its local state
     sent: Callable[[Term], Term]  #: message → True if it is sent
@@ -236,7 +236,7 @@ class AnyRun:
         return self.messages(lambda x: self.processes(lambda p: z3.Implies(waits(x, p), time(m) <= time(x))))
 
     def _stepped(self, step: Step) -> SymbolicState:
-        """The moment after a step of i, but for the ghosts."""
+        """The state after a step of i, without the history variables."""
         before, i = self.before, self.i
         return replace(before, local=lambda p: chosen(p == i, step.state, before.local(p)))
 

@@ -51,7 +51,7 @@ def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int,
 
 
 def _difference(compare: Callable[..., str | None], plain: OneMessagePerStep, i: int, *given: Any) -> str | None:
-    """What tells a step apart, in words; what cannot even be read as a step of the protocol is another, too."""
+    """How a step differs, in words; a step that cannot be read as one of the protocol differs too."""
     try:
         return compare(plain, i, *given)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

@@ -10,8 +10,8 @@ Three comparisons, of which none looks at what is counted:
   column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
   extra message after the other.
 
-Before that the code is read (`impl.code_of_machines`): what could tell a token from a number is refused. That encoding
-and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
+Before that the code is read (`impl.code_of_machines`): what could distinguish a token from a number is refused. That
+encoding and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
 compared, and code is refused that reads the number of processes other than to go through them.
 """
 
@@ -122,7 +122,9 @@ def _some_matrices(n: int) -> Iterator[tuple[int, tuple[tuple[Any, ...], ...]]]:
 
 
 def _read(protocol: type[ExtraMessages]) -> None:
-    """Raises `UnsupportedStep` if the code could tell a token from a number, or one number of processes from others."""
+    """Raises `UnsupportedStep` if the code could distinguish a token from a number, or one number of processes from
+    others.
+    """
     why = why_not_fixed_machine(protocol)
     if why is not None:
         raise UnsupportedStep(why)

@@ -247,7 +247,8 @@ def prove(
     attempts: int = ATTEMPTS,
     recheck: bool = False,
 ) -> ProofReport:
-    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before.
+    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is called with the name of
+    each before.
 
     Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
 
@@ -337,14 +338,14 @@ def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
     )
 
 
-#: The extra-message machine is held against what is proved of it for so many processes, messages, and thresholds.
+#: The extra-message machine is compared with what is proved of it for so many processes, messages, and thresholds.
 EXTRA_MESSAGES_BOUNDS = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
 
 
 def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
     """Compares the machine with what is proved, where that is not put to z3 as it is; further if no proof covers it."""
     if progress is not None:
-        progress("does the machine do what is proved?")
+        progress("comparing the machine with what is proved")
     if isinstance(proof, QueueProof):
         return (
             *(refines(proof, n, messages) for n, messages in proof.refined),

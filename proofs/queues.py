@@ -47,7 +47,7 @@ class QueueProof:
     #: That its machine does what the abstraction does is checked for so many processes and messages; beside the proof
     #: that each of its steps does, since that rests on how the machine is read.
     refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
-    #: The same along runs at random.
+    #: The same along random runs.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
 
     #: The machine whose steps are shown to be the abstraction's; another one is compared with it up to `bounds`.

@@ -1,7 +1,7 @@
 """Checks a protocol's machine against its abstraction (`stages`), over every state up to a bound.
 
 Beside every global state of the machine stands a moment of the abstraction, that of the run by which the state was
-first reached; and of more processes and messages, beside each state of some runs at random. What a moment says of
+first reached; and of more processes and messages, beside each state of some random runs. What a moment says of
 queues and of packets in flight must be what they are; what the machine may do next, and what has then happened for
 applications, must be what some event of the abstraction does, and the other way round; and what it says happened
 before a send must be what did, by the applications' events alone.
@@ -60,7 +60,7 @@ class Refinement:
     messages: int
     states: int
     transitions: int
-    #: Along so many runs at random; None: in every state.
+    #: Along so many random runs; None: in every state.
     runs: int | None
     #: The first state in which the two differ, and how; None: in none.
     differs: str | None
@@ -75,11 +75,11 @@ class Refinement:
         """How far was looked."""
         if self.any_length:
             return f"up to {self.processes} processes and any number of messages"
-        told = f"{self.processes} processes and {self.messages} messages"
-        return f"up to {told}" if self.runs is None else f"along {self.runs} runs at random of {told}"
+        bound = f"{self.processes} processes and {self.messages} messages"
+        return f"up to {bound}" if self.runs is None else f"along {self.runs} random runs of {bound}"
 
 
-#: Runs at random, of more processes and messages than all states of which can be gone through.
+#: Random runs, of more processes and messages than all states of which can be gone through.
 RUNS = 50
 
 
@@ -102,7 +102,7 @@ def refines(proof: QueueProof, n: int, messages: int) -> Refinement:
 
 
 def refines_along_runs(proof: QueueProof, n: int, messages: int, runs: int = RUNS) -> Refinement:
-    """Compares them along so many runs at random, always the same."""
+    """Compares them along so many random runs, always the same."""
     both = _Both(proof, n, messages)
     seen: set[State] = set()
     random, transitions = Random(n * 100 + messages), 0

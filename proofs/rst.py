@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     known: Callable[[SymbolicState, Term, Term, Term], Term]
     #: moment, process p, k → those from k that are delivered to p.
     delivered: Callable[[SymbolicState, Term, Term], Term]
-    #: run, message m, k, l → those from k to l that happened before m, as m's stamp tells.
+    #: run, message m, k, l → those from k to l that happened before m, by m's stamp.
     carried: Callable[[AnyRun, Term, Term, Term], Term]
 
 

@@ -1,9 +1,10 @@
 """The vector-pair protocol realises causal order, for every n, with deletion of obsolete pairs and without ([SES]).
 
-Why it works: vector time tells what is known, and what happened before (§4.1, Lemma 1). Of every message that a site
-knows of, it keeps a pair for its receiver with a time at least as late, unless the message is known to be delivered;
-and so does every message that carries its sender's pairs. So the guard asks the receiver to have reached the time of
-all that was sent to it before, hence to know of it; and a site knows of no message to itself but by delivering it.
+Why it works: vector time determines what is known, and what happened before (§4.1, Lemma 1). Of every message that a
+site knows of, it keeps a pair for its receiver with a time at least as late, unless the message is known to be
+delivered; and so does every message that carries its sender's pairs. So the guard asks the receiver to have reached the
+time of all that was sent to it before, hence to know of it; and a site knows of no message to itself but by delivering
+it.
 
 For optimality the pairs must not ask for more: each entry of a pair is that of a message to this receiver.
 """
@@ -42,7 +43,7 @@ INVARIANTS: Invariants = {
             lambda m: run.processes(lambda k: z3.Implies(now.sent(m), run.stamp(m).time[k] <= now.local(k).time[k]))
         ),
     ),
-    "time tells what is known": lambda run, now: run.processes(
+    "time determines what is known": lambda run, now: run.processes(
         lambda p: run.messages(
             lambda x: z3.Implies(
                 now.sent(x),
@@ -50,7 +51,7 @@ INVARIANTS: Invariants = {
             )
         )
     ),
-    "time tells what happened before": lambda run, now: run.messages(
+    "time determines what happened before": lambda run, now: run.messages(
         lambda x, m: z3.Implies(
             z3.And(now.sent(m), now.sent(x), x != m),
             run.precedes(x, m) == (run.stamp(x).time[run.sender(x)] <= run.stamp(m).time[run.sender(x)]),
@@ -119,7 +120,7 @@ INVARIANTS: Invariants = {
 
 SAFE_BY = (
     "what is known or delivered is sent",
-    "time tells what is known",
+    "time determines what is known",
     "a site knows of messages to itself by delivering them",
     "a message has a pair for what happened before",
 )
@@ -131,16 +132,16 @@ OPTIMAL_BY = (
     "a message's pairs are those of messages before",
 )
 KEPT_BY = {
-    "time tells what is known": (
+    "time determines what is known": (
         "what is known or delivered is sent",
         "nobody is ahead of a site's own time",
-        "time tells what happened before",
+        "time determines what happened before",
     ),
     "a site has a pair for what it knows": (
         "what is known or delivered is sent",
         "no message is to its sender",
-        "time tells what is known",
-        "time tells what happened before",
+        "time determines what is known",
+        "time determines what happened before",
         "a site knows of messages to itself by delivering them",
         "what its sender delivered before is delivered",
         "a message has a pair for what happened before",

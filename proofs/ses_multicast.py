@@ -81,7 +81,7 @@ INVARIANTS: Invariants = {
             lambda m: run.processes(lambda k: z3.Implies(now.sent(m), _time(run, m)[k] <= now.local(k).time[k]))
         ),
     ),
-    "time tells what is known": lambda run, now: run.processes(
+    "time determines what is known": lambda run, now: run.processes(
         lambda p: run.messages(
             lambda x: z3.Implies(
                 now.sent(x),
@@ -89,7 +89,7 @@ INVARIANTS: Invariants = {
             )
         )
     ),
-    "time tells what happened before": lambda run, now: run.messages(
+    "time determines what happened before": lambda run, now: run.messages(
         lambda x, m: z3.Implies(
             z3.And(now.sent(m), now.sent(x), x != m),
             run.precedes(x, m) == (_time(run, x)[run.sender(x)] <= _time(run, m)[run.sender(x)]),
@@ -151,7 +151,7 @@ SES_MULTICAST = CausalOrder(
     INVARIANTS,
     safe_by=(
         "what is known or delivered is sent",
-        "time tells what is known",
+        "time determines what is known",
         "a site knows of messages to itself by delivering them",
         "a copy has a pair for what happened before",
     ),
@@ -164,18 +164,18 @@ SES_MULTICAST = CausalOrder(
     ),
     missing=lambda run, k: run.witness(run.m, run.i, k),
     kept_by={
-        "time tells what is known": (
+        "time determines what is known": (
             "what is known or delivered is sent",
             "all copies have the same time",
             "nobody is ahead of a site's own time",
-            "time tells what happened before",
+            "time determines what happened before",
         ),
         "a site has a pair for what it knows": (
             "what is known or delivered is sent",
             "no message is to its sender",
             "all copies have the same time",
-            "time tells what is known",
-            "time tells what happened before",
+            "time determines what is known",
+            "time determines what happened before",
             "what is known is not later",
             "a site knows of messages to itself by delivering them",
             "a copy has a pair for what happened before",

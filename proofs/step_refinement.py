@@ -9,7 +9,7 @@ the packets in flight be what the abstraction says (`machine_view`), and let the
 - where the machine does nothing no event may happen: *not …*;
 - each event comes of an input: *… comes of an input*.
 
-An application may request a message of any process, or of one; the abstraction does not tell the two apart, so a
+An application may request a message of any process, or of one; the abstraction does not distinguish the two, so a
 machine whose `receive` does is not shown.
 
 With *at the start* that is a bisimulation, for any number of processes and messages, so that what is proved of the

@@ -17,7 +17,7 @@ import z3
 from .interrupts import reason_for_giving_up
 from .terms import Term
 
-#: z3 steps allowed to one query, unless told otherwise: ten times what nearly all of the theorems here take.
+#: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
 EFFORT = 2_000_000
 #: So many ways z3 may take, where it gives up on the first.
 ATTEMPTS = 5
@@ -51,8 +51,8 @@ class Verdict:
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
     """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
 
-    Which way z3 takes depends on its seed, and on what it was asked before in this process; where it gives up, it is
-    asked again with another seed, so many times in all, each with as many steps.
+    Which way z3 takes depends on its seed, and on earlier queries in this process; where it gives up, the query
+    is repeated with another seed, so many times in all, each with as many steps.
     """
     reason = ""
     for seed in range(attempts):

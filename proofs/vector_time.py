@@ -1,4 +1,4 @@
-"""Vector time tells what happened before, in any run of any number of sites ([SES] §4.1).
+"""Vector time determines what happened before, in any run of any number of sites ([SES] §4.1).
 
 A run is one event after another: a local event, the sending of a message to some sites, or its delivery at one of
 them. No protocol decides what is delivered when. The clock is the code of `impl.ses`, run on terms: `after_event` for
@@ -178,10 +178,10 @@ INVARIANTS: Mapping[str, Invariant] = {
         run.sites(lambda p, k: now.time(p)[k] <= now.time(k)[k], of=2),
         run.events(lambda x: run.sites(lambda k: z3.Implies(now.happened(x), run.vector(x)[k] <= now.time(k)[k]))),
     ),
-    "time tells what is known": lambda run, now: run.sites(
+    "time determines what is known": lambda run, now: run.sites(
         lambda p: run.events(lambda x: z3.Implies(now.happened(x), now.knows(p, x) == _own_entry(run, x, now.time(p))))
     ),
-    "time tells what happened before": lambda run, now: run.events(
+    "time determines what happened before": lambda run, now: run.events(
         lambda x, y: z3.Implies(
             z3.And(now.happened(x), now.happened(y), x != y),
             run.precedes(x, y) == _own_entry(run, x, run.vector(y)),

@@ -75,8 +75,8 @@ class Bounds:
 
 
 class InContext:
-    """The candidates about some variables. A literal is told by its place in `literals`, its negation by the next or
-    the one before; a disjunction by the sum of 2 to the power of each of its literals.
+    """The candidates about some variables. A literal is identified by its place in `literals`, its negation by the next
+    or the one before; a disjunction by the sum of 2 to the power of each of its literals.
     """
 
     def __init__(self, context: Context) -> None:
@@ -188,7 +188,7 @@ class Candidates:
         return changed
 
     def settle(self, always: Callable[[Context, Clause], bool]) -> None:
-        """After the first situations: drop what is said of circumstances that never occurred, and tell apart what holds
+        """After the first situations: drop what is said of circumstances that never occurred, and separate what holds
         whatever happens.
         """
         for part in self.parts:

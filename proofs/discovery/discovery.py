@@ -1,10 +1,10 @@
 """Finds by itself the invariants by which a protocol realises causal order, for every n and any number of messages.
 
-Nobody says how the protocol works. Candidates are made of its variables and of the ghosts of a run (`templates`);
-those that simulated runs refute are dropped (`candidates`), and so are those that some step need not keep (`houdini`).
-What is left is inductive. If it entails that a message is only accepted when all that was sent before to its receiver
-is delivered, the protocol is safe, and the few invariants that this rests on are told; likewise that it is optimal and
-live, as in `causal_order`.
+Nobody says how the protocol works. Candidates are made of its variables and of the history variables of a run
+(`templates`); those that simulated runs refute are dropped (`candidates`), and so are those that some step need not
+keep (`houdini`). What is left is inductive. If it entails that a message is only accepted when all that was sent before
+to its receiver is delivered, the protocol is safe, and the few invariants that this rests on are reported; likewise
+that it is optimal and live, as in `causal_order`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def discover(
     """
     proof = PROOFS.get(protocol) if isinstance(protocol, str) else None
     if isinstance(protocol, str) and isinstance(proof, QueueProof):
-        from .stages_discovery import discover_of_stages  # what it finds is told in the same way, which is told here
+        # Imported here since it reports its findings in the same way, which is defined in this module.
+        from .stages_discovery import discover_of_stages
 
         return discover_of_stages(protocol, proof, effort, progress, anyway=anyway)
     return _Discovery(form_of(protocol), effort, progress or (lambda line: None)).found(anyway)

@@ -2,7 +2,7 @@
 
 Houdini (Flanagan & Leino, 2001): what a step does not keep, given all candidates, is dropped, until every step keeps
 all that is left. Here z3 is never asked about all processes and messages: a step and a broken candidate speak of a
-few, and a hypothesis is of use only in what it says of these. It is told that as soon as a situation that z3 has in
+few, and a hypothesis is of use only in what it says of these. It is given that as soon as a state that z3 has in
 mind breaks it. A situation that breaks none of them is a counterexample as it stands, since what holds of all things
 holds of some; so the protocol itself takes the step there, on ints, and every candidate that is false of what it comes
 to is dropped or weakened.
@@ -32,7 +32,7 @@ Placed = tuple[Context, Clause]
 
 #: z3 steps allowed to one query.
 STEPS = 2_000_000
-#: Of one hypothesis that a situation breaks z3 is told at most so many instances at a time.
+#: Of one hypothesis that a state breaks z3 is given at most so many instances at a time.
 AT_A_TIME = 4
 
 

@@ -1,4 +1,4 @@
-"""Situations of a few processes and messages: what a moment of a run is in plain numbers, with its ghosts.
+"""States of a few processes and messages in plain numbers, with their history variables.
 
 Here the protocol takes its steps on ints. Candidates for invariants are tried on what simulated runs come to, and on
 the situations with which z3 shows that a step does not keep them; these need not be situations of any run.

@@ -6,7 +6,7 @@ while another to the same receiver, whose send happened before, is in flight. It
 of messages in all: the numbers that the processes keep may grow without end. Every step is the protocol's own code, on
 numbers of z3's.
 
-A message in flight has a slot, with the ghosts that it takes to say what must not be: which processes know of it, and
+A message in flight has a slot, with the history variables that safety is stated in: which processes know of it, and
 before which of the others its send happened. While all slots are taken nobody sends. So what is shown is shown of runs
 with at most so many messages in flight at any moment. The invariant that Spacer finds is put to z3 again, apart from
 Spacer.

@@ -59,11 +59,11 @@ class DiscoveredOfStages(Discovered):
         if self.given_up:
             lines.append(f"{self.given_up} were dropped since z3 gave up")
         if self.needed:
-            told = (
+            scope = (
                 "shown by z3 for any number" if self.confirmed else "not shown for any number: z3 gives up, or refutes"
             )
             lines += [
-                f"safe, by these, none of which can be left out; {told} of processes and messages:",
+                f"safe, by these, none of which can be left out; {scope} of processes and messages:",
                 *(f"- {line}" for line in self.needed),
             ]
         return [*lines, f"safe: {self.means}"]

@@ -73,7 +73,7 @@ class Atom(NamedTuple):
 
 
 def equal(one: Term, other: Term) -> Atom:
-    """That they are the same, whichever is told first."""
+    """That they are the same, whichever is named first."""
     first, second = sorted((one, other), key=lambda term: (bool(term.of), str(term)))
     return Atom("=", first, second)
 
@@ -269,5 +269,5 @@ def _is_plain(atom: Atom, messages: Sequence[Term]) -> bool:
     return alike and all(not term.of or (len(term.of) == 1 and term.of[0] in messages) for term in atom.terms)
 
 
-#: What is told of how far a search has come.
+#: Called with how far a search has come.
 Progress = Callable[[str], None]

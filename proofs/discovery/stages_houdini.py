@@ -27,7 +27,7 @@ from .stages_runs import TabulatedState, after, all_events, concrete
 
 #: So many processes and messages are looked at for counterexamples.
 PROCESSES, MESSAGES = 4, 4
-#: Of one hypothesis that a situation breaks z3 is told at most so many instances at a time.
+#: Of one hypothesis that a state breaks z3 is given at most so many instances at a time.
 AT_A_TIME = 4
 
 
@@ -151,7 +151,7 @@ class StagesQuery:
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
     def _tell(self, clause: Clause, of: tuple[int, ...]) -> None:
-        assert (clause, of) not in self._instantiated, "z3's situation breaks what it was told"
+        assert (clause, of) not in self._instantiated, "z3's state breaks an instance that z3 was given"
         self._instantiated.add((clause, of))
         flag = self._flags.setdefault(clause, z3.FreshBool("given"))
         self.solver.add(z3.Implies(flag, self.few.instance(clause, of)))

@@ -1,9 +1,9 @@
 """What candidates for invariants are made of: a grammar over what a run has, whatever the protocol.
 
-Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and
-in each stamp), and the ghosts of the run. Its sentences say of all processes and messages that they have this or that
-relation, or that, where some of these relations hold, one number is at most another, or one more, or one less. ⇔ and =
-are two sentences each. Every word has two meanings: on terms of z3, and on many plain situations at a time.
+Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and in
+each stamp), and the history variables of the run. Its sentences say of all processes and messages that they have this
+or that relation, or that, where some of these relations hold, one number is at most another, or one more, or one less.
+⇔ and = are two sentences each. Every word has two meanings: on terms of z3, and on many plain situations at a time.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ class OnTerms:
 
 
 def leaf_terms(value: Any) -> list[Term]:
-    """The terms of which `leaves` tells, in the same order."""
+    """The terms that `leaves` describes, in the same order."""
     if isinstance(value, tuple):
         return [leaf for part in value for leaf in leaf_terms(part)]
     return [value] if z3.is_expr(value) and _rank(value)[1] == z3.IntSort() else []

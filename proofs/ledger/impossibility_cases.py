@@ -136,8 +136,8 @@ def crossing() -> Computation:
 
 
 def ring_cut_short(p: int) -> Computation:
-    """What process p of the ring cannot tell from it, if it sends first and its message is late: the process before it
-    goes on and sends to the one after it.
+    """What process p of the ring cannot distinguish from it, if it sends first and its message is late: the process
+    before it goes on and sends to the one after it.
     """
     before, after = (p - 1) % 3, (p + 1) % 3
     mine, theirs = f"m{p + 1}", f"m{before + 1}"

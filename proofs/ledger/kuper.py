@@ -83,7 +83,7 @@ M1 = ((0, 0, 1), (0, 0, 0), (0, 0, 0))
 M2 = ((0, 1, 0), (0, 0, 0), (0, 0, 0))
 M1_AND_M2 = ((0, 1, 1), (0, 0, 0), (0, 0, 0))
 ALL_THREE = ((0, 1, 1), (0, 0, 1), (0, 0, 0))
-#: Carol receives m3 before m1, and it waits in her mail room.
+#: Carol receives m3 before m1, and it waits in her hold-back queue (Kuper's *mail room*).
 THE_RUN = (
     Shows(0, "send", "m1", NOBODY_SENT, M1, (0, 0, 0)),
     Shows(0, "send", "m2", M1, M1_AND_M2, (0, 0, 0)),

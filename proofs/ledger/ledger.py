@@ -1,4 +1,4 @@
-"""All claims together, and what becomes of them when they are looked into again."""
+"""All claims together, and their recomputation."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ verdict here is to agree with that of ``crownless check PROTOCOL --program NAME`
 and n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`:
 when a packet can be refused depends on when those ahead of it were put into the hold-back queue.
 
-No run is believed that z3 tells of: it is replayed on the explorer's own system, move by move, where the protocol runs
-on ints, and its observers must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
+No run from z3 is reported unchecked: it is replayed on the explorer's own system, move by move, where the protocol runs
+on ints, and its monitors must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
 alone. Effort is bounded by z3's count of its steps; where it gives up the verdict is `unknown`.
 """
 
@@ -46,7 +46,7 @@ from crownless.spec.errors import BadInput
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, condition_for, implied, negated
 from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, refusal
 
-#: z3 steps allowed to one query, unless told otherwise.
+#: z3 steps allowed to one query, by default.
 EFFORT = 100_000_000
 #: The formula grows with the square of the messages, and what z3 takes much faster.
 MOST_MESSAGES = 60
@@ -253,7 +253,7 @@ class _Queries:
         self.formulas: dict[str, Callable[[], Condition]] = {
             "fifo": lambda: overtakes(run, check.machine.ordered_at, same_sender=True),
             "causal": lambda: overtakes(run, check.machine.ordered_at),
-            "mailbox": lambda: circle_of_sends(run),
+            "mailbox": lambda: cycle_of_sends(run),
             "synchronous": lambda: crown(run),
             DELIVERS_ONCE.name: lambda: delivers_again(run),
             COMPLETES.name: lambda: all_hold((at_rest(run), negated(at_end(run)))),
@@ -330,7 +330,7 @@ def at_end(run: SymbolicRun) -> Condition:
 
 
 def at_rest(run: SymbolicRun) -> Condition:
-    """Nothing more can happen: no process stands at a send, or at a receive for which something may be taken in."""
+    """Nothing more can happen: no process stands at a send, or at a receive for which something may be received."""
     conditions = []
     for slot in run.slots:
         stands = run.stands(*slot)
@@ -346,7 +346,7 @@ def at_rest(run: SymbolicRun) -> Condition:
 
 
 def refuses(run: SymbolicRun) -> Condition:
-    """A packet is there and may not be taken in yet."""
+    """A packet is there and not deliverable yet."""
     return any_holds(
         all_hold((run.stands(c.destination, k), run.sent(c), negated(run.taken(c)), negated(run.accepts(c, k))))
         for c in run.copies
@@ -394,7 +394,7 @@ def overtakes(run: SymbolicRun, at: frozenset[int] | None, *, same_sender: bool 
 
 
 def crown(run: SymbolicRun) -> Condition:
-    """No completion is synchronous: messages drawn as points are in a circle, each before the next on some line.
+    """No completion is synchronous: messages drawn as points form a cycle, each before the next on some line.
 
     What is sent and not delivered will come after all that is on its receiver's line.
     """
@@ -411,11 +411,11 @@ def crown(run: SymbolicRun) -> Condition:
                 ways.append(all_hold((there, to_come)))
         return any_holds(ways)
 
-    return _circle({(x, y): comes_before(x, y) for x, y in permutations(run.program.all_messages, 2)})
+    return _cycle({(x, y): comes_before(x, y) for x, y in permutations(run.program.all_messages, 2)})
 
 
-def circle_of_sends(run: SymbolicRun) -> Condition:
-    """No linearization has one queue a receiver: events are in a circle, where sends to one process also come in the
+def cycle_of_sends(run: SymbolicRun) -> Condition:
+    """No linearization has one queue a receiver: events form a cycle, where sends to one process also come in the
     order in which it receives, those it has not received last.
     """
     before: dict[tuple[Slot, Slot], list[Condition]] = {}
@@ -438,7 +438,7 @@ def circle_of_sends(run: SymbolicRun) -> Condition:
             ]
             never = all_hold((run.delivered(x, q), negated(run.delivered(y, q))))
             comes_before(run.sent_in[x], run.sent_in[y], any_holds([*received_so, never]))
-    return _circle({pair: any_holds(conditions) for pair, conditions in before.items()})
+    return _cycle({pair: any_holds(conditions) for pair, conditions in before.items()})
 
 
 def _receives(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
@@ -451,7 +451,7 @@ def _has_event(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
     return run.happens[slot] if run.sent_in[message] == slot else _receives(run, message, slot)
 
 
-def _circle(before: dict[tuple[Any, Any], Condition]) -> Condition:
+def _cycle(before: dict[tuple[Any, Any], Condition]) -> Condition:
     """True if there is a cycle: if some of the things have, each, another of them before it."""
     inside = {thing: z3.FreshBool("inside") for pair in before for thing in pair}
     to: dict[Any, list[Condition]] = {thing: [] for thing in inside}
@@ -492,7 +492,7 @@ class _Replay:
         return self.system.position(self.state)
 
     def _happen(self, run: SymbolicRun, happening: Happening) -> None:
-        """Makes the move; over a FIFO channel, once the packets ahead of it are in the mail room."""
+        """Makes the move; over a FIFO channel, once the packets ahead of it are in the hold-back queue."""
         p, c = happening.slot.process, happening.taken
         message = run.lines[p][happening.slot.place] if c is None else c.message
         while True:
@@ -507,12 +507,12 @@ class _Replay:
                 raise ReplayFailed(f"{happening}: z3's run goes on with what the protocol does not do")
 
     def _come_to_rest(self) -> None:
-        """Over a FIFO channel: what is still on a link goes to the mail room."""
+        """Over a FIFO channel: what is still on a link goes to the hold-back queue."""
         while self._put_away(lambda source, at: True):
             pass
 
     def _put_away(self, of_link: Callable[[int, int], bool]) -> bool:
-        """Puts a packet of such a link, from and to these processes, into the mail room; false if none can be."""
+        """Puts a packet of such a link, from and to these processes, into the hold-back queue; false if none can be."""
         for step, target in self.system.moves(self.state):
             packet = step.action.packet
             if step.action.name == "receive" and packet is not None and of_link(packet.source, packet.destination):

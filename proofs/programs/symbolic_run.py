@@ -1,14 +1,14 @@
 """Every run of a program as one formula: the protocol's own steps, taken on numbers that z3 is to find.
 
-What a process does depends on its own events alone: so no interleaving needs to be told apart from another that has
+What a process does depends on its own events alone: so no interleaving needs to be distinguished from another that has
 the same events at each process. Each statement of the program is a *slot*. It happens or not, a run being a beginning
 of each process's line; a receive that happens takes one of the packets that its statement admits; and each slot has a
 time, so that what is received was sent before. Local states are functions of what is taken, and so is what a packet
 carries: `initial`, `send`, `accepts` and `arrive` of `impl` compute them on terms (`symbolic_entries`).
 
 Over a FIFO channel a packet is delivered only if each earlier one of its link is delivered, or refused where the
-process stands; that is all that the links and the mail room leave to say, since a packet that is refused can always be
-put into the mail room just then.
+process stands; that is all that the links and the hold-back queue leave to say, since a packet that is refused can
+always be put into the hold-back queue just then.
 
 Protocols of vectors and matrices alone can be run so, and only if a step sends or delivers the one message, and
 nothing else happens in it: see `refusal`.
@@ -50,7 +50,7 @@ class Slot(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A packet that the program puts on a channel, told apart by its number; what is in it says `SymbolicRun.carried`.
+    """A packet that the program puts on a channel, identified by its number; what is in it says `SymbolicRun.carried`.
 
     Numbers grow along the line of each sender, and so along each link.
     """
@@ -149,7 +149,7 @@ class SymbolicRun:
     def _walk(self) -> None:
         """The local states along each line.
 
-        A receive needs what the packets carry that it may take. Where processes may wait for each other in a circle,
+        A receive needs what the packets carry that it may take. Where processes may wait for each other in a cycle,
         what one packet carries is a constant of its own, and equal to what its sender puts there.
         """
         unfinished = set(range(self.n))
