@@ -185,8 +185,8 @@ class AnyRun:
         return Event("sending", given, after, sends=True)
 
     def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
-        """Process i delivers the message m. `takes`: of which entries (l, k) does m bring the greater one, and so the
-        witness?
+        """Process i delivers the message m. `takes`: True of the entries (l, k) of which m brings the greater one,
+        and so the witness.
         """
         i, m, before = self.i, self.m, self.before
         step = taken_in(self.machine, i, before.local(i), self.packet(m)._replace(destination=i))

@@ -227,8 +227,8 @@ def can(run: Abstraction, *names: str) -> Truth:
 def fifo_preservation_claims(
     run: Abstraction, queue: str, inside: Callable[[AbstractState, Any, Any], Truth], at: Callable[[Any], Any]
 ) -> dict[str, tuple[dict[str, Truth], Truth]]:
-    """Claims, one an event: what stays in a queue is not overtaken there. `inside`: is, at a moment, in the queue of a
-    process a message? `at`: when it came there.
+    """Claims, one an event: what stays in a queue is not overtaken there. `inside`: state, process, message
+    → True if the message is in the queue of the process. `at`: when it came there.
     """
     now, l = run.before, run.logic
 

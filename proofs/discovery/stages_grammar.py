@@ -261,8 +261,8 @@ def _applied(parts: Mapping[str, Part], is_: Sort, terms: Mapping[Sort, Sequence
 
 
 def _is_plain(atom: Atom, messages: Sequence[Term]) -> bool:
-    """Does it speak of one stage of a message, compare a number of each of two, or say whether the same process is at
-    the same end of both?
+    """True if it is about one stage of a message, compares a number of each of two, or says that the same process is
+    at the same end of both.
     """
     names = {term.name for term in atom.terms if term.of}
     alike = len(names) <= 1 and CLOCK not in atom.terms

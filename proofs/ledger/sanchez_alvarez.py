@@ -468,8 +468,8 @@ def _full_patterns(n: int) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 
 def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], ...]) -> bool:
-    """Whatever it clears of this matrix with the least threshold, k = n, are there fewer than k entries left, and one
-    in each column that had any, after an extra message to each process whose column is less?
+    """True if, whatever it clears of this matrix with the least threshold, k = n, fewer than k entries are left, and
+    one in each column that had any, after an extra message to each process whose column is less.
     """
     n = len(matrix)
     machine = kind(n, parameters={"k": n})
