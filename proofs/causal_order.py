@@ -152,7 +152,7 @@ class CausalOrder:
         return run, {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
 
     def vacuity(self) -> list[Claim]:
-        """That in no system of three processes and three messages, in no situation in which the invariants hold, m is
+        """That in no system of three processes and three messages, in no state in which the invariants hold, m is
         accepted with something sent to i before it, nor any other event happens: each to be refuted.
         """
         run, things = self.of_three()

@@ -2,7 +2,7 @@
 
 Besides the proof of causal order (`extra_messages`), of the same runs: any process may send an extra message at any
 time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is
-claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a situation of three.
+claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a state of three.
 
 - *clearing* (§3): sending m to j sets column j to zeroes but for the number of m. "This can be done safely because the
   delivery of m will imply the satisfaction of the constraints": what a delivered message carried stays satisfied.
@@ -184,8 +184,8 @@ def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver
 
 
 def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:
-    """Of three processes and three messages, for each claim: that there is no situation with all that it is given and
-    all invariants of the proof; each to be refuted, by such a situation.
+    """Of three processes and three messages, for each claim: that there is no state with all that it is given and
+    all invariants of the proof; each to be refuted, by such a state.
     """
     run, things = EXTRA_MESSAGES.of_three()
     said = said_of(things)

@@ -119,7 +119,7 @@ class ProofReport:
     stopped: str | None = None
 
     def outcome(self, shown: str) -> PartOutcome:
-        """Refuted: a run of the machine breaks it. Not proved: z3 has a situation in which a step of the proof fails,
+        """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,
         which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
         the protocol; if it was seen to follow it only up to a bound, what is proved is proved of the abstraction.
         """
@@ -139,7 +139,7 @@ class ProofReport:
 
     @cached_property
     def replayed(self) -> Replayed | None:
-        """Where a proof of the machine's own code fails: what becomes of its situation on the machine."""
+        """Where a proof of the machine's own code fails: what becomes of its state on the machine."""
         if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
             return None
         return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])

@@ -32,7 +32,7 @@ class QueueProof:
     invariants: Invariants
     #: What is shown: what that means, and the claims that follow from the invariants.
     follows: Mapping[str, tuple[str, Callable[[Any], Given]]]
-    #: A situation that the proof is about: it must be possible.
+    #: A state that the proof is about: it must be possible.
     eventful: Callable[[Any], Mapping[str, Truth]]
     #: What the machine's local states, and the packets in flight, are at a moment.
     view: MachineView
@@ -94,7 +94,7 @@ class QueueProof:
         return claims
 
     def vacuity(self) -> list[Claim]:
-        """That of three processes and three messages, in no situation in which the invariants hold, what the proof is
+        """That of three processes and three messages, in no state in which the invariants hold, what the proof is
         about can happen, nor any of the events: each to be refuted.
         """
         process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")

@@ -1,9 +1,9 @@
 """A theorem, put to z3: proved, refuted with a model, or unknown with z3's reason. Unknown is never success.
 
-z3 looks for a situation in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
+z3 looks for a state in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
 own count of its steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
 
-A model that refutes a step of an induction is a situation, not a run: nothing says that a run ever gets there.
+A model that refutes a step of an induction is a state, not a run: nothing says that a run ever gets there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Verdict:
     name: str
     outcome: Outcome
     given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
-    model: Term = None  #: if refuted: a situation in which the given holds and the claim fails
+    model: Term = None  #: if refuted: a state in which the given holds and the claim fails
     reason: str = ""  #: if unknown: why, in z3's words
 
     def __bool__(self) -> bool:

@@ -166,7 +166,7 @@ class InContext:
 
 
 class Candidates:
-    """What may be an invariant: all sentences of the grammar that hold of all situations seen so far."""
+    """What may be an invariant: all sentences of the grammar that hold of all states seen so far."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -188,7 +188,7 @@ class Candidates:
         return changed
 
     def settle(self, always: Callable[[Context, Clause], bool]) -> None:
-        """After the first situations: drop what is said of circumstances that never occurred, and separate what holds
+        """After the first states: drop what is said of circumstances that never occurred, and separate what holds
         whatever happens.
         """
         for part in self.parts:

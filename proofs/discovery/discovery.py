@@ -38,7 +38,7 @@ from .templates import Clause, Context, OnTerms, Vocabulary
 Progress = Callable[[str], None]
 
 SEED = 1
-#: Simulated runs: how many processes and messages, how many runs; and of each run every situation, or every third.
+#: Simulated runs: how many processes and messages, how many runs; and of each run every state, or every third.
 RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
 
 
@@ -51,7 +51,7 @@ class Discovered:
     candidates: int
     survived: int
     inductive: int
-    #: So many simulated runs, with so many situations.
+    #: So many simulated runs, with so many states.
     runs: int
     situations: int
     #: True if a simulated run breaks causal order. The search then ends, unless `anyway`.
@@ -85,7 +85,7 @@ class Discovered:
 
     def lines(self) -> list[str]:
         """What is printed."""
-        tried = f"{self.survived:,} survive {self.situations:,} situations of {self.runs} simulated runs"
+        tried = f"{self.survived:,} survive {self.situations:,} states of {self.runs} simulated runs"
         lines = [self.summary, *([f"{self.protocol}: {self.remark}"] if self.remark else [])]
         if self.safe != "refuted":
             lines.append(
@@ -193,7 +193,7 @@ class _Discovery:
     # -- candidates ----------------------------------------------------------------------------------------------------
 
     def _simulate(self, candidates: Candidates, anyway: bool) -> tuple[int, int, bool]:
-        """How many runs, how many situations of them were tried, and whether one breaks causal order."""
+        """How many runs, how many states of them were tried, and whether one breaks causal order."""
         random, runs, seen, overtakes = Random(SEED), 0, 0, False
         for n, messages, some, step in RUNS:
             for _ in range(some):

@@ -3,7 +3,7 @@
 Houdini (Flanagan & Leino, 2001): what a step does not keep, given all candidates, is dropped, until every step keeps
 all that is left. Here z3 is never asked about all processes and messages: a step and a broken candidate speak of a
 few, and a hypothesis is of use only in what it says of these. It is given that as soon as a state that z3 has in
-mind breaks it. A situation that breaks none of them is a counterexample as it stands, since what holds of all things
+mind breaks it. A state that breaks none of them is a counterexample as it stands, since what holds of all things
 holds of some; so the protocol itself takes the step there, on ints, and every candidate that is false of what it comes
 to is dropped or weakened.
 """
@@ -37,7 +37,7 @@ AT_A_TIME = 4
 
 
 class HoudiniGaveUp(Exception):
-    """z3 neither finds a situation nor shows that there is none."""
+    """z3 neither finds a state nor shows that there is none."""
 
 
 class CounterexampleQuery:
@@ -108,7 +108,7 @@ class CounterexampleQuery:
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
     def counterexample(self, wanted: Term, given: Sequence[Placed]) -> NumericState | None:
-        """A situation in which `wanted` and all that is given hold; None if there is none. Raises `HoudiniGaveUp`."""
+        """A state in which `wanted` and all that is given hold; None if there is none. Raises `HoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
         flags = [self._flags[placed] for placed in given if placed in self._flags]
@@ -231,7 +231,7 @@ def _quantifiers(term: Term) -> list[Term]:
 
 
 class Stage:
-    """A step of a run, or the start: what is given, and what is then, also of a situation."""
+    """A step of a run, or the start: what is given, and what is then, also of a state."""
 
     def __init__(self, run: AnyRun, machine: type[ProtocolMachine], event: Event | None) -> None:
         self.run, self.machine, self.event = run, machine, event
@@ -316,7 +316,7 @@ class Induction:
         clauses: Sequence[Clause],
         given: Sequence[Placed],
     ) -> NumericState | None:
-        """A situation after a step that breaks one of the clauses, from one that breaks nothing given."""
+        """A state after a step that breaks one of the clauses, from one that breaks nothing given."""
         query = self.query(stage, context)
         before = query.counterexample(
             z3.Or([self.fails(stage, (context, clause)) for clause in clauses]),

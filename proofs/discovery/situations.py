@@ -1,7 +1,7 @@
 """States of a few processes and messages in plain numbers, with their history variables.
 
 Here the protocol takes its steps on ints. Candidates for invariants are tried on what simulated runs come to, and on
-the situations with which z3 shows that a step does not keep them; these need not be situations of any run.
+the states with which z3 shows that a step does not keep them; these need not be states of any run.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class NumericState:
 
 
 def nothing_happened(machine: ProtocolMachine, like: NumericState) -> NumericState:
-    """The start, with what belongs to the messages of this situation for good."""
+    """The start, with what belongs to the messages of this state for good."""
     n, no = like.n, (False,) * len(like.sender)
     local = tuple(machine.initial(i) for i in range(n))
     return replace(like, local=local, sent=no, delivered=no, knows=(no,) * n, count=((0,) * n,) * n)

@@ -1,6 +1,6 @@
-"""The shortest sentences that no situation has refuted yet, of an abstraction of queues (`stages_grammar`).
+"""The shortest sentences that no state has refuted yet, of an abstraction of queues (`stages_grammar`).
 
-What is seen is kept as *patterns*: which atoms hold of some choice of things in some situation. A sentence is refuted
+What is seen is kept as *patterns*: which atoms hold of some choice of things in some state. A sentence is refuted
 by a pattern in which none of its literals holds. A refuted sentence is not dropped but weakened, by each literal that
 holds in the pattern, up to the greatest length that is allowed; so nothing is lost with one that was too short.
 """
@@ -38,7 +38,7 @@ class InContext:
         self._examined: set[bytes] = set()
 
     def new(self, situations: Iterable[TabulatedState]) -> Array:
-        """The patterns of these situations that were not seen before."""
+        """The patterns of these states that were not seen before."""
         held = [truths(self.context, situation) for situation in situations]
         if not held:
             return self.patterns[:0]

@@ -52,7 +52,7 @@ class DiscoveredOfStages(Discovered):
         lines = [self.summary, f"{self.protocol}: {self.remark}"]
         if self.safe != "refuted":
             lines.append(
-                f"{self.survived:,} of these are the shortest that survive {self.situations:,} situations of "
+                f"{self.survived:,} of these are the shortest that survive {self.situations:,} states of "
                 f"{self.runs} simulated runs; {self.inductive:,}, some of them weakened, are kept by every event among "
                 f"{PROCESSES} processes and {MESSAGES} messages, which follow from {self.independent}"
             )
@@ -136,7 +136,7 @@ class _Discovery:
         )
 
     def _simulate(self, anyway: bool) -> tuple[list[TabulatedState], int, bool]:
-        """The situations of random runs, how many runs, and whether one of them is not safe."""
+        """The states of random runs, how many runs, and whether one of them is not safe."""
         random, found, runs, breaks = Random(SEED), [], 0, False
         for n, messages, some in RUNS:
             for _ in range(some):

@@ -2,7 +2,7 @@
 2001): what an event does not keep, given all candidates, is weakened, until every event keeps all that is left.
 
 Counterexamples are looked for among a few processes and messages, where z3 has them all in view. That such a one is
-one as well of any number: it is a situation as it stands, and the abstraction itself takes the event there, in its
+one as well of any number: it is a state as it stands, and the abstraction itself takes the event there, in its
 reading by `ConcreteLogic`. That what is needed is kept for any number of processes and messages is shown afterwards.
 """
 
@@ -32,7 +32,7 @@ AT_A_TIME = 4
 
 
 class StagesHoudiniGaveUp(Exception):
-    """z3 neither finds a situation nor shows that there is none."""
+    """z3 neither finds a state nor shows that there is none."""
 
 
 def _things(sort: str, size: int) -> FiniteSort:
@@ -158,7 +158,7 @@ class StagesQuery:
 
 
 class Broken:
-    """Which of some clauses a situation breaks."""
+    """Which of some clauses a state breaks."""
 
     def __init__(self, contexts: Sequence[Context], clauses: Sequence[Clause]) -> None:
         self.parts = []
@@ -220,7 +220,7 @@ class Induction:
     def counterexample(
         self, stage: int, clauses: Sequence[Clause], given: Sequence[Clause]
     ) -> tuple[TabulatedState, TabulatedState] | None:
-        """A situation that breaks nothing given, and what the event makes of it, which breaks one of the clauses."""
+        """A state that breaks nothing given, and what the event makes of it, which breaks one of the clauses."""
         wanted = z3.And(self.flags[stage], z3.Or([self.fails(stage, clause) for clause in clauses]))
         found = self.query.counterexample(wanted, [] if self.events[stage] is None else given)
         if found is None:
@@ -268,7 +268,7 @@ class Houdini:
 
     def _weakened(self, stage: int, basis: Sequence[Clause]) -> bool:
         """Weakens those that an event breaks, as long as what is left of the basis determines what the
-        candidates say of the situations in which it does.
+        candidates say of the states in which it does.
         """
         rest, changed = list(basis), False
         while rest:

@@ -1,4 +1,4 @@
-"""Situations of an abstraction of queues (`proofs.stages`), tabulated: what each of its functions is, of a few
+"""States of an abstraction of queues (`proofs.stages`), tabulated: what each of its functions is, of a few
 processes and messages; and random runs of the abstraction itself, in its reading by `ConcreteLogic`.
 """
 

@@ -3,7 +3,7 @@
 Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and in
 each stamp), and the history variables of the run. Its sentences say of all processes and messages that they have this
 or that relation, or that, where some of these relations hold, one number is at most another, or one more, or one less.
-⇔ and = are two sentences each. Every word has two meanings: on terms of z3, and on many plain situations at a time.
+⇔ and = are two sentences each. Every word has two meanings: on terms of z3, and on many plain states at a time.
 """
 
 from __future__ import annotations
@@ -331,13 +331,13 @@ def leaf_terms(value: Any) -> list[Term]:
     return [value] if z3.is_expr(value) and _rank(value)[1] == z3.IntSort() else []
 
 
-# -- meaning, on situations --------------------------------------------------------------------------------------------
+# -- meaning, on states ------------------------------------------------------------------------------------------------
 
-Array = Any  # of numbers or truth values, by situation and then as in `NumericState`
+Array = Any  # of numbers or truth values, by state and then as in `NumericState`
 
 
 class NumericStates:
-    """Situations of as many processes and messages, as arrays."""
+    """States of as many processes and messages, as arrays."""
 
     def __init__(self, vocabulary: Vocabulary, some: Sequence[NumericState]) -> None:
         self.n, self.messages, self.size = some[0].n, len(some[0].sender), len(some)
@@ -365,7 +365,7 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
 
 
 class OnNumericStates:
-    """What a sentence says of situations: a truth value for each choice of what a context's variables stand for."""
+    """What a sentence says of states: a truth value for each choice of what a context's variables stand for."""
 
     def __init__(self, some: NumericStates, context: Context) -> None:
         self.some = some

@@ -257,7 +257,7 @@ def updates(now: Reached, p: int) -> tuple[str, ...]:
 
 
 class Found(NamedTuple):
-    """A shortest run to a situation, how many actions that takes, and what is shown to happen then."""
+    """A shortest run to a state, how many actions that takes, and what is shown to happen then."""
 
     length: int
     run: Run
@@ -270,9 +270,9 @@ def first_run(
     only: Mapping[str, Callable[[Reached], bool]] | None = None,
     then: str | None = None,
 ) -> Found | None:
-    """A shortest run to such a situation; None if there is none.
+    """A shortest run to such a state; None if there is none.
 
-    `only`: some actions, and in which situations alone they happen. `then`: an action that is shown at the end, with
+    `only`: some actions, and in which states alone they happen. `then`: an action that is shown at the end, with
     what all survivors learn by it.
     """
     ends: list[Reached] = []
@@ -346,7 +346,7 @@ class AgreesOnlyOnce(SesRollback):
         return None if any(state.failure for state in states.values()) else super().agree(states, crashed)
 
 
-# -- situations --------------------------------------------------------------------------------------------------------
+# -- states ------------------------------------------------------------------------------------------------------------
 
 
 def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
@@ -371,7 +371,7 @@ def all_of_the_first_is_delivered(now: Reached) -> bool:
 
 
 def never(now: Reached) -> bool:
-    """In no situation."""
+    """In no state."""
     return False
 
 
