@@ -25,9 +25,9 @@ from crownless.proofs.any_run import AnyRun
 from crownless.proofs.discovery.candidates import Candidates
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
+from crownless.proofs.discovery.numeric_states import NumericState, simulated
 from crownless.proofs.discovery.reading import Reader
 from crownless.proofs.discovery.rendering import ClauseRenderer
-from crownless.proofs.discovery.situations import NumericState, simulated
 from crownless.proofs.discovery.spacer import System, spacer
 from crownless.proofs.discovery.templates import (
     Bound,

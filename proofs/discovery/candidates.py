@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from .situations import NumericState
+from .numeric_states import NumericState
 from .templates import (
     LEAST,
     MOST,

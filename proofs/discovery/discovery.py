@@ -30,9 +30,9 @@ from crownless.spec.errors import BadInput
 from .candidates import Candidates
 from .forms import Form, form_of
 from .houdini import STEPS, CounterexampleQuery, HoudiniGaveUp, Induction, Kept, Placed, always, kept
+from .numeric_states import simulated
 from .reading import Reader
 from .rendering import ClauseRenderer
-from .situations import simulated
 from .templates import Clause, Context, OnTerms, Vocabulary
 
 Progress = Callable[[str], None]

@@ -23,8 +23,8 @@ from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates
+from .numeric_states import NumericState, delivered, nothing_happened, sent
 from .reading import Reader
-from .situations import NumericState, delivered, nothing_happened, sent
 from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
 #: A clause, and the context whose variables it has.

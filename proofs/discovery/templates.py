@@ -19,7 +19,7 @@ import z3
 from crownless.proofs.any_run import AnyRun, SymbolicState
 from crownless.proofs.terms import Term
 
-from .situations import NumericState
+from .numeric_states import NumericState
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
