@@ -344,13 +344,13 @@ def test_where_z3_gives_up_nothing_is_claimed() -> None:
 
 
 def test_where_z3_gives_up_looking_for_a_shorter_run_none_is_called_shortest() -> None:
-    asking, solve = every_interleaving._Queries, every_interleaving._Asking._solve
+    queries, solve = every_interleaving._Queries, every_interleaving._Queries._solve
 
     def gives_up(self: Any, conditions: Any) -> Any:
         one_more = len(conditions) > 1
         return every_interleaving._Answer(reason="enough") if one_more else solve(self, conditions)
 
-    with patch.object(asking, "_solve", gives_up):
+    with patch.object(queries, "_solve", gives_up):
         judged, _ = both("unordered", TRIANGLE)
     assert judged.found("causal").verdict == "violated"
     assert not judged.found("causal").shortest
