@@ -63,7 +63,7 @@ class Replayed(NamedTuple):
     #: A shortest run that breaks what was to be proved, if there is one.
     run: Run | None
     #: True if it sends the messages of the state and no others.
-    of_the_situation: bool
+    same_messages: bool
     #: The property that it breaks.
     breaks: str = ""
 

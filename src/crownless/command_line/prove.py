@@ -229,28 +229,28 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
     if proved.replayed is not None:
         _print_replayed(proved.replayed)
     for difference in proved.ops_differ:
-        print(f"{proved.protocol}: z3 is asked of other arithmetic than runs: {difference}")
+        print(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
     for put in proved.claims:
         if put.again not in (None, "proved"):
             print(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     if not proved.not_vacuous:
-        print(f"{proved.protocol}: no situation was found of which the proof speaks")
+        print(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for name, hypotheses in needed.items():
         print(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
 
 
 def _print_replayed(found: Replayed) -> None:
-    """Where a proof fails: is that a fault of the protocol?"""
+    """Where a proof fails: whether that is a fault of the protocol."""
     if found.sent:
-        situation = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
-        print(f"{found.claim}: fails in a situation with {situation}")
+        size = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
+        print(f"{found.claim}: fails in a state with {size}")
     else:
-        print(f"{found.claim}: no situation of a few processes and messages was found in which it fails")
+        print(f"{found.claim}: no state of a few processes and messages was found in which it fails")
     if found.run is None:
         print("no run of as many messages breaks the order, or delivers not all: so nothing is refuted; perhaps the")
         print("protocol is right, and the proof lacks an invariant (crownless check goes on to larger bounds)")
         return
-    whose = "the same messages" if found.of_the_situation else "other messages"
+    whose = "the same messages" if found.same_messages else "other messages"
     print(f"a run with {whose} in which the order breaks, or not all is delivered:")
     console().print(found.run.draw(unicode=speaks_unicode()))
     console().print(found.run.say())
