@@ -132,7 +132,7 @@ class Bounded:
     def both_own(self, a: int, c: int) -> Term:
         return z3.And(self.own[a], self.own[c])
 
-    def require_circle(self, steps: dict[tuple[int, int], Term]) -> None:
+    def require_cycle(self, steps: dict[tuple[int, int], Term]) -> None:
         """Some of the application's messages are a circle: each that is on it has a step to another that is."""
         on_it = [z3.Bool(f"on the circle {a}") for a in self.places]
         self.add(z3.Or(on_it))

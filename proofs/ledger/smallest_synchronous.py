@@ -146,7 +146,7 @@ def any_with_crown(n: int, m: int, *, ranked: bool = True) -> Conditions:
         some.require_priority_rule()
     own_links = {(a, b): z3.Or(same, z3.And(some.goes[a, b], some.own[a])) for (a, b), same in some.same_line.items()}
     own_chains = some.chains("own", own_links)
-    some.require_circle(some.sent_before_received("own crown", own_chains))
+    some.require_cycle(some.sent_before_received("own crown", own_chains))
     return some
 
 
