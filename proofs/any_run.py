@@ -82,7 +82,7 @@ class AnyRun:
         self._declare()
 
     def _declare(self) -> None:
-        """What else there is of a message, and the moment before the next step."""
+        """The other functions of a message, and the state before the next step."""
         process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
         self.receiver = z3.Function("receiver", message, process)
         #: 1, 2, … for the messages from one process to another.
@@ -291,7 +291,7 @@ def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
 
 
 def parts(value: Any) -> list[Any]:
-    """What a value consists of, in order."""
+    """The parts of a value, in order."""
     if isinstance(value, tuple):
         return [deeper for part in value for deeper in parts(part)]
     return [value]

@@ -1,4 +1,4 @@
-"""What it takes to prove that a protocol realises causal order, for every n and any number of messages.
+"""The proof obligations that a protocol realises causal order, for every n and any number of messages.
 
 Given invariants, three things follow by z3, a query each conjunct:
 
@@ -112,7 +112,7 @@ class CausalOrder:
         return MEANT
 
     def claims(self) -> dict[str, list[Claim]]:
-        """What is to be put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
+        """The claims to put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
         run = self.world(self.protocol)
         try:
             return self._claims(run)
@@ -205,7 +205,7 @@ class CausalOrder:
 
 
 def _parts(guard: Term, k: Term) -> list[Term]:
-    """What a guard says, in parts; of all processes it says what it says of k, of which nothing is known."""
+    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
     return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]

@@ -48,7 +48,7 @@ def _equal(a: Term, b: Term) -> Term:
 
 
 def _entry(array: Term, k: Term) -> Term:
-    """What the array has there; if that is an array, not read out yet."""
+    """The entry of the array there; if that is an array, with its lambdas."""
     if z3.is_quantifier(array) and array.is_lambda():
         return _value(z3.substitute_vars(array.body(), k))
     if z3.is_app_of(array, z3.Z3_OP_ITE):

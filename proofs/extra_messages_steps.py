@@ -43,7 +43,7 @@ SAMPLES, MORE_PROCESSES = 20, (5, 6)
 
 
 class _Token(Opaque):
-    """What a function of these arguments yields, whatever that is."""
+    """An uninterpreted result of a function of these arguments."""
 
     noun = "a matrix"
 

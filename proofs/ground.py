@@ -1,4 +1,4 @@
-"""What is said of all processes and messages, said of each of a few instead: z3 need not look for them."""
+"""Grounds statements about all processes and messages over a few of them: z3 need not instantiate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Things = Mapping[Term, Sequence[Term]]
 
 
 def instances(holds: Term, things: Things) -> list[Term]:
-    """What it says of these things, in place of what it says of all: z3 need not look for them."""
+    """The formula grounded over these things: z3 need not instantiate its quantifiers."""
     if z3.is_and(holds):
         return [instance for part in holds.children() for instance in instances(part, things)]
     if not (z3.is_quantifier(holds) and holds.is_forall()):

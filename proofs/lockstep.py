@@ -81,7 +81,7 @@ class _Lockstep(ProtocolMachine):
     def _same(
         self, about: str, answer: Callable[[ProtocolMachine], Any], seen: Callable[[Any], Any] = lambda answer: answer
     ) -> Any:
-        """What the reference answers."""
+        """The answer of the reference implementation."""
         expected = answer(self.reference)
         try:
             same = seen(answer(self.machine)) == seen(expected)

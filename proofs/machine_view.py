@@ -1,4 +1,4 @@
-"""What a machine's local states, and the packets in flight, are at a moment of the abstraction of its queues.
+"""A machine's local states and packets in flight, as functions of a state of the abstraction of its queues.
 
 Written once, field by field, and read twice: on plain values (`refinement`), and on z3's terms, for queues of any
 content (`step_refinement`).

@@ -45,7 +45,7 @@ LARGE = (
 
 
 class Given(NamedTuple):
-    """What a program is given: processes, numbers, vectors, matrices."""
+    """The arguments of a program: processes, numbers, vectors, matrices."""
 
     i: Any = None
     j: Any = None

@@ -100,7 +100,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class ProofReport:
-    """What z3 says of a protocol's proof."""
+    """z3's verdicts on a protocol's proof."""
 
     protocol: str
     proof: Proof
@@ -325,7 +325,7 @@ def _prove(
 
 
 def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
-    """What a proof rests on beside what it assumes of the world; `compares`: not of one that ended early."""
+    """The trusted base of a proof, beside its assumptions about the world; `compares`: not of one that ended early."""
     z3_itself = "z3, and Python with its integers"
     if not isinstance(proof, CausalOrder) or not compares:
         return (z3_itself,)

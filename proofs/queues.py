@@ -1,4 +1,4 @@
-"""What it takes to prove something of a protocol of queues: invariants of its abstraction (`stages`), by induction.
+"""The proof of a protocol of queues: invariants of its abstraction (`stages`), by induction.
 
 What is proved is proved of the abstraction, for any number of processes and messages. That the protocol's machine does
 just what its abstraction does is checked up to a bound (`refinement`), and said so.
@@ -63,11 +63,11 @@ class QueueProof:
 
     @property
     def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        """What is shown: what it means, and the parts of the proof that it takes."""
+        """The properties shown: meaning, and the parts of the proof that each takes."""
         return {name: (meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
 
     def claims(self) -> dict[str, list[Claim]]:
-        """What is to be put to z3, under what it proves."""
+        """The claims to put to z3, by the part of the proof."""
         run = symbolic(self.abstraction)
         now = self.now(run)
         claims = {"invariants": self._induction(run, now)}
@@ -76,7 +76,7 @@ class QueueProof:
         return claims
 
     def now(self, run: Abstraction) -> dict[str, Truth]:
-        """What is known of any moment."""
+        """The hypotheses about any state."""
         all_said = {**self.axioms, **self.invariants}
         return {name: holds(run, run.before, run.logic) for name, holds in all_said.items()}
 

@@ -54,7 +54,7 @@ _Seen = tuple[tuple[Any, ...], tuple[str, ...], tuple[Happened, ...]]
 
 @dataclass(frozen=True)
 class Refinement:
-    """What was compared."""
+    """The scope and result of a comparison."""
 
     processes: int
     messages: int
@@ -133,7 +133,7 @@ class _Both:
         self.nothing = _Then(0, (), changing, lasting, dict.fromkeys(range(n), frozenset()), {})
 
     def successors(self, state: State, then: _Then) -> list[tuple[State, _Then]] | str:
-        """What both may do next; or, in words, how they differ."""
+        """The successors of both; or, in words, how they differ."""
         by_machine = {_seen(self.system, after, step.observations): after for step, after in self.system.moves(state)}
         wishes = [wish.message for wish in self.workload.wishes(self.system.position(state))]
         by_abstraction = _successors(self.proof, self.n, then, wishes)
@@ -171,7 +171,7 @@ def _in_order(packets: Sequence[Packet]) -> tuple[str, ...]:
 
 
 def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message]) -> dict[_Seen, _Then]:
-    """What may happen next in the abstraction."""
+    """The successors in the abstraction."""
     logic = ConcreteLogic(n, [*then.messages, *wishes])
     about_two = proof.abstraction.events_with_another is not Abstraction.events_with_another
     concrete = _concrete(proof.abstraction, logic, then)

@@ -54,7 +54,7 @@ class Sending(Free):
 
 
 class Replayed(NamedTuple):
-    """What comes of a claim that is not proved."""
+    """The replay of a claim that is not proved."""
 
     claim: str
     processes: int
@@ -133,7 +133,7 @@ def messages_of(run: AnyRun, model: Term) -> tuple[int, Counter[Channel]]:
 
 
 def _universe(model: Term, sort: Term) -> Sequence[Term]:
-    """What there is of a sort: what z3 made up, or what the sort consists of."""
+    """The elements of a sort: those of z3's model, or those it is declared with."""
     if sort.kind() == z3.Z3_DATATYPE_SORT:
         return [sort.constructor(k)() for k in range(sort.num_constructors())]
     return model.get_universe(sort) or []

@@ -32,7 +32,7 @@ def required() -> Any:
 
 
 def recheck_with_cvc5(claim: Claim, effort: int = EFFORT) -> Outcome:
-    """What cvc5 says of the claim: proved, refuted, or unknown."""
+    """cvc5's outcome for the claim: proved, refuted, or unknown."""
     cvc5 = required()
     script = as_smt_lib(claim)
     for way in WAYS:

@@ -25,7 +25,7 @@ Truth = Any
 
 
 class Logic(Protocol):
-    """What an abstraction may say."""
+    """The logic in which an abstraction is written."""
 
     def messages(self, holds: Callable[..., Truth], *, of: int = 1) -> Truth:
         """For all messages, or all pairs of them, …"""
@@ -146,7 +146,7 @@ class AbstractState:
 
 
 class Fixed(NamedTuple):
-    """What an event fixes for good: for all arguments with `where`, the function is that."""
+    """A function's values that an event fixes for good: for all arguments with `where`, the function is that."""
 
     where: Callable[..., Truth]
     is_: Callable[..., Any]
@@ -252,7 +252,7 @@ def fifo_preservation_claims(
 
 
 def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
-    """What an event fixes, as formulas."""
+    """The values that an event fixes, as formulas."""
     logic = run.logic
     assert isinstance(logic, SymbolicLogic)
     said = {}

@@ -61,7 +61,7 @@ class _Input:
 
 
 def step_claims(proof: QueueProof) -> list[Claim]:
-    """What is to be put to z3; raises `UnsupportedStep` if a step does what is not shown for queues of any content."""
+    """The claims to put to z3; raises `UnsupportedStep` if a step does what is not shown for queues of any content."""
     return _Steps(proof).claims()
 
 

@@ -93,7 +93,7 @@ def as_term(value: Value) -> Term:
 
 
 class InModel:
-    """What terms are in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
+    """The values of terms in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
 
     For terms over the uninterpreted sort: the processes are those that z3 made up for the model.
     """

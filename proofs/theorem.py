@@ -27,7 +27,7 @@ Outcome = Literal["proved", "refuted", "unknown"]
 
 
 class Claim(NamedTuple):
-    """What is to be put to z3: `theorem(*claim)`."""
+    """A claim to put to z3: `theorem(*claim)`."""
 
     name: str
     given: Mapping[str, Term]  #: the hypotheses, by name
@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What z3 says of a claim; true only if it is proved."""
+    """z3's verdict on a claim; true only if it is proved."""
 
     name: str
     outcome: Outcome

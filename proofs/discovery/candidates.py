@@ -145,7 +145,7 @@ class InContext:
         return self._basis
 
     def _instances(self, said: Sequence[Sequence[Literal]]) -> list[int]:
-        """What is said of one message, said of each of several."""
+        """A statement about one message, made of each of several."""
         if len(self.context.messages) < 2:
             return []
         processes = list(
@@ -166,7 +166,7 @@ class InContext:
 
 
 class Candidates:
-    """What may be an invariant: all sentences of the grammar that hold of all states seen so far."""
+    """Candidates for invariants: all sentences of the grammar that hold of all states seen so far."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -263,7 +263,7 @@ def _negated(mask: int) -> int:
 
 
 def _propagated(holds: int, disjunctions: Iterable[int]) -> int | None:
-    """What follows from these literals, one at a time; None if they cannot hold together."""
+    """The consequences of these literals, one at a time; None if they cannot hold together."""
     rest = list(disjunctions)
     while True:
         fails, waiting, before = _negated(holds), [], holds

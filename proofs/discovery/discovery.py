@@ -44,7 +44,7 @@ RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20,
 
 @dataclass(frozen=True)
 class Discovered:
-    """What was found of a protocol."""
+    """The invariants found of a protocol."""
 
     protocol: str
     #: Sentences of the grammar; those that no simulated run refutes; those that every step keeps.
@@ -84,7 +84,7 @@ class Discovered:
         }
 
     def lines(self) -> list[str]:
-        """What is printed."""
+        """The printed lines."""
         tried = f"{self.survived:,} survive {self.situations:,} states of {self.runs} simulated runs"
         lines = [self.summary, *([f"{self.protocol}: {self.remark}"] if self.remark else [])]
         if self.safe != "refuted":
@@ -219,7 +219,7 @@ class _Discovery:
         return self._query(given, [run.m, x], [run.i]), missing
 
     def _optimal(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
-        """What shows of each part of the guard that it holds once all before m is delivered."""
+        """The invariants that show of each part of the guard that it holds once all before m is delivered."""
         run, now = self.run, self.run.before
         numbered = run.all_numbered
         if not theorem("at the start", {}, numbered(run.start), self.effort) or not all(
@@ -333,7 +333,7 @@ def _least(
 
 
 def _parts(guard: Term, k: Term) -> list[Term]:
-    """What a guard says, in parts; of all processes it says what it says of k, of which nothing is known."""
+    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
     return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]

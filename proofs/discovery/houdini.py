@@ -75,7 +75,7 @@ class CounterexampleQuery:
                 self.solver.add(*self._on_the_things(each))
 
     def _on_the_things(self, given: Term) -> list[Term]:
-        """What is given, of the things that are spoken of."""
+        """The given formula, instantiated with the query's things."""
         if z3.is_eq(given) and is_array(given.arg(0)):
             return self._reader.agree(given.arg(0), given.arg(1), self.processes)
         return [self._uncovered(given)]
@@ -349,7 +349,7 @@ def _entry(leaf: Term) -> list[Term]:
 
 @dataclass(frozen=True)
 class Kept:
-    """What every step keeps, and what that follows from."""
+    """The clauses that every step keeps, and those that they follow from."""
 
     basis: list[tuple[Context, list[Clause]]]
     #: So many were dropped since z3 did not find out.

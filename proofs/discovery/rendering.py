@@ -14,7 +14,7 @@ class ClauseRenderer:
         self.vocabulary = vocabulary
 
     def sentences(self, context: Context, clauses: Sequence[Clause]) -> list[str]:
-        """What they say: a bound both ways is an equation, an implication both ways an equivalence."""
+        """The sentences: a bound both ways is an equation, an implication both ways an equivalence."""
         rest, found = list(clauses), []
         while rest:
             clause = rest.pop(0)

@@ -118,7 +118,7 @@ class System:
         return BoundedState(local, tuple(slots))
 
     def steps(self) -> Iterator[tuple[str, Term, BoundedState]]:
-        """What may happen: its name, when, and what is then."""
+        """The possible steps: name, condition, and state afterwards."""
         for s, (i, j) in product(range(self.slots), self.channels):
             yield f"P{i + 1} sends {_message(s)} to P{j + 1}", *self._sending(s, i, j)
         for s, (i, j) in product(range(self.slots), self.channels):
@@ -175,7 +175,7 @@ class System:
         return z3.Or(cases)
 
     def about(self, name: str, least: int | None, most: int | None) -> str | None:
-        """What it means that a channel has a number between these."""
+        """The meaning of a channel's number between these."""
         prefix = "channel of "
         if not name.startswith(prefix):
             return None
@@ -195,7 +195,7 @@ class System:
 
 @dataclass(frozen=True)
 class Spaced:
-    """What Spacer found."""
+    """Spacer's result."""
 
     protocol: str
     n: int
@@ -219,7 +219,7 @@ class Spaced:
         )
 
     def lines(self) -> list[str]:
-        """What is printed."""
+        """The printed lines."""
         because = f": {self.reason}" if self.reason else ""
         found = {
             "proved": f"Spacer finds an invariant of {len(self.invariant)} clauses that shows it safe; z3 confirms it",

@@ -22,7 +22,7 @@ AT_ONCE = 256
 
 
 class InContext:
-    """What may still be said of the variables of a context."""
+    """The remaining candidate sentences of a context."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -145,7 +145,7 @@ class InContext:
 
 
 class _Following:
-    """What follows from sentences, each said of both orders of the messages."""
+    """The consequences of sentences, each for both orders of the messages."""
 
     def __init__(self, sentences: Array, swapped: Array, kept: Sequence[bool]) -> None:
         self._count = len(sentences)

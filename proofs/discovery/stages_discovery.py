@@ -37,7 +37,7 @@ RUNS = ((2, 3, 40), (2, 4, 40), (3, 5, 60), (3, 7, 20), (4, 6, 20))
 
 @dataclass(frozen=True)
 class DiscoveredOfStages(Discovered):
-    """What was found of an abstraction of queues; of its being optimal or live nothing is asked."""
+    """The invariants found of an abstraction of queues; optimality and liveness are not examined."""
 
     #: What safe means, and what is assumed.
     means: str

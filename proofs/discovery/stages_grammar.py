@@ -124,17 +124,17 @@ class Clause(NamedTuple):
     literals: tuple[Place, ...]
 
     def of(self, truths: Mapping[Atom, Truth], logic: Any) -> Truth:
-        """What it says, given what each of its atoms says."""
+        """Its meaning, given the meaning of each of its atoms."""
         signed = [(truths[self.context.atoms[place // 2]], place % 2) for place in self.literals]
         return logic.either(*[logic.no(holds) if negated else holds for holds, negated in signed])
 
     def meaning(self, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Truth:
-        """What it says of these things."""
+        """Its meaning for these things."""
         atoms = [self.context.atoms[place // 2] for place in self.literals]
         return self.of({atom: _meaning(atom, run, now, things) for atom in atoms}, run.logic)
 
     def of_all(self, run: Abstraction, now: AbstractState) -> Truth:
-        """What it says of all processes and messages."""
+        """Its meaning for all processes and messages."""
         processes, messages, l = self.context.processes, self.context.messages, run.logic
 
         def of_messages(known: Mapping[str, Any]) -> Truth:
@@ -184,7 +184,7 @@ def _value(term: Term, run: Abstraction, now: AbstractState, things: Mapping[str
 
 
 def choices(context: Context, now: TabulatedState) -> dict[str, Array]:
-    """What each variable stands for, in every choice of things of that moment."""
+    """The thing each variable stands for, in every choice of things of that state."""
     sizes = [now.n] * len(context.processes) + [now.messages] * len(context.messages)
     return dict(zip(context.names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
 

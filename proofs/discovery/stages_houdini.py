@@ -69,7 +69,7 @@ class Few:
         return ground_over(holds, things)
 
     def instance(self, clause: Clause, of: tuple[int, ...]) -> Term:
-        """What a clause says before the event, where its variables stand for these things."""
+        """The meaning of a clause before the event, its variables standing for these things."""
         context = clause.context
         things = {name: self.all["process" if name in context.processes else "message"] for name in context.names}
         some = {name: things[name][place] for name, place in zip(context.names, of, strict=True)}
@@ -232,7 +232,7 @@ class Induction:
         return now, after(run, event, now)
 
     def core(self, stage: int, clause: Clause, given: Sequence[Clause]) -> list[Clause] | None:
-        """What of the given is used to show that the clause is kept; None if it is not, or z3 gives up."""
+        """The given clauses used to show that the clause is kept; None if it is not, or z3 gives up."""
         wanted = z3.And(self.flags[stage], self.fails(stage, clause))
         try:
             return self.query.core(wanted, [] if self.events[stage] is None else given)

@@ -1,4 +1,4 @@
-"""What candidates for invariants are made of: a grammar over what a run has, whatever the protocol.
+"""The grammar of candidates for invariants: a grammar over what a run has, whatever the protocol.
 
 Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and in
 each stamp), and the history variables of the run. Its sentences say of all processes and messages that they have this
@@ -190,7 +190,7 @@ def _of_processes(vocabulary: Vocabulary) -> Context:
 def _circumstances(
     always: tuple[Literal, ...], maybe: Sequence[Literal], most: int = 2
 ) -> tuple[tuple[Literal, ...], ...]:
-    """What always holds, and at most so many of the others."""
+    """The literals that always hold, and at most so many of the others."""
     some = [
         chosen
         for size in range(most + 1)
@@ -275,7 +275,7 @@ def _of_two_messages(vocabulary: Vocabulary) -> Context:
 
 @dataclass(frozen=True)
 class OnTerms:
-    """What a sentence says of a moment of any run, of the things that the variables stand for."""
+    """The meaning of a sentence in a state of any run, for the things that the variables stand for."""
 
     run: AnyRun
     now: SymbolicState
@@ -365,7 +365,7 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
 
 
 class OnNumericStates:
-    """What a sentence says of states: a truth value for each choice of what a context's variables stand for."""
+    """The meaning of a sentence in states: a truth value for each choice of what a context's variables stand for."""
 
     def __init__(self, some: NumericStates, context: Context) -> None:
         self.some = some

@@ -1,4 +1,4 @@
-"""What the claims of [MF] need beside checks: walks through every state, programs and what they can become, and
+"""Evidence for the claims of [MF] beside checks: walks through every state, programs and what they can become, and
 machines that stand in no registry.
 """
 

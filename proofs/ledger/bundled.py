@@ -80,7 +80,7 @@ def suffix_of(shown: Shown) -> str:
 
 
 def text_of(entry: Entry, shown: Shown) -> str:
-    """What its file says: a run as `crownless check --json` prints one that breaks something, or the notation."""
+    """The content of its file: a run as `crownless check --json` prints one that breaks something, or the notation."""
     if isinstance(shown.what, Run):
         return _json_of(entry, shown.title, shown.what)
     summary = f"To {entry.id}, {entry.source}: {shown.title}."

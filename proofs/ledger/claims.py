@@ -1,4 +1,4 @@
-"""What a claim is, and what its evidence says. One file a text registers its claims, beside the evidence for each.
+"""Claims and their evidence. One file a text registers its claims, beside the evidence for each.
 
 One policy decides between readings of a claim, for all texts:
 
@@ -83,7 +83,7 @@ class Shown(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What was found when the evidence for a claim was recomputed."""
+    """The recomputed evidence for a claim."""
 
     verdict: Verdict
     #: How far it reaches: processes, messages, channel, what was assumed.

@@ -1,4 +1,4 @@
-"""What claims about costs rest on: repeated simulations of the protocols' machines under a clock."""
+"""Evidence for claims about costs: repeated simulations of the protocols' machines under a clock."""
 
 from __future__ import annotations
 

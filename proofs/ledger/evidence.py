@@ -1,4 +1,4 @@
-"""What evidence is made of: checks, programs and proofs, each done once however many claims rest on it."""
+"""The material of evidence: checks, programs and proofs, each done once however many claims rest on it."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def up_to(n: int, m: int) -> Iterator[Computation]:
 
 @cache
 def proof_of(protocol: str) -> ProofReport:
-    """What z3 says of a protocol for every n.
+    """The report of z3's proof of a protocol for every n.
 
     Where z3 shows it of each step of the machine, random runs of both would add nothing to a claim: `crownless prove`
     has them.

@@ -67,7 +67,7 @@ TO_ANOTHER = "nobody sends to himself, which the text does not say, though it sp
 
 
 class Shows(NamedTuple):
-    """What the text shows of one action: the matrix on the message, and what the process has after it."""
+    """One action as the text shows it: the matrix on the message, and what the process has after it."""
 
     process: int
     action: str

@@ -32,7 +32,7 @@ CLAIMS: dict[str, Entry] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of a claim now."""
+    """The recomputed evidence of a claim, with the time that took."""
 
     entry: Entry
     evidence: Evidence

@@ -33,7 +33,7 @@ def splits_told(quick: bool) -> str:
 
 
 class Splits(NamedTuple):
-    """What was found of Lemmas 1 to 4 and Theorem 6, in every computation with control messages."""
+    """Findings on Lemmas 1 to 4 and Theorem 6, in every computation with control messages."""
 
     looked_at: int
     chains_differ: int  #: pairs where ↦ by chains is not what Lemma 1 says, repaired

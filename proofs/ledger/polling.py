@@ -83,7 +83,7 @@ class ReceiversAsk(ProtocolMachine):
 
 
 class Polled(NamedTuple):
-    """What is found of such a protocol in every run of a workload."""
+    """Findings on such a protocol in every run of a workload."""
 
     receives_at_once: bool  #: True if each message is committed by the step in which it arrives
     broken: frozenset[str]  #: of synchronous order, and that everything is delivered at last

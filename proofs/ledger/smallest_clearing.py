@@ -132,7 +132,7 @@ class Clearings:
         return left
 
     def program(self) -> str | None:
-        """What the processes of one do, as a program; None if there is none. Which of several depends on z3."""
+        """The program of one; None if there is none. Which of several depends on z3."""
         answer = self.solver.check()
         if answer == z3.unknown:
             raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))

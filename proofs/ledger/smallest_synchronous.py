@@ -247,7 +247,7 @@ def against_theorem_5_by_requests() -> Found | None:
 
 
 def program_of_fig_8(c: Computation) -> str:
-    """What the applications hand over and take where Fig. 8 transmits these packets: acknowledgements are its own."""
+    """The application's sends and receives where Fig. 8 transmits these packets: acknowledgements are its own."""
     names = {message.name for message in c.messages if message.name[0] == "m"}
     lines = []
     for process, line in zip(c.processes, c.lines, strict=True):

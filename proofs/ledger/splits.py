@@ -42,7 +42,7 @@ class Split:
 
     @cached_property
     def application(self) -> Computation:
-        """What the application sees of it."""
+        """The application's view of it."""
         return restrict(self.whole, self.own)
 
     def maps_to(self, e: int, f: int) -> bool:
@@ -63,7 +63,7 @@ class Split:
         return any((e, f) == (self.send[m], self.receive[m]) for m in self.own)
 
     def lemma_1_as_printed(self, e: int, f: int) -> bool:
-        """What [MG] Lemma 1 concludes of e and f: e ≺ f, or e ≺ s1 and r1 → f, or e ⇝ g and g → f."""
+        """The conclusion of [MG] Lemma 1 for e and f: e ≺ f, or e ≺ s1 and r1 → f, or e ⇝ g and g → f."""
         through_later = any(self.precedes(e, self.send[m]) and self.leads(self.receive[m], f) for m in self.own)
         through_own = any(e == self.send[m] and self.leads(self.receive[m], f) for m in self.own)
         return self.precedes(e, f) or through_later or through_own

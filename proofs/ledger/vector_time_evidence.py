@@ -84,7 +84,7 @@ def distinct_events(c: Computation) -> Iterator[tuple[int, int]]:
 
 
 class Late(NamedTuple):
-    """What late messages say of causal order, of all computations examined."""
+    """How stale messages relate to violations of causal order, in all computations examined."""
 
     kept: int
     broken: int

@@ -63,7 +63,7 @@ class ReplayFailed(AssertionError):
 
 @dataclass(frozen=True)
 class PropertyFinding:
-    """What z3 says of one property. `run` shows what breaks it, or, of a `sometimes` property, what reaches it."""
+    """z3's verdict on one property. `run` violates it, or, for a `sometimes` property, reaches it."""
 
     property: Property
     verdict: Outcome
@@ -90,7 +90,7 @@ class PropertyFinding:
 
 @dataclass(frozen=True)
 class ProgramVerdict:
-    """What z3 says of a program under a protocol."""
+    """z3's verdict on a program under a protocol."""
 
     protocol: str
     program: str
@@ -102,7 +102,7 @@ class ProgramVerdict:
     seconds: float
 
     def found(self, name: str) -> PropertyFinding:
-        """What was found of the property of that name."""
+        """The finding on the property of that name."""
         return next(found for found in self.properties if found.property.name == name)
 
     @property

@@ -154,7 +154,7 @@ class SymbolicEntries:
 
 
 def condition_of(value: Any) -> Condition:
-    """What a guard says: plain truth, or a `Truth`."""
+    """The value of a guard: plain truth, or a `Truth`."""
     return value.condition if isinstance(value, Truth) else value
 
 

@@ -264,7 +264,7 @@ class SymbolicRun:
 
     @cached_property
     def axioms(self) -> list[Term]:
-        """What makes it a run."""
+        """The axioms of a run."""
         axioms = list(self._axioms)
         for slot, happens in self.happens.items():
             p, k = slot
