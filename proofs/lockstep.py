@@ -42,7 +42,7 @@ class _Lockstep(ProtocolMachine):
     def __init__(self, machine: ProtocolMachine, reference: ProtocolMachine, note: Callable[[str], None]) -> None:
         super().__init__(reference.n)
         self.machine, self.reference = machine, reference
-        #: Told of each call that the machine answers otherwise.
+        #: Called with each call that the machine answers otherwise.
         self._note = note
 
     def initial(self, i: int) -> Any:

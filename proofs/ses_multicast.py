@@ -1,7 +1,7 @@
 """The vector-pair protocol with messages to several sites realises causal order, for every n ([SES] §4.2.1, end).
 
-As in `ses`; what is new is that each copy of a message is for one site, and that it must tell of the
-others: a message is, for whoever delivers a copy of it, one more message that the others may still miss.
+As in `ses`; what is new is that each copy of a message is for one site, and that it must carry the pairs
+of the others: a message is, for whoever delivers a copy of it, one more message that the others may still miss.
 """
 
 from __future__ import annotations

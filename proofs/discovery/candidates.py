@@ -305,7 +305,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
         for a, b, key in _in_general(context):
             ground[a, b] = general.get(key, NONE)
     found: list[Clause] = []
-    told: list[tuple[int, Array]] = []
+    merged: list[tuple[int, Array]] = []
     for each in sorted(part.bounds, key=lambda each: len(each.given)):
         mine = part.mask(each.given) if part.literals else 0
         holds = _propagated(mine, disjunctions)
@@ -314,7 +314,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
         known = ground.copy()
         for a, b in _same(context, each.given):
             known[a, b] = known[b, a] = 0
-        for given, matrix in told:
+        for given, matrix in merged:
             if given & holds == given:
                 known = np.minimum(known, matrix)
         known = _closed(known)
@@ -336,7 +336,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
             aside = (known[a] + known[:, a] > 0) & (known[b] + known[:, b] > 0)
             if not (by_way[aside] <= by).any():
                 found.append(Clause(each.given, Bound(context.numbers[a], context.numbers[b], int(by))))
-        told.append((mine, known))
+        merged.append((mine, known))
     return found
 
 

@@ -193,7 +193,7 @@ def ku3(quick: bool) -> Evidence:
 @TEXT.claim(
     "KU4",
     "[Kup] Question: Is DELIV redundant?",
-    "What a process has delivered from each, its own column of SENT tells at any moment: DELIV is not needed.",
+    "What a process has delivered from each, its own column of SENT shows at any moment: DELIV is not needed.",
     "proved",
     reading=f"{TO_ANOTHER}; one message to oneself is enough for the two to differ",
 )
@@ -271,7 +271,7 @@ def _one_column_is_checked() -> Claim:
 @TEXT.claim(
     "KU6",
     "[Kup] Bob's fateful message to Carol",
-    "A message need not tell its receiver of what that one can never pass on.",
+    "A message need not carry to its receiver what that one can never pass on.",
     "checked",
     reading="who may ever send to whom is known to all; entry (k, l) goes to j only if a path leads from j to l",
 )

@@ -642,7 +642,7 @@ def mf25(quick: bool) -> Evidence:
         f"broadcast copy by copy is not causal ({length} actions), and is if delivery waits until all input buffers "
         f"have the message ({states(together)}, three packets a copy); after one loss what is stuck is all "
         "of the same sender under the buffer protocol, all for the same receiver under the matrix protocol; whether "
-        "the two can be combined is not looked into yet"
+        "the two can be combined is not examined yet"
     )
     scope = f"3 processes; up to {m} broadcasts; up to 3 messages and one loss"
     shown = () if run is None else (Shown("copy by copy: the answer is delivered first", run),)

@@ -803,7 +803,7 @@ def sa13(quick: bool) -> Evidence:
     }
     least, none = ours["k=n+1"], "no extra messages"
     every = [*ours.values(), optimal, matrix]
-    # Causal order itself makes a message wait alike, whatever tells of it; only extra messages add to that.
+    # Causal order itself makes a message wait alike, whatever carries the information; only extra messages add to that.
     same_waits = all(
         abs(run.added - other.added) < 1e-9
         for some in (ours[none], matrix)

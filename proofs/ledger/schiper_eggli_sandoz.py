@@ -381,7 +381,7 @@ def ses11(quick: bool) -> Evidence:
 @TEXT.claim(
     "SES12",
     "[SES] §4.2.1, end",
-    "Where a message to several sites tells each of the pairs of the others, multicasts are causally ordered.",
+    "Where a message to several sites carries to each the pairs of the others, multicasts are causally ordered.",
     "proved",
     reading="those pairs go besides the sender's buffer, older ones for the same sites included (SES10); afterwards "
     "the sender's buffer gets the pair of every destination, by §4.2.1's rule for one",
@@ -566,7 +566,7 @@ def ses17(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), scope, because, shown)
 
 
-#: Z, which waits for M1, may still be in flight when Q tells S3 of P; the number agreed on is then 3.
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P; the number agreed on is then 3.
 ONCE_MORE = """
 S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
 S2: receive; receive
