@@ -240,7 +240,8 @@ def mg5(quick: bool) -> Evidence:
         "message before that or after. Not all can put it after. One that puts it before cannot distinguish this "
         "from a run where its message is late and the other's next one overtakes it. z3 shows that not all four runs "
         "are synchronous, whatever is decided by what was seen, and has a model without any one of the hypotheses. "
-        f"Fig. 8, if it acknowledged at once, breaks the order after {length(run)} actions. Where receivers ask unprompted, "
+        f"Fig. 8, if it acknowledged at once, breaks the order after {length(run)} actions. "
+        "Where receivers ask unprompted, "
         "each message is committed on arrival, synchronous order is kept, and everything is delivered in every fair "
         f"run, in {sum(each.states for each in asking):,} states ({POLLED[quick]})"
     )
