@@ -4,10 +4,10 @@
 runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it
 that neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
 
-Then one packet speaks for all, of any number, since `transition_language` admits nothing that could tell four receivers
-from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no condition, and
-carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured, nor compared,
-nor read by place. So
+Then one packet speaks for all, of any number, since `transition_language` admits nothing that could distinguish four
+receivers from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no
+condition, and carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured,
+nor compared, nor read by place. So
 
 - a packet for the receiver r is ``e(r)``, with one expression ``e`` for all of them, however many there are;
 - how many packets there are is a sum of powers of the number N of receivers, no coefficient negative: 1 for N = 1
@@ -27,7 +27,19 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import ACCEPTED, CAUSAL_PAST, AnyRun, Event, Moment, functions, leaves, refused, same_shape, sent, shape
+from .any_run import (
+    ACCEPTED,
+    CAUSAL_PAST,
+    AnyRun,
+    Event,
+    SymbolicState,
+    functions,
+    leaves,
+    refused,
+    same_shape,
+    sent,
+    shape,
+)
 from .symbols import AnyReceivers, Symbol
 from .terms import Term, Terms, is_array
 
@@ -79,7 +91,7 @@ class AnyMulticast(AnyRun):
         _, packet = copies(self.machine, self.terms, p, initial, lambda k: k != p)
         #: On the copy of a message for a process.
         self.stamp = functions("stamp", packet(p).stamp, message, process)
-        self.before = Moment(
+        self.before = SymbolicState(
             functions("local", initial, process),
             z3.Function("sent", message, truth),
             z3.Function("delivered", message, process, truth),
@@ -91,13 +103,13 @@ class AnyMulticast(AnyRun):
     def to(self, x: Term, p: Term) -> Term:
         return self._to(x, p)
 
-    def arrived(self, now: Moment, x: Term, p: Term) -> Term:
+    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
         return now.delivered(x, p)
 
     def each_delivery(self, holds: Callable[..., Term]) -> Term:
         return self.processes(holds)
 
-    def all_numbered(self, now: Moment) -> Term:
+    def all_numbered(self, now: SymbolicState) -> Term:
         k, number = self.terms.any_process("k"), z3.Int("number")
         x = self.numbered(k, number)
         is_it = z3.And(now.sent(x), self.sender(x) == k, self.number(x) == number)
@@ -111,7 +123,7 @@ class AnyMulticast(AnyRun):
         return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))
 
     @property
-    def start(self) -> Moment:
+    def start(self) -> SymbolicState:
         no = z3.BoolVal(False)
         return replace(super().start, delivered=lambda x, p: no, count=lambda k: z3.IntVal(0))
 
@@ -159,10 +171,10 @@ class AnyMulticast(AnyRun):
             delivered=lambda x, p: z3.Or(before.delivered(x, p), z3.And(x == m, p == i)),
             witness=witness,
         )
-        return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
+        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
 
     def _same(self, one: Any, other: Any) -> Term:
-        """Are these values equal, entry by entry? What is built by a comprehension is read before z3 sees it."""
+        """True if these values are equal, entry by entry. Comprehensions are eliminated before z3 sees it."""
         return z3.And([self._same_term(a, b) for a, b in zip(leaves(one), leaves(other), strict=True)])
 
     def _same_term(self, a: Term, b: Term) -> Term:

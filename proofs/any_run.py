@@ -1,9 +1,9 @@
 """Any run of a protocol, as z3 sees it: any number of processes and messages, one step after another.
 
 A protocol of vectors and matrices takes its steps by its own code, run on terms (`terms`). Beside it stands what the
-specification speaks of, its ghosts: which messages are sent and delivered, and what each process knows, that is, which
-sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when it is
-sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
+specification speaks of, its history variables: which messages are sent and delivered, and what each process knows, that
+is, which sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when
+it is sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
 
 Assumed of the world, and of nothing else, is what `ASSUMED` says.
 """
@@ -38,15 +38,15 @@ TO_ANOTHER = "m is not to its sender"
 
 
 @dataclass(frozen=True)
-class Moment:
-    """All that changes in a run, at one moment; each part a function from what it is asked of to a term."""
+class SymbolicState:
+    """All that changes in a run, in one state; each part a function to a term."""
 
     local: Callable[[Term], Any]  #: process → its local state
-    sent: Callable[[Term], Term]  #: message → is it sent?
+    sent: Callable[[Term], Term]  #: message → True if it is sent
     delivered: Callable[
         ..., Term
-    ]  #: message → is it delivered? In `any_multicast`: message, process → to this process?
-    knows: Callable[[Term, Term], Term]  #: process, message → is its send in the causal past of the process?
+    ]  #: message → True if it is delivered; in `any_multicast`: message, process → if to this process
+    knows: Callable[[Term, Term], Term]  #: process, message → True if its send is in the causal past of the process
     #: Sender, receiver → how many messages have been sent on this channel. In `any_multicast`: sender → how many by it.
     count: Callable[..., Term]
     witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; a proof says which
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
     name: str
     given: Mapping[str, Term]
-    after: Moment
+    after: SymbolicState
     sends: bool = False
 
 
@@ -75,14 +75,14 @@ class AnyRun:
         process, message = terms.process, self.message
         self.i, self.m = terms.any_process("i"), z3.Const("m", message)
         self.sender = z3.Function("sender", message, process)
-        #: Does the send of the first message happen before that of the second?
+        #: True if the send of the first message happens before that of the second.
         self.precedes = z3.Function("precedes", message, message, z3.BoolSort())
-        #: The witnesses (`Moment.witness`) of its sender when it was sent.
+        #: The witnesses (`SymbolicState.witness`) of its sender when it was sent.
         self.witness = z3.Function("witness-of", message, process, process, message)
         self._declare()
 
     def _declare(self) -> None:
-        """What else there is of a message, and the moment before the next step."""
+        """The other functions of a message, and the state before the next step."""
         process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
         self.receiver = z3.Function("receiver", message, process)
         #: 1, 2, … for the messages from one process to another.
@@ -94,7 +94,7 @@ class AnyRun:
         shape(self.machine, "initial", initial)
         step = sent(self.machine, p, initial, Message("m", p, (p,)))
         self.stamp = functions("stamp", step.packets[0].stamp, message)
-        self.before = Moment(
+        self.before = SymbolicState(
             functions("local", initial, process),
             z3.Function("sent", message, truth),
             z3.Function("delivered", message, truth),
@@ -104,11 +104,11 @@ class AnyRun:
         )
 
     def to(self, x: Term, p: Term) -> Term:
-        """Is the message to this process?"""
+        """True if the message is to this process."""
         return self.receiver(x) == p
 
-    def arrived(self, now: Moment, x: Term, p: Term) -> Term:
-        """Is the message delivered to this process, which it is to?"""
+    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
+        """True if the message is to this process and delivered to it."""
         return now.delivered(x)
 
     # -- speaking of all -----------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class AnyRun:
         """For all places where a message may be delivered: of a unicast there is one, which need not be named."""
         return holds()
 
-    def all_numbered(self, now: Moment) -> Term:
+    def all_numbered(self, now: SymbolicState) -> Term:
         """Each number, up to how many there are, is that of a message of the channel."""
         k, l, number = self.terms.any_process("k"), self.terms.any_process("l"), z3.Int("number")
         x = self.numbered(k, l, number)
@@ -143,7 +143,7 @@ class AnyRun:
     # -- what may happen -----------------------------------------------------------------------------------------------
 
     @property
-    def start(self) -> Moment:
+    def start(self) -> SymbolicState:
         """Nothing has happened."""
         no = z3.BoolVal(False)
         return replace(
@@ -185,8 +185,8 @@ class AnyRun:
         return Event("sending", given, after, sends=True)
 
     def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
-        """Process i delivers the message m. `takes`: of which entries (l, k) does m bring the greater one, and so the
-        witness?
+        """Process i delivers the message m. `takes`: True of the entries (l, k) of which m brings the greater one,
+        and so the witness.
         """
         i, m, before = self.i, self.m, self.before
         step = taken_in(self.machine, i, before.local(i), self.packet(m)._replace(destination=i))
@@ -202,21 +202,21 @@ class AnyRun:
             knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, z3.Or(x == m, self.precedes(x, m)))),
             witness=witness,
         )
-        return Event("delivering", {**self.under_way, ACCEPTED: self.accepted}, after)
+        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
 
     def events(self, takes: Callable[[Term, Term], Term] | None = None) -> list[Event]:
         """All that may happen; `takes` as in `delivering`."""
         return [self.sending(), self.delivering(takes)]
 
     @property
-    def under_way(self) -> dict[str, Term]:
-        """The message m is under way to i."""
+    def in_flight(self) -> dict[str, Term]:
+        """The message m is in flight to i."""
         i, m, now = self.i, self.m, self.before
-        return {"m is under way to i": z3.And(self.to(m, i), now.sent(m), z3.Not(self.arrived(now, m, i)))}
+        return {"m is in flight to i": z3.And(self.to(m, i), now.sent(m), z3.Not(self.arrived(now, m, i)))}
 
     @property
     def accepted(self) -> Term:
-        """May m be delivered at i now?"""
+        """True if m is deliverable at i now."""
         packet = self.packet(self.m)._replace(destination=self.i)
         return as_term(self.machine.accepts(self.i, self.before.local(self.i), packet))
 
@@ -227,7 +227,7 @@ class AnyRun:
         return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.to(x, i)), self.arrived(now, x, i)))
 
     def earliest(self, time: Callable[[Term], Term]) -> Term:
-        """No message that is under way has an earlier time than m."""
+        """No message that is in flight has an earlier time than m."""
         now, m = self.before, self.m
 
         def waits(x: Term, p: Term) -> Term:
@@ -235,8 +235,8 @@ class AnyRun:
 
         return self.messages(lambda x: self.processes(lambda p: z3.Implies(waits(x, p), time(m) <= time(x))))
 
-    def _stepped(self, step: Step) -> Moment:
-        """The moment after a step of i, but for the ghosts."""
+    def _stepped(self, step: Step) -> SymbolicState:
+        """The state after a step of i, without the history variables."""
         before, i = self.before, self.i
         return replace(before, local=lambda p: chosen(p == i, step.state, before.local(p)))
 
@@ -291,7 +291,7 @@ def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
 
 
 def parts(value: Any) -> list[Any]:
-    """What a value consists of, in order."""
+    """The parts of a value, in order."""
     if isinstance(value, tuple):
         return [deeper for part in value for deeper in parts(part)]
     return [value]

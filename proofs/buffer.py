@@ -20,14 +20,14 @@ from .machine_view import MachineView, OptionField, PacketKind, QueueField
 from .queues import Given, QueueProof
 from .stages import (
     Abstraction,
+    AbstractState,
     Fixed,
     Invariants,
-    Moment,
     Part,
     StageEvent,
     Truth,
     can,
-    nothing_comes_ahead,
+    fifo_preservation_claims,
 )
 
 
@@ -52,12 +52,12 @@ class Buffers(Abstraction):
         "got_at": Part(("message",), "number"),
     }
 
-    def start(self) -> Moment:
+    def start(self) -> AbstractState:
         def never(*_: object) -> Truth:
             return self.logic.either()
 
         parts = dict.fromkeys(self.changing, never) | {"awaits": self.before.awaits}
-        return Moment(self.before.clock, **parts)
+        return AbstractState(self.before.clock, **parts)
 
     def events(self) -> list[StageEvent]:
         return [self.sending(), self.posting(), self.getting(), self.acknowledging(), self.delivering()]
@@ -100,7 +100,7 @@ class Buffers(Abstraction):
         now, i, m, l = self.before, self.i, self.m, self.logic
         return StageEvent(
             "get",
-            {"m is under way to i": l.both(self.receiver(m) == i, now.posted(m), l.no(now.got(m)))},
+            {"m is in flight to i": l.both(self.receiver(m) == i, now.posted(m), l.no(now.got(m)))},
             now.then(got=lambda x: l.either(now.got(x), x == m)),
             {"got_at": Fixed(lambda x: x == m, lambda x: now.clock)},
         )
@@ -111,7 +111,7 @@ class Buffers(Abstraction):
         return StageEvent(
             "acknowledge",
             {
-                "m's acknowledgement is under way to i": l.both(
+                "m's acknowledgement is in flight to i": l.both(
                     self.sender(m) == i, now.got(m), l.no(now.acknowledged(m))
                 )
             },
@@ -137,7 +137,7 @@ class Buffers(Abstraction):
         )
 
     def first_out(self) -> Truth:
-        """Is m the oldest in i's output buffer?"""
+        """True if m is the oldest in i's output buffer."""
         now, i, m, l = self.before, self.i, self.m, self.logic
         none_older = l.messages(lambda x: l.no(l.both(self.in_output(now, i, x), self.sent_at(x) < self.sent_at(m))))
         return l.both(self.in_output(now, i, m), none_older)
@@ -149,10 +149,10 @@ class Buffers(Abstraction):
             lambda x: l.implies(l.both(self.precedes(x, self.m), self.receiver(x) == self.i), now.delivered(x))
         )
 
-    def in_output(self, now: Moment, i: object, x: object) -> Truth:
+    def in_output(self, now: AbstractState, i: object, x: object) -> Truth:
         return self.logic.both(self.sender(x) == i, now.sent(x), self.logic.no(now.posted(x)))
 
-    def in_input(self, now: Moment, i: object, x: object) -> Truth:
+    def in_input(self, now: AbstractState, i: object, x: object) -> Truth:
         return self.logic.both(self.receiver(x) == i, now.got(x), self.logic.no(now.delivered(x)))
 
 
@@ -230,27 +230,27 @@ def _live(run: Buffers) -> Given:
     """
     now, i, m, l = run.before, run.i, run.m, run.logic
     awaited = {"i awaits m's acknowledgement": l.both(now.waits(i), now.awaits(i) == m)}
-    under_way = l.both(now.posted(m), l.no(now.got(m)))
+    in_flight = l.both(now.posted(m), l.no(now.got(m)))
     first_in = l.messages(lambda x: l.no(l.both(run.in_input(now, i, x), run.got_at(x) < run.got_at(m))))
     return {
         "the oldest in an output buffer can be posted, or an acknowledgement is awaited": (
             {"m is the oldest in i's output buffer": run.first_out()},
             l.either(can(run, "post"), now.waits(i)),
         ),
-        "what is awaited is under way, or its acknowledgement can come": (
+        "what is awaited is in flight, or its acknowledgement can come": (
             awaited,
-            l.either(under_way, can(run, "acknowledge")),
+            l.either(in_flight, can(run, "acknowledge")),
         ),
-        "what is under way can be got": (
-            {"m is under way to i": l.both(run.receiver(m) == i, under_way)},
+        "what is in flight can be got": (
+            {"m is in flight to i": l.both(run.receiver(m) == i, in_flight)},
             can(run, "get"),
         ),
         "the oldest in an input buffer can be delivered": (
             {"m is the oldest in i's input buffer": l.both(run.in_input(now, i, m), first_in)},
             can(run, "deliver"),
         ),
-        **nothing_comes_ahead(run, "an output buffer", run.in_output, run.sent_at),
-        **nothing_comes_ahead(run, "an input buffer", run.in_input, run.got_at),
+        **fifo_preservation_claims(run, "an output buffer", run.in_output, run.sent_at),
+        **fifo_preservation_claims(run, "an input buffer", run.in_input, run.got_at),
     }
 
 

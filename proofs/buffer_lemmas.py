@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from .buffer import BUFFER, Buffers
 from .queues import Given, QueueProof
-from .stages import Fixed, Invariants, Moment, Part, StageEvent, Truth
+from .stages import AbstractState, Fixed, Invariants, Part, StageEvent, Truth
 
 
 class BuffersInTime(Buffers):
@@ -39,7 +39,7 @@ def _of_one_sender(run: BuffersInTime, x: object, y: object) -> Truth:
     return run.sender(x) == run.sender(y)
 
 
-def _got_before(run: BuffersInTime, now: Moment, x: object, y: object) -> Truth:
+def _got_before(run: BuffersInTime, now: AbstractState, x: object, y: object) -> Truth:
     return run.logic.both(now.got(x), run.got_at(x) < run.got_at(y))
 
 

@@ -1,11 +1,11 @@
-"""What it takes to prove that a protocol realises causal order, for every n and any number of messages.
+"""The proof obligations that a protocol realises causal order, for every n and any number of messages.
 
 Given invariants, three things follow by z3, a query each conjunct:
 
 - *safe*: when m is delivered at i, all messages to i whose sends happened before m's are delivered already;
 - *optimal*: m waits only while one of those is missing; so no protocol for causal order could deliver it sooner;
-- *live*: of the messages under way, one whose send no other's happened before is accepted. So as long as any message
-  is under way one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
+- *live*: of the messages in flight, one whose send no other's happened before is accepted. So as long as any message
+  is in flight one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
 
 The first two rest on an induction: the invariants hold at the start, and every step keeps each of them. The third
 rests on the second, and on happened-before having no cycle: a message is sent later than those before it.
@@ -20,14 +20,14 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 
-from .any_run import ACCEPTED, ASSUMED, AnyRun, Moment
+from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
 from .ground import Things, instances, said_of, three
 from .refusals import Refused
 from .terms import Term, Terms
 from .theorem import Claim
 
 #: What holds at every moment: name → what it says of a moment of a run.
-Invariants = Mapping[str, Callable[[AnyRun, Moment], Term]]
+Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
 
 #: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
 KNOWN_IS_SENT: Invariants = {
@@ -76,7 +76,7 @@ MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("invariants", "optimal"),
     ),
     "live": (
-        "of the messages under way the earliest is accepted, so that each is delivered in the end",
+        "of the messages in flight the earliest is accepted, so that each is delivered in the end",
         ("invariants", "optimal", "live"),
     ),
 }
@@ -94,11 +94,11 @@ class CausalOrder:
     missing: Callable[[AnyRun, Term], Term]
     #: Of an invariant, the others that are used to show that a delivery keeps it; of one that is not here, all.
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: Of what the receiver keeps, and m carries, which entries (l, k) does m bring? None: no witnesses are needed.
+    #: Of what the receiver keeps, and m carries, the entries (l, k) that m brings. None: no witnesses are needed.
     takes: Callable[[AnyRun, Term, Term], Term] | None = None
     #: What may happen in a run, if not just that a message is sent or delivered.
     world: type[AnyRun] = AnyRun
-    #: Is it used in place of the guard that m is delivered safely, to show that its delivery keeps the invariants?
+    #: True if safe delivery of m replaces the guard, to show that its delivery keeps the invariants.
     #: Safety follows from them, and from the guard.
     safe_helps: bool = False
     #: What is put to z3, and what of the protocol's code that is, if not all of it.
@@ -112,7 +112,7 @@ class CausalOrder:
         return MEANT
 
     def claims(self) -> dict[str, list[Claim]]:
-        """What is to be put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
+        """The claims to put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
         run = self.world(self.protocol)
         try:
             return self._claims(run)
@@ -152,7 +152,7 @@ class CausalOrder:
         return run, {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
 
     def vacuity(self) -> list[Claim]:
-        """That in no system of three processes and three messages, in no situation in which the invariants hold, m is
+        """That in no system of three processes and three messages, in no state in which the invariants hold, m is
         accepted with something sent to i before it, nor any other event happens: each to be refuted.
         """
         run, things = self.of_three()
@@ -169,7 +169,7 @@ class CausalOrder:
             return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
 
         return [
-            never("vacuous", {**run.under_way, ACCEPTED: run.accepted, **past}),
+            never("vacuous", {**run.in_flight, ACCEPTED: run.accepted, **past}),
             *(never(f"{event.name}: never", event.given) for event in run.events()),
         ]
 
@@ -189,7 +189,7 @@ class CausalOrder:
 
     def _given(self, run: AnyRun, by: Iterable[str], *, delivered: bool) -> dict[str, Term]:
         now = {name: self.invariants[name](run, run.before) for name in by}
-        return {**now, **run.under_way, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
+        return {**now, **run.in_flight, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
 
     def _optimal(self, run: AnyRun) -> list[Claim]:
         """One claim for each part of the guard."""
@@ -205,7 +205,7 @@ class CausalOrder:
 
 
 def _parts(guard: Term, k: Term) -> list[Term]:
-    """What a guard says, in parts; of all processes it says what it says of k, of which nothing is known."""
+    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
     return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
@@ -219,7 +219,7 @@ def _live(run: AnyRun) -> list[Claim]:
     time = z3.Function("time", run.message, z3.IntSort())
     clock = z3.Int("clock")
 
-    def in_order(moment: Moment, clock: Term) -> dict[str, Term]:
+    def in_order(moment: SymbolicState, clock: Term) -> dict[str, Term]:
         return {
             "what is known is sent": run.processes(
                 lambda p: run.messages(lambda x: z3.Implies(moment.knows(p, x), moment.sent(x)))
@@ -240,6 +240,6 @@ def _live(run: AnyRun) -> list[Claim]:
             given["m is sent now"] = time(m) == clock
         for name, holds in in_order(event.after, clock + 1 if event.sends else clock).items():
             claims.append(Claim(f"{name}: kept by {event.name}", given, holds))
-    given = {**in_order(now, clock), **run.under_way, "m is the earliest under way": run.earliest(time)}
+    given = {**in_order(now, clock), **run.in_flight, "m is the earliest in flight": run.earliest(time)}
     claims.append(Claim("the earliest message has its past delivered", given, run.past_delivered))
     return claims

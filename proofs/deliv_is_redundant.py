@@ -13,7 +13,7 @@ Assumed: what a claim lists as given, and no more. In particular nothing is assu
 What mattered (`without_each`, and the tests): the invariant before the step, of course. On sending, that the receiver
 is another process: a message to itself counts once in DELIV_i[i], when delivered, but twice in SENT_i[i, i], when sent
 and again when delivered. On delivering, the guard: it is [Kup]'s own argument that SENT_i has not heard of any message
-to i that i has not delivered, lest i would not have accepted the message that told of it.
+to i that i has not delivered, lest i would not have accepted the message that carried it.
 
 The invariant is about one process's bookkeeping. It does not show causal order, nor that anything is ever delivered,
 and it would survive the loss of the updates that serve only other processes (the tests name them).

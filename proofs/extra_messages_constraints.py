@@ -1,8 +1,8 @@
 """What the constraints of the extra-message protocol imply, at any moment of any run ([SA] §3 and §4).
 
-Besides the proof of causal order (`sanchez_alvarez`), of the same runs: any process may send an extra message at any
+Besides the proof of causal order (`extra_messages`), of the same runs: any process may send an extra message at any
 time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is
-claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a situation of three.
+claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a state of three.
 
 - *clearing* (§3): sending m to j sets column j to zeroes but for the number of m. "This can be done safely because the
   delivery of m will imply the satisfaction of the constraints": what a delivered message carried stays satisfied.
@@ -21,9 +21,9 @@ import z3
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import ProtocolMachine
 
-from .any_run import Moment
+from .any_run import SymbolicState
+from .extra_messages import EXTRA_MESSAGES, WithExtraMessages
 from .ground import said_of
-from .sanchez_alvarez import EXTRA_MESSAGES, WithExtraMessages
 from .terms import Term
 from .theorem import Claim
 
@@ -31,7 +31,7 @@ CARRIED = "what a delivered message carried for its receiver is satisfied there"
 COUNTS = "DELIV counts what is delivered"
 
 
-def _carried_is_satisfied(run: WithExtraMessages, now: Moment) -> Term:
+def _carried_is_satisfied(run: WithExtraMessages, now: SymbolicState) -> Term:
     def satisfied(m: Term, k: Term) -> Term:
         return run.stamp(m)[k][run.receiver(m)] <= now.local(run.receiver(m)).deliv[k]
 
@@ -56,7 +56,7 @@ class _Clearing:
         self.two = machine.after_sending(self.i, State(self.one, nothing_delivered), self.j).matrix
 
     def satisfied(self, matrix: Term) -> Term:
-        """Does process q satisfy the constraints of the matrix now?"""
+        """True if process q satisfies the constraints of the matrix now."""
         deliv = self.run.before.local(self.q).deliv
         return self.run.processes(lambda k: matrix[k][self.q] <= deliv[k])
 
@@ -128,7 +128,7 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: An
     def satisfied(matrix: Term, deliv: Term) -> Term:
         return run.processes(lambda k: matrix[k][q] <= deliv[k])
 
-    def own_column_is_zero(moment: Moment) -> Term:
+    def own_column_is_zero(moment: SymbolicState) -> Term:
         return run.processes(lambda p, k: moment.local(p).matrix[k][p] == 0, of=2)
 
     own = {"the own column is zero": own_column_is_zero(now)}
@@ -184,8 +184,8 @@ def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver
 
 
 def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:
-    """Of three processes and three messages, for each claim: that there is no situation with all that it is given and
-    all invariants of the proof; each to be refuted, by such a situation.
+    """Of three processes and three messages, for each claim: that there is no state with all that it is given and
+    all invariants of the proof; each to be refuted, by such a state.
     """
     run, things = EXTRA_MESSAGES.of_three()
     said = said_of(things)

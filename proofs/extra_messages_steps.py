@@ -1,4 +1,4 @@
-"""Each step of the extra-message machine is what is proved of it, after any number of messages (`OneByOne`).
+"""Each step of the extra-message machine is what is proved of it, after any number of messages (`OneMessagePerStep`).
 
 Three comparisons, of which none looks at what is counted:
 
@@ -10,8 +10,8 @@ Three comparisons, of which none looks at what is counted:
   column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
   extra message after the other.
 
-Before that the code is read (`impl.code_of_machines`): what could tell a token from a number is refused. That encoding
-and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
+Before that the code is read (`impl.code_of_machines`): what could distinguish a token from a number is refused. That
+encoding and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
 compared, and code is refused that reads the number of processes other than to go through them.
 """
 
@@ -43,7 +43,7 @@ SAMPLES, MORE_PROCESSES = 20, (5, 6)
 
 
 class _Token(Opaque):
-    """What a function of these arguments yields, whatever that is."""
+    """An uninterpreted result of a function of these arguments."""
 
     noun = "a matrix"
 
@@ -122,7 +122,9 @@ def _some_matrices(n: int) -> Iterator[tuple[int, tuple[tuple[Any, ...], ...]]]:
 
 
 def _read(protocol: type[ExtraMessages]) -> None:
-    """Raises `UnsupportedStep` if the code could tell a token from a number, or one number of processes from others."""
+    """Raises `UnsupportedStep` if the code could distinguish a token from a number, or one number of processes from
+    others.
+    """
     why = why_not_fixed_machine(protocol)
     if why is not None:
         raise UnsupportedStep(why)
@@ -208,7 +210,7 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
         ("a request of a sender", machine.receive(i, state, j), ()),
         ("a step of its own", machine.internal(i, state), ()),
     ]
-    return next((f"{name} differs" for name, found, told in expected if not _alike(found, told)), None)
+    return next((f"{name} differs" for name, found, wanted in expected if not _alike(found, wanted)), None)
 
 
 def _alike(one: Any, other: Any) -> bool:

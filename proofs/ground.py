@@ -1,4 +1,4 @@
-"""What is said of all processes and messages, said of each of a few instead: z3 need not look for them."""
+"""Grounds statements about all processes and messages over a few of them: z3 need not instantiate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import z3
 
-from .comprehensions import read_out
+from .comprehensions import eliminate_lambdas
 from .terms import Term
 
 #: Of each sort the things that are spoken of.
@@ -16,7 +16,7 @@ Things = Mapping[Term, Sequence[Term]]
 
 
 def instances(holds: Term, things: Things) -> list[Term]:
-    """What it says of these things, in place of what it says of all: z3 need not look for them."""
+    """The formula grounded over these things: z3 need not instantiate its quantifiers."""
     if z3.is_and(holds):
         return [instance for part in holds.children() for instance in instances(part, things)]
     if not (z3.is_quantifier(holds) and holds.is_forall()):
@@ -27,23 +27,23 @@ def instances(holds: Term, things: Things) -> list[Term]:
     return [instance for some in chosen for instance in instances(z3.substitute_vars(holds.body(), *some), things)]
 
 
-def of_each(holds: Term, things: Things) -> Term:
+def ground_over(holds: Term, things: Things) -> Term:
     """The same, where these are all things that there are."""
     if z3.is_quantifier(holds):
-        return z3.And([of_each(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
-    parts = [of_each(part, things) for part in holds.children()]
+        return z3.And([ground_over(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
+    parts = [ground_over(part, things) for part in holds.children()]
     return holds.decl()(*parts) if parts and z3.is_bool(holds) else holds
 
 
 def said_of(things: Things) -> Callable[[Term], Term]:
-    """`of_each` of these things, also within comprehensions; what is asked again is not worked out again."""
+    """`ground_over` of these things, also within comprehensions; what is asked again is not worked out again."""
     #: By z3's number of a term, which is another's as soon as the term is gone.
     known: dict[int, tuple[Term, Term]] = {}
 
     def said(holds: Term) -> Term:
         number = holds.get_id()
         if number not in known:
-            known[number] = holds, of_each(read_out(holds), things)
+            known[number] = holds, ground_over(eliminate_lambdas(holds), things)
         return known[number][1]
 
     return said

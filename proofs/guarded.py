@@ -61,7 +61,7 @@ class Guarded:
         return Refused(f"{self._name}.{method}: {reason}", mend=hint)
 
     def _run(self, method: str, does: Callable[[], Any], watched: bool = False) -> Any:
-        """What it gives; whatever goes wrong in it is told in one line with its name."""
+        """Its value; whatever goes wrong in it is reported in one line with its name."""
         where = f"{self._name}.{method}"
         with Refusals() as refusals:
             try:

@@ -1,4 +1,4 @@
-"""z3 ends when it is to: by itself it takes Ctrl-C for the wish to give up on one query, and tells nobody."""
+"""Ends z3 on request: by itself z3 takes Ctrl-C as a request to give up on one query, and reports nothing."""
 
 from __future__ import annotations
 

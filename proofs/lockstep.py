@@ -42,7 +42,7 @@ class _Lockstep(ProtocolMachine):
     def __init__(self, machine: ProtocolMachine, reference: ProtocolMachine, note: Callable[[str], None]) -> None:
         super().__init__(reference.n)
         self.machine, self.reference = machine, reference
-        #: Told of each call that the machine answers otherwise.
+        #: Called with each call that the machine answers otherwise.
         self._note = note
 
     def initial(self, i: int) -> Any:
@@ -81,7 +81,7 @@ class _Lockstep(ProtocolMachine):
     def _same(
         self, about: str, answer: Callable[[ProtocolMachine], Any], seen: Callable[[Any], Any] = lambda answer: answer
     ) -> Any:
-        """What the reference answers."""
+        """The answer of the reference implementation."""
         expected = answer(self.reference)
         try:
             same = seen(answer(self.machine)) == seen(expected)

@@ -1,4 +1,4 @@
-"""What a machine's local states, and the packets in flight, are at a moment of the abstraction of its queues.
+"""A machine's local states and packets in flight, as functions of a state of the abstraction of its queues.
 
 Written once, field by field, and read twice: on plain values (`refinement`), and on z3's terms, for queues of any
 content (`step_refinement`).
@@ -13,10 +13,10 @@ from typing import Any
 from crownless.impl.protocol import Packet
 from crownless.spec.computation import Message
 
-from .stages import Abstraction, Moment, Truth
+from .stages import Abstraction, AbstractState, Truth
 
-#: Abstraction, moment, process, message → is it inside?
-Inside = Callable[[Any, Moment, Any, Any], Truth]
+#: Abstraction, state, process, message → True if it is inside
+Inside = Callable[[Any, AbstractState, Any, Any], Truth]
 
 
 def _itself(run: Abstraction, x: Any) -> Any:
@@ -38,25 +38,25 @@ class QueueField:
 class FlagField:
     """Yes or no."""
 
-    holds: Callable[[Any, Moment, Any], Truth]
+    holds: Callable[[Any, AbstractState, Any], Truth]
 
 
 @dataclass(frozen=True)
 class OptionField:
     """A process, or None."""
 
-    there: Callable[[Any, Moment, Any], Truth]
-    value: Callable[[Any, Moment, Any], Any]
+    there: Callable[[Any, AbstractState, Any], Truth]
+    value: Callable[[Any, AbstractState, Any], Any]
 
 
 @dataclass(frozen=True)
 class PacketKind:
     """The packets of one kind: one for each message of which one is in flight."""
 
-    in_flight: Callable[[Any, Moment, Any], Truth]
+    in_flight: Callable[[Any, AbstractState, Any], Truth]
     source: Callable[[Any, Any], Any]
     destination: Callable[[Any, Any], Any]
-    #: Does it carry the message? Else it carries nothing.
+    #: True if it carries the message. Else it carries nothing.
     carries: bool = True
 
 
@@ -67,8 +67,8 @@ class MachineView:
     state: Callable[..., Any]
     fields: Mapping[str, QueueField | FlagField | OptionField]
     packets: Mapping[str, PacketKind]
-    #: Was a message not submitted yet?
-    fresh: Callable[[Any, Moment, Any], Truth]
+    #: True if a message was not submitted yet.
+    fresh: Callable[[Any, AbstractState, Any], Truth]
     #: The events that submitting a message may be; so an application's request for one, and a step of its own.
     on_send: Sequence[str] = ()
     on_receive: Sequence[str] = ()
@@ -77,7 +77,7 @@ class MachineView:
     on_packet: Mapping[str, Sequence[str]] = ()  # type: ignore[assignment]
 
     def concrete(
-        self, run: Abstraction, now: Moment, n: int, messages: Sequence[Message]
+        self, run: Abstraction, now: AbstractState, n: int, messages: Sequence[Message]
     ) -> tuple[list[Any], list[Packet]]:
         """All local states and packets, of a moment in plain values."""
         states = [self.state(**self.local_state(run, now, i, messages)) for i in range(n)]
@@ -89,7 +89,7 @@ class MachineView:
         ]
         return states, packets
 
-    def local_state(self, run: Abstraction, now: Moment, i: int, messages: Sequence[Message]) -> dict[str, Any]:
+    def local_state(self, run: Abstraction, now: AbstractState, i: int, messages: Sequence[Message]) -> dict[str, Any]:
         """The fields of one local state, in plain values."""
         values: dict[str, Any] = {}
         for name, field in self.fields.items():

@@ -27,16 +27,16 @@ from .machine_view import FlagField, MachineView, PacketKind, QueueField
 from .queues import Given, QueueProof
 from .stages import (
     Abstraction,
+    AbstractState,
     Fixed,
     Invariants,
     Logic,
-    Moment,
     Part,
     StageEvent,
     Truth,
     can,
+    fifo_preservation_claims,
     fixed_by,
-    nothing_comes_ahead,
 )
 
 _OF_MESSAGE: tuple[Any, ...] = ("message",)
@@ -77,9 +77,9 @@ class Priorities(Abstraction):
             self.rank(self.sender(x)) > self.rank(self.receiver(x)), self.receiver(x), self.sender(x)
         )
 
-    def start(self) -> Moment:
+    def start(self) -> AbstractState:
         parts: dict[str, Callable[..., Any]] = dict.fromkeys(self.changing, lambda _: self.logic.either())
-        return Moment(self.before.clock, **{**parts, "awaits": self.before.awaits})
+        return AbstractState(self.before.clock, **{**parts, "awaits": self.before.awaits})
 
     def events(self) -> list[StageEvent]:
         return [
@@ -126,7 +126,7 @@ class Priorities(Abstraction):
         """Receive from a bigger process: commit; acknowledge if active, else queue (RP)."""
         now, i, m, l = self.before, self.i, self.m, self.logic
         given = {
-            "m is under way to i": l.both(self.smaller(m) == i, now.out(m), l.no(now.received(m))),
+            "m is in flight to i": l.both(self.smaller(m) == i, now.out(m), l.no(now.received(m))),
             "i is passive" if passive else "i is active": now.passive(i) if passive else l.no(now.passive(i)),
         }
         received = {"received": lambda x: l.either(now.received(x), x == m)}
@@ -156,21 +156,21 @@ class Priorities(Abstraction):
 
     # -- their parts ---------------------------------------------------------------------------------------------------
 
-    def waits(self, now: Moment, i: Any, x: Any) -> Truth:
-        """Is it in the message queue of i?"""
+    def waits(self, now: AbstractState, i: Any, x: Any) -> Truth:
+        """True if it is in the message queue of i."""
         return self.logic.both(now.taken(x), self.logic.no(now.out(x)), self.bigger(x) == i)
 
-    def owes(self, now: Moment, i: Any, x: Any) -> Truth:
-        """Is its acknowledgement in the queue of i?"""
+    def owes(self, now: AbstractState, i: Any, x: Any) -> Truth:
+        """True if its acknowledgement is in the queue of i."""
         return self.logic.both(now.received(x), self.logic.no(now.acknowledged(x)), self.smaller(x) == i)
 
     def comes_back(self) -> dict[str, Truth]:
         now, i, m, l = self.before, self.i, self.m, self.logic
         return {
-            "m's acknowledgement is under way to i": l.both(self.bigger(m) == i, now.acknowledged(m), l.no(now.done(m)))
+            "m's acknowledgement is in flight to i": l.both(self.bigger(m) == i, now.acknowledged(m), l.no(now.done(m)))
         }
 
-    def acknowledging(self) -> Moment:
+    def acknowledging(self) -> AbstractState:
         now, i, m, l = self.before, self.i, self.m, self.logic
         return now.then(
             done=lambda x: l.either(now.done(x), x == m),
@@ -181,7 +181,7 @@ class Priorities(Abstraction):
         now, i = self.before, self.i
         return {"acknowledged_at": Fixed(lambda x: self.owes(now, i, x), lambda x: now.clock)}
 
-    def put_out(self, then: Moment, x: Any) -> Moment:
+    def put_out(self, then: AbstractState, x: Any) -> AbstractState:
         """In the same step, i commits and sends x, and is passive."""
         i, l = self.i, self.logic
         return then.also(
@@ -199,28 +199,28 @@ class Priorities(Abstraction):
 
     # -- lines and points ----------------------------------------------------------------------------------------------
 
-    def committed(self, now: Moment, p: Any, x: Any) -> Truth:
-        """Is it on the line of p: has p sent or received it?"""
+    def committed(self, now: AbstractState, p: Any, x: Any) -> Truth:
+        """True if it is on the line of p: p has sent or received it."""
         l = self.logic
         return l.either(l.both(self.bigger(x) == p, now.out(x)), l.both(self.smaller(x) == p, now.received(x)))
 
     def committed_at(self, p: Any, x: Any) -> Any:
         return self.logic.choose(self.bigger(x) == p, self.out_at(x), self.received_at(x))
 
-    def follows(self, now: Moment, p: Any, x: Any, y: Any) -> Truth:
-        """Is y after x on the line of p?"""
+    def follows(self, now: AbstractState, p: Any, x: Any, y: Any) -> Truth:
+        """True if y is after x on the line of p."""
         return self.logic.both(
             self.committed(now, p, x), self.committed(now, p, y), self.committed_at(p, x) < self.committed_at(p, y)
         )
 
     def sooner(self, x: Any, y: Any) -> Truth:
-        """Is the acknowledgement of x transmitted before that of y?"""
+        """True if the acknowledgement of x is transmitted before that of y."""
         l = self.logic
         same = l.both(self.acknowledged_at(x) == self.acknowledged_at(y), self.received_at(x) < self.received_at(y))
         return l.either(self.acknowledged_at(x) < self.acknowledged_at(y), same)
 
-    def point(self, now: Moment, x: Any, y: Any) -> Truth:
-        """Is the point of x before that of y?"""
+    def point(self, now: AbstractState, x: Any, y: Any) -> Truth:
+        """True if the point of x is before that of y."""
         l = self.logic
         one, other = now.acknowledged(x), now.acknowledged(y)
         lower, equal = (
@@ -235,7 +235,7 @@ class Priorities(Abstraction):
         )
 
 
-def _waiting(run: Priorities, now: Moment, l: Logic) -> Truth:
+def _waiting(run: Priorities, now: AbstractState, l: Logic) -> Truth:
     """Before it sent what it waits for."""
 
     def before(p: Any, x: Any) -> Truth:
@@ -353,7 +353,7 @@ def _live(run: Priorities) -> Given:
     now, i, m, w, l = run.before, run.i, run.m, run.w, run.logic
     awaits = {"i awaits m's acknowledgement": l.both(now.passive(i), now.awaits(i) == m)}
     least = l.processes(lambda p: l.implies(now.passive(p), run.rank(i) <= run.rank(p)))
-    under_way, comes = l.both(now.out(m), l.no(now.received(m))), l.both(now.acknowledged(m), l.no(now.done(m)))
+    in_flight, comes = l.both(now.out(m), l.no(now.received(m))), l.both(now.acknowledged(m), l.no(now.done(m)))
     owed = l.both(now.passive(run.smaller(m)), run.rank(run.smaller(m)) < run.rank(i), run.owes(now, run.smaller(m), m))
     going_on, with_next = run.going_on(), run.going_on_with_the_next()
     queued = l.messages(lambda x: l.no(l.both(run.waits(now, i, x), run.taken_at(x) < run.taken_at(w))))
@@ -365,21 +365,21 @@ def _live(run: Priorities) -> Given:
             {"m is asked of i": l.both(run.receiver(m) == i, now.wanted(m), l.no(now.taken(m)))},
             can(run, "send", "queue"),
         ),
-        "what is under way can be received": (
-            {"m is under way to i": l.both(run.smaller(m) == i, under_way)},
+        "what is in flight can be received": (
+            {"m is in flight to i": l.both(run.smaller(m) == i, in_flight)},
             can(run, "receive", "receive while passive"),
         ),
         "an acknowledgement can come": (
-            {"m's acknowledgement is under way to i": l.both(run.bigger(m) == i, comes), "w is next": next_one},
+            {"m's acknowledgement is in flight to i": l.both(run.bigger(m) == i, comes), "w is next": next_one},
             can(run, "go on", "go on with the next"),
         ),
-        "a passive process waits for a smaller one, or for what is under way": (
+        "a passive process waits for a smaller one, or for what is in flight": (
             awaits,
-            l.either(under_way, comes, owed),
+            l.either(in_flight, comes, owed),
         ),
-        "the least passive process waits for what is under way": (
+        "the least passive process waits for what is in flight": (
             {**awaits, "no smaller one is passive": least},
-            l.either(under_way, comes),
+            l.either(in_flight, comes),
         ),
         **{
             f"{event.name}: all that was owed is acknowledged": (
@@ -401,7 +401,7 @@ def _live(run: Priorities) -> Given:
                 ),
             ),
         ),
-        **nothing_comes_ahead(run, "the queue of messages", run.waits, run.taken_at),
+        **fifo_preservation_claims(run, "the queue of messages", run.waits, run.taken_at),
     }
 
 

@@ -17,8 +17,8 @@ import z3
 
 from crownless.impl.ops import Integers, Ops
 
-from .comprehensions import read_out
-from .ground import finite_sort, of_each
+from .comprehensions import eliminate_lambdas
+from .ground import finite_sort, ground_over
 from .symbols import Symbol, SymbolicOps
 from .terms import Term, Terms
 
@@ -45,7 +45,7 @@ LARGE = (
 
 
 class Given(NamedTuple):
-    """What a program is given: processes, numbers, vectors, matrices."""
+    """The arguments of a program: processes, numbers, vectors, matrices."""
 
     i: Any = None
     j: Any = None
@@ -221,7 +221,7 @@ class OnTerms:
     def program(
         self, program: Program, takes: str, processes: Sequence[int]
     ) -> Callable[[Mapping[str, Any], Any], bool]:
-        """The program for these processes, run once: does it, for values of all else, give what is expected?"""
+        """Runs the program once for these processes; True if, for values of all else, it gives what is expected."""
         names = [one for one in takes if one not in "ij"]
         unknown = {name: self._shape(name) for name in names}
         symbols = {name: Symbol(self._array(entries)) for name, entries in unknown.items()}
@@ -258,7 +258,7 @@ class OnTerms:
             return tuple(self._read(term[process]) for process in self.processes)
         term = z3.simplify(term)
         if z3.is_bool(term):
-            term = z3.simplify(of_each(read_out(term), {self.sort: self.processes}))
+            term = z3.simplify(ground_over(eliminate_lambdas(term), {self.sort: self.processes}))
         return term
 
 

@@ -18,23 +18,23 @@ from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.errors import BadInput
 
-from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
 from .causal_order import CausalOrder
+from .cbcast import CBCAST
+from .extra_messages import EXTRA_MESSAGES
+from .extra_messages_refinement import refines_extra_messages
 from .extra_messages_steps import same_steps
-from .kuper import RST, RST_SENT_ALONE
 from .lockstep import matches
-from .mattern_fuenfrocken import RST_BEFORE
 from .murty_garg import MURTY_GARG
-from .one_by_one import refines_one_by_one
 from .ops_comparison import compare_ops
 from .queues import QueueProof
 from .refinement import Refinement, refines, refines_along_runs
 from .refusals import failures_refused
 from .replay import Replayed, replayed
-from .sanchez_alvarez import EXTRA_MESSAGES
-from .schiper_eggli_sandoz import SES, SES_DELETE
-from .second_solver import asked_again
+from .rst import RST, RST_SENT_ALONE
+from .rst_before import RST_BEFORE
+from .second_solver import recheck_with_cvc5
+from .ses import SES, SES_DELETE
 from .ses_multicast import SES_MULTICAST
 from .step_refinement import step_claims
 from .symbolic_queues import UnsupportedStep
@@ -73,7 +73,7 @@ def proof_of(protocol: type[ProtocolMachine]) -> Proof:
 #: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
 SHOWN = ("safe", "optimal", "live")
 
-#: Steps of z3 that show most claims here; see `needs`.
+#: Steps of z3 that show most claims here; see `necessary_hypotheses`.
 MOST = 100_000
 
 #: What a run that breaks these, up to a bound, refutes.
@@ -83,11 +83,11 @@ REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 STEPS = "steps"
 
 #: What is said of a protocol; of the abstraction alone: the machine was compared with it up to a bound only.
-Told = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
+PartOutcome = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
-class Put:
+class Obligation:
     """A claim that was put to z3."""
 
     part: str
@@ -99,16 +99,16 @@ class Put:
 
 
 @dataclass(frozen=True)
-class Proved:
-    """What z3 says of a protocol's proof."""
+class ProofReport:
+    """z3's verdicts on a protocol's proof."""
 
     protocol: str
     proof: Proof
-    claims: tuple[Put, ...]
-    #: Is there a moment of which the proof speaks, such as one at which a message with a past at its receiver is
-    #: accepted, and one for each event? Else it would be of nothing.
+    claims: tuple[Obligation, ...]
+    #: True if z3 finds a state that the proof is about: one in which a message with a past at its receiver is
+    #: deliverable, and one for each event. Else the proof may be vacuous.
     not_vacuous: bool
-    #: Of a proof about an abstraction, or another form of the protocol: does its machine do what that does?
+    #: Of a proof about an abstraction, or another form of the protocol: how far its machine was compared with that.
     refinements: tuple[Refinement, ...]
     seconds: float
     #: Where the operations on terms and on integers differ: nowhere, or what is proved is not of what runs.
@@ -118,8 +118,8 @@ class Proved:
     #: Why not all of it was put to z3, if it was not.
     stopped: str | None = None
 
-    def outcome(self, shown: str) -> Told:
-        """Refuted: a run of the machine breaks it. Not proved: z3 has a situation in which a step of the proof fails,
+    def outcome(self, shown: str) -> PartOutcome:
+        """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,
         which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
         the protocol; if it was seen to follow it only up to a bound, what is proved is proved of the abstraction.
         """
@@ -139,7 +139,7 @@ class Proved:
 
     @cached_property
     def replayed(self) -> Replayed | None:
-        """Where a proof of the machine's own code fails: what becomes of its situation on the machine."""
+        """Where a proof of the machine's own code fails: what becomes of its state on the machine."""
         if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
             return None
         return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])
@@ -190,7 +190,7 @@ class Proved:
         return sum(put.again == "proved" for put in self.claims)
 
     @property
-    def failures(self) -> list[Put]:
+    def failures(self) -> list[Obligation]:
         return [put for put in self.claims if not put.verdict]
 
     def json(self) -> dict[str, Any]:
@@ -246,8 +246,9 @@ def prove(
     progress: Callable[[str], None] | None = None,
     attempts: int = ATTEMPTS,
     recheck: bool = False,
-) -> Proved:
-    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is told of each before.
+) -> ProofReport:
+    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is called with the name of
+    each before.
 
     Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
 
@@ -260,9 +261,9 @@ def prove(
 
 def _prove(
     protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
-) -> Proved:
+) -> ProofReport:
     started = time.monotonic()
-    claims: list[Put] = []
+    claims: list[Obligation] = []
     stopped = None
     not_vacuous, refinements, differ = False, tuple[Refinement, ...](), tuple[str, ...]()
     parts, unsupported = dict(proof.claims()), None
@@ -279,8 +280,8 @@ def _prove(
                 progress(claim.name)
             began = time.monotonic()
             verdict = theorem(*claim, effort=effort, attempts=attempts)
-            again = asked_again(claim) if recheck and verdict else None
-            claims.append(Put(part, claim, verdict, time.monotonic() - began, again))
+            again = recheck_with_cvc5(claim) if recheck and verdict else None
+            claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
         possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
         not_vacuous = all(possible)
         covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
@@ -298,11 +299,11 @@ def _prove(
             raise
         not_vacuous = False  # not all that it rests on was looked at
     unknown = [
-        Put(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+        Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
         for part, claim in every[len(claims) :]
     ]
     seconds = time.monotonic() - started
-    proved = Proved(
+    proved = ProofReport(
         protocol,
         proof,
         (*claims, *unknown),
@@ -324,7 +325,7 @@ def _prove(
 
 
 def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
-    """What a proof rests on beside what it assumes of the world; `compares`: not of one that ended early."""
+    """The trusted base of a proof, beside its assumptions about the world; `compares`: not of one that ended early."""
     z3_itself = "z3, and Python with its integers"
     if not isinstance(proof, CausalOrder) or not compares:
         return (z3_itself,)
@@ -337,14 +338,14 @@ def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
     )
 
 
-#: The extra-message machine is held against what is proved of it for so many processes, messages, and thresholds.
-ONE_BY_ONE = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
+#: The extra-message machine is compared with what is proved of it for so many processes, messages, and thresholds.
+EXTRA_MESSAGES_BOUNDS = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
 
 
 def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
     """Compares the machine with what is proved, where that is not put to z3 as it is; further if no proof covers it."""
     if progress is not None:
-        progress("does the machine do what is proved?")
+        progress("comparing the machine with what is proved")
     if isinstance(proof, QueueProof):
         return (
             *(refines(proof, n, messages) for n, messages in proof.refined),
@@ -352,7 +353,9 @@ def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | 
             *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        bounded = tuple(refines_one_by_one(proof.protocol, n, messages, k) for n, messages, k in ONE_BY_ONE)
+        bounded = tuple(
+            refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS
+        )
         return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
 
@@ -371,7 +374,9 @@ def _lockstep(proof: QueueProof) -> tuple[Refinement, ...]:
     return tuple(matches(proof.protocol, reference, *bound, self_sends=False) for bound in proof.bounds)
 
 
-def needs(proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None) -> dict[str, list[str]]:
+def necessary_hypotheses(
+    proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None
+) -> dict[str, list[str]]:
     """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
     needed = {}
     for some in proof.claims().values():

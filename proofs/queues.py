@@ -1,4 +1,4 @@
-"""What it takes to prove something of a protocol of queues: invariants of its abstraction (`stages`), by induction.
+"""The proof of a protocol of queues: invariants of its abstraction (`stages`), by induction.
 
 What is proved is proved of the abstraction, for any number of processes and messages. That the protocol's machine does
 just what its abstraction does is checked up to a bound (`refinement`), and said so.
@@ -14,9 +14,9 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 
-from .ground import of_each, three
+from .ground import ground_over, three
 from .machine_view import MachineView
-from .stages import Abstraction, Formulas, Invariants, Truth, fixed_by, symbolic
+from .stages import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
 from .theorem import Claim
 
 #: Claims by name: what is given, beside the invariants, and what follows.
@@ -32,7 +32,7 @@ class QueueProof:
     invariants: Invariants
     #: What is shown: what that means, and the claims that follow from the invariants.
     follows: Mapping[str, tuple[str, Callable[[Any], Given]]]
-    #: A situation that the proof is about: it must be possible.
+    #: A state that the proof is about: it must be possible.
     eventful: Callable[[Any], Mapping[str, Truth]]
     #: What the machine's local states, and the packets in flight, are at a moment.
     view: MachineView
@@ -41,13 +41,13 @@ class QueueProof:
     axioms: Invariants = field(default_factory=dict)
     #: Of an invariant, the others that are used to show that it is kept; of one that is not here, all.
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: Does the text admit messages to oneself?
+    #: True if the text admits messages to oneself.
     self_sends: bool = False
 
     #: That its machine does what the abstraction does is checked for so many processes and messages; beside the proof
     #: that each of its steps does, since that rests on how the machine is read.
     refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
-    #: The same along runs at random.
+    #: The same along random runs.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
 
     #: The machine whose steps are shown to be the abstraction's; another one is compared with it up to `bounds`.
@@ -63,11 +63,11 @@ class QueueProof:
 
     @property
     def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        """What is shown: what it means, and the parts of the proof that it takes."""
+        """The properties shown: meaning, and the parts of the proof that each takes."""
         return {name: (meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
 
     def claims(self) -> dict[str, list[Claim]]:
-        """What is to be put to z3, under what it proves."""
+        """The claims to put to z3, by the part of the proof."""
         run = symbolic(self.abstraction)
         now = self.now(run)
         claims = {"invariants": self._induction(run, now)}
@@ -76,7 +76,7 @@ class QueueProof:
         return claims
 
     def now(self, run: Abstraction) -> dict[str, Truth]:
-        """What is known of any moment."""
+        """The hypotheses about any state."""
         all_said = {**self.axioms, **self.invariants}
         return {name: holds(run, run.before, run.logic) for name, holds in all_said.items()}
 
@@ -94,16 +94,16 @@ class QueueProof:
         return claims
 
     def vacuity(self) -> list[Claim]:
-        """That of three processes and three messages, in no situation in which the invariants hold, what the proof is
+        """That of three processes and three messages, in no state in which the invariants hold, what the proof is
         about can happen, nor any of the events: each to be refuted.
         """
         process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
-        run = symbolic(self.abstraction, Formulas(process.sort, message.sort))
+        run = symbolic(self.abstraction, SymbolicLogic(process.sort, message.sort))
         numbers = [z3.IntVal(number) for number in range(1, 4)]
         things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
 
         def ground(given: Mapping[str, Truth]) -> dict[str, Truth]:
-            return {name: of_each(holds, things) for name, holds in given.items()}
+            return {name: ground_over(holds, things) for name, holds in given.items()}
 
         now = ground(self.now(run))
 

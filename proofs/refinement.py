@@ -1,8 +1,8 @@
-"""Does a protocol's machine do what its abstraction does (`stages`)? Checked over every state up to a bound.
+"""Checks a protocol's machine against its abstraction (`stages`), over every state up to a bound.
 
 Beside every global state of the machine stands a moment of the abstraction, that of the run by which the state was
-first reached; and of more processes and messages, beside each state of some runs at random. What a moment says of
-queues and of packets under way must be what they are; what the machine may do next, and what has then happened for
+first reached; and of more processes and messages, beside each state of some random runs. What a moment says of
+queues and of packets in flight must be what they are; what the machine may do next, and what has then happened for
 applications, must be what some event of the abstraction does, and the other way round; and what it says happened
 before a send must be what did, by the applications' events alone.
 """
@@ -23,7 +23,7 @@ from crownless.model_check.system import State, System
 from crownless.spec.computation import Message
 
 from .queues import QueueProof
-from .stages import About, Abstraction, Facts, Moment, Part, StageEvent
+from .stages import About, Abstraction, AbstractState, ConcreteLogic, Part, StageEvent
 
 #: What messages and processes are, of what lasts; the rest is fixed by events.
 _OF_THEMSELVES: Mapping[str, Callable[[Any], Any]] = {
@@ -48,19 +48,19 @@ class _Then(NamedTuple):
     before: Mapping[Message, frozenset[Message]]
 
 
-#: Local states, packets under way in some order, and what has happened.
+#: Local states, packets in flight in some order, and what has happened.
 _Seen = tuple[tuple[Any, ...], tuple[str, ...], tuple[Happened, ...]]
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """What was compared."""
+    """The scope and result of a comparison."""
 
     processes: int
     messages: int
     states: int
     transitions: int
-    #: Along so many runs at random; None: in every state.
+    #: Along so many random runs; None: in every state.
     runs: int | None
     #: The first state in which the two differ, and how; None: in none.
     differs: str | None
@@ -75,11 +75,11 @@ class Refinement:
         """How far was looked."""
         if self.any_length:
             return f"up to {self.processes} processes and any number of messages"
-        told = f"{self.processes} processes and {self.messages} messages"
-        return f"up to {told}" if self.runs is None else f"along {self.runs} runs at random of {told}"
+        bound = f"{self.processes} processes and {self.messages} messages"
+        return f"up to {bound}" if self.runs is None else f"along {self.runs} random runs of {bound}"
 
 
-#: Runs at random, of more processes and messages than all states of which can be gone through.
+#: Random runs, of more processes and messages than all states of which can be gone through.
 RUNS = 50
 
 
@@ -102,7 +102,7 @@ def refines(proof: QueueProof, n: int, messages: int) -> Refinement:
 
 
 def refines_along_runs(proof: QueueProof, n: int, messages: int, runs: int = RUNS) -> Refinement:
-    """Compares them along so many runs at random, always the same."""
+    """Compares them along so many random runs, always the same."""
     both = _Both(proof, n, messages)
     seen: set[State] = set()
     random, transitions = Random(n * 100 + messages), 0
@@ -133,7 +133,7 @@ class _Both:
         self.nothing = _Then(0, (), changing, lasting, dict.fromkeys(range(n), frozenset()), {})
 
     def successors(self, state: State, then: _Then) -> list[tuple[State, _Then]] | str:
-        """What both may do next; or, in words, how they differ."""
+        """The successors of both; or, in words, how they differ."""
         by_machine = {_seen(self.system, after, step.observations): after for step, after in self.system.moves(state)}
         wishes = [wish.message for wish in self.workload.wishes(self.system.position(state))]
         by_abstraction = _successors(self.proof, self.n, then, wishes)
@@ -171,8 +171,8 @@ def _in_order(packets: Sequence[Packet]) -> tuple[str, ...]:
 
 
 def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message]) -> dict[_Seen, _Then]:
-    """What may happen next in the abstraction."""
-    logic = Facts(n, [*then.messages, *wishes])
+    """The successors in the abstraction."""
+    logic = ConcreteLogic(n, [*then.messages, *wishes])
     about_two = proof.abstraction.events_with_another is not Abstraction.events_with_another
     concrete = _concrete(proof.abstraction, logic, then)
     found = {}
@@ -202,13 +202,13 @@ def _remembering(then: _Then, i: int, happened: Sequence[Happened]) -> _Then:
     return then._replace(known=known, before=before)
 
 
-def _concrete(kind: type[Abstraction], logic: Facts, then: _Then) -> Callable[[About], Abstraction]:
+def _concrete(kind: type[Abstraction], logic: ConcreteLogic, then: _Then) -> Callable[[About], Abstraction]:
     """The abstraction, at that moment, in plain values, of what it is to be about."""
     changing = {name: _looked_up(then.changing[name], part) for name, part in kind.changing.items()}
     lasting = {
         name: _OF_THEMSELVES.get(name) or _looked_up(then.lasting[name], part) for name, part in kind.lasting.items()
     }
-    return lambda about: kind(logic, lasting, Moment(then.clock, **changing), about)
+    return lambda about: kind(logic, lasting, AbstractState(then.clock, **changing), about)
 
 
 def _looked_up(table: Table, part: Part) -> Callable[..., Any]:
@@ -219,7 +219,7 @@ def _looked_up(table: Table, part: Part) -> Callable[..., Any]:
 
 def _tabulated(run: Abstraction, event: StageEvent, then: _Then) -> _Then:
     """The moment after an event."""
-    assert isinstance(run.logic, Facts)
+    assert isinstance(run.logic, ConcreteLogic)
     messages = then.messages if run.m in then.messages else (*then.messages, run.m)
     there = {"process": range(run.logic.n), "message": messages}
 

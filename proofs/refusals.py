@@ -1,4 +1,4 @@
-"""What a proof cannot judge is refused, in one line: a machine that does it is neither proved nor refuted."""
+"""Refuses, in one line, machines that a proof cannot judge: such a machine is neither proved nor refuted."""
 
 from __future__ import annotations
 

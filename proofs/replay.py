@@ -1,7 +1,7 @@
-"""Where a proof fails: a situation against it, and a real run of the protocol's machine, where one exists.
+"""Where a proof fails: a state against it, and a real run of the protocol's machine, where one exists.
 
-z3's model of a step that fails is a situation, of which nothing says that a run comes to it. Where z3 gives up, one of
-three processes and three messages is looked for. Then the machine sends the messages that are sent in the situation, in
+z3's model of a step that fails is a state, of which nothing says that a run comes to it. Where z3 gives up, one of
+three processes and three messages is looked for. Then the machine sends the messages that are sent in the state, in
 every interleaving; if that breaks nothing, as many messages (or three) between any of as many processes. If none of
 these runs breaks what was to be proved, it may be the proof that lacks an invariant, not the protocol that is broken.
 """
@@ -27,7 +27,7 @@ from .causal_order import CausalOrder
 from .terms import Term
 from .theorem import theorem
 
-#: Situations of more are not replayed, nor is a search gone on with beyond so many states.
+#: States of more are not replayed, nor is a search gone on with beyond so many states.
 MOST_PROCESSES, MOST_MESSAGES, MOST_STATES = 4, 4, 100_000
 
 #: What is to be proved, up to a bound.
@@ -54,22 +54,22 @@ class Sending(Free):
 
 
 class Replayed(NamedTuple):
-    """What comes of a claim that is not proved."""
+    """The replay of a claim that is not proved."""
 
     claim: str
     processes: int
-    #: The messages that are sent in the situation, on each channel; none, if no situation of a few was found.
+    #: The messages that are sent in the state, on each channel; none, if no state of a few was found.
     sent: Mapping[Channel, int]
     #: A shortest run that breaks what was to be proved, if there is one.
     run: Run | None
-    #: Does it send the messages of the situation and no others?
-    of_the_situation: bool
+    #: True if it sends the messages of the state and no others.
+    same_messages: bool
     #: The property that it breaks.
     breaks: str = ""
 
 
 def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replayed:
-    """The first of these claims, each with a model if z3 has one, whose situation leads to a run; or the first."""
+    """The first of these claims, each with a model if z3 has one, whose state leads to a run; or the first."""
     first: Replayed | None = None
     tried: list[tuple[int, Mapping[Channel, int]]] = []
     for name, n, sent in _situations(proof, failures):
@@ -113,7 +113,7 @@ def _broken_run(proof: CausalOrder, n: int, workload: Free) -> tuple[Run, str] |
 
 
 def messages_of(run: AnyRun, model: Term) -> tuple[int, Counter[Channel]]:
-    """How many processes there are in a situation, and how many messages are sent on each channel."""
+    """How many processes there are in a state, and how many messages are sent on each channel."""
     processes = _universe(model, run.terms.process)
 
     def is_true(truth: Term) -> bool:
@@ -133,7 +133,7 @@ def messages_of(run: AnyRun, model: Term) -> tuple[int, Counter[Channel]]:
 
 
 def _universe(model: Term, sort: Term) -> Sequence[Term]:
-    """What there is of a sort: what z3 made up, or what the sort consists of."""
+    """The elements of a sort: those of z3's model, or those it is declared with."""
     if sort.kind() == z3.Z3_DATATYPE_SORT:
         return [sort.constructor(k)() for k in range(sort.num_constructors())]
     return model.get_universe(sort) or []

@@ -1,4 +1,4 @@
-"""Every theorem asked again of another solver, cvc5 (`pip install crownless[cvc5]`).
+"""Rechecks every theorem with another solver, cvc5 (`pip install crownless[cvc5]`).
 
 What z3 found to be unsatisfiable is written in SMT-LIB and read by cvc5, with comprehensions read out on the way
 (`comprehensions`), which are arrays to z3 alone.
@@ -12,7 +12,7 @@ import z3
 
 from crownless.spec.errors import BadInput
 
-from .comprehensions import read_out
+from .comprehensions import eliminate_lambdas
 from .theorem import Claim, Outcome
 
 #: Ways to look for instances of what is said of all: by patterns, by models, by going through terms.
@@ -31,8 +31,8 @@ def required() -> Any:
     return cvc5
 
 
-def asked_again(claim: Claim, effort: int = EFFORT) -> Outcome:
-    """What cvc5 says of the claim: proved, refuted, or unknown."""
+def recheck_with_cvc5(claim: Claim, effort: int = EFFORT) -> Outcome:
+    """cvc5's outcome for the claim: proved, refuted, or unknown."""
     cvc5 = required()
     script = as_smt_lib(claim)
     for way in WAYS:
@@ -58,5 +58,5 @@ def asked_again(claim: Claim, effort: int = EFFORT) -> Outcome:
 def as_smt_lib(claim: Claim) -> str:
     """That the claim fails, in SMT-LIB, without comprehensions."""
     solver = z3.Solver()
-    solver.add(*(read_out(term) for term in [*claim.given.values(), z3.Not(claim.shows)]))
+    solver.add(*(eliminate_lambdas(term) for term in [*claim.given.values(), z3.Not(claim.shows)]))
     return f"(set-logic ALL)\n{solver.to_smt2()}"

@@ -1,7 +1,7 @@
 """The vector-pair protocol with messages to several sites realises causal order, for every n ([SES] §4.2.1, end).
 
-As in `schiper_eggli_sandoz`; what is new is that each copy of a message is for one site, and that it must tell of the
-others: a message is, for whoever delivers a copy of it, one more message that the others may still miss.
+As in `ses`; what is new is that each copy of a message is for one site, and that it must carry the pairs
+of the others: a message is, for whoever delivers a copy of it, one more message that the others may still miss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import z3
 from crownless.impl.ses_multicast import SesMulticast
 
 from .any_multicast import ASSUMED, AnyMulticast
-from .any_run import AnyRun, Moment
+from .any_run import AnyRun, SymbolicState
 from .causal_order import KNOWN_IS_SENT, CausalOrder, Invariants
 from .terms import Term
 
@@ -23,18 +23,18 @@ def _time(run: AnyRun, x: Term) -> Term:
     return run.stamp(x, run.sender(x)).time
 
 
-def _misses(run: AnyRun, now: Moment, x: Term, j: Term) -> Term:
-    """Is x to j, and not delivered there?"""
+def _misses(run: AnyRun, now: SymbolicState, x: Term, j: Term) -> Term:
+    """True if x is to j, and not delivered there."""
     return z3.And(run.to(x, j), z3.Not(now.delivered(x, j)))
 
 
 def _covers(run: AnyRun, pairs: Term, x: Term, j: Term) -> Term:
-    """Is there, among these pairs, one for j that is as late as x?"""
+    """True if, among these pairs, one for j is as late as x."""
     return run.processes(lambda k: _time(run, x)[k] <= pairs[j][k])
 
 
-def _told_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
-    """Is x a message to l whose time has this entry for k?"""
+def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
+    """True if x is a message to l whose time has this entry for k."""
     return z3.And(run.to(x, l), entry <= _time(run, x)[k])
 
 
@@ -43,7 +43,7 @@ def _each(run: AnyRun, holds: Callable[[Term, Term, Term], Term]) -> Term:
     return run.messages(lambda x, m: run.processes(lambda j: holds(x, m, j)), of=2)
 
 
-def _copies_cover(run: AnyRun, now: Moment) -> Term:
+def _copies_cover(run: AnyRun, now: SymbolicState) -> Term:
     """Of the copy of m for i; and j is another one."""
     return run.messages(
         lambda x, m: run.processes(
@@ -57,13 +57,13 @@ def _copies_cover(run: AnyRun, now: Moment) -> Term:
     )
 
 
-def _told(run: AnyRun) -> Callable[[Term, Term, Term, Term], Term]:
-    def told(m: Term, i: Term, l: Term, k: Term) -> Term:
+def _copy_covers(run: AnyRun) -> Callable[[Term, Term, Term, Term], Term]:
+    def copy_covers(m: Term, i: Term, l: Term, k: Term) -> Term:
         entry, witness = run.stamp(m, i).buffer[l][k], run.witness(m, l, k)
-        before = z3.And(run.precedes(witness, m), _told_by(run, witness, l, k, entry))
+        before = z3.And(run.precedes(witness, m), _covered_by(run, witness, l, k, entry))
         return z3.Implies(z3.And(entry > 0, z3.Or(l == i, z3.Not(run.to(m, l)))), before)
 
-    return told
+    return copy_covers
 
 
 INVARIANTS: Invariants = {
@@ -81,7 +81,7 @@ INVARIANTS: Invariants = {
             lambda m: run.processes(lambda k: z3.Implies(now.sent(m), _time(run, m)[k] <= now.local(k).time[k]))
         ),
     ),
-    "time tells what is known": lambda run, now: run.processes(
+    "time determines what is known": lambda run, now: run.processes(
         lambda p: run.messages(
             lambda x: z3.Implies(
                 now.sent(x),
@@ -89,7 +89,7 @@ INVARIANTS: Invariants = {
             )
         )
     ),
-    "time tells what happened before": lambda run, now: run.messages(
+    "time determines what happened before": lambda run, now: run.messages(
         lambda x, m: z3.Implies(
             z3.And(now.sent(m), now.sent(x), x != m),
             run.precedes(x, m) == (_time(run, x)[run.sender(x)] <= _time(run, m)[run.sender(x)]),
@@ -136,13 +136,13 @@ INVARIANTS: Invariants = {
             now.local(p).buffer[l][k] > 0,
             z3.And(
                 now.knows(p, now.witness(p, l, k)),
-                _told_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
+                _covered_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
             ),
         ),
         of=3,
     ),
     "a copy's other pairs are those of messages before": lambda run, now: run.messages(
-        lambda m: run.processes(lambda i, l, k: z3.Implies(now.sent(m), _told(run)(m, i, l, k)), of=3)
+        lambda m: run.processes(lambda i, l, k: z3.Implies(now.sent(m), _copy_covers(run)(m, i, l, k)), of=3)
     ),
 }
 
@@ -151,7 +151,7 @@ SES_MULTICAST = CausalOrder(
     INVARIANTS,
     safe_by=(
         "what is known or delivered is sent",
-        "time tells what is known",
+        "time determines what is known",
         "a site knows of messages to itself by delivering them",
         "a copy has a pair for what happened before",
     ),
@@ -164,18 +164,18 @@ SES_MULTICAST = CausalOrder(
     ),
     missing=lambda run, k: run.witness(run.m, run.i, k),
     kept_by={
-        "time tells what is known": (
+        "time determines what is known": (
             "what is known or delivered is sent",
             "all copies have the same time",
             "nobody is ahead of a site's own time",
-            "time tells what happened before",
+            "time determines what happened before",
         ),
         "a site has a pair for what it knows": (
             "what is known or delivered is sent",
             "no message is to its sender",
             "all copies have the same time",
-            "time tells what is known",
-            "time tells what happened before",
+            "time determines what is known",
+            "time determines what happened before",
             "what is known is not later",
             "a site knows of messages to itself by delivering them",
             "a copy has a pair for what happened before",

@@ -3,8 +3,8 @@
 A protocol that keeps queues and asks what is in them is plain Python, which z3 cannot run. What is proved of it is
 proved of an *abstraction*: which messages have been sent, posted, got, …, and when; a queue is what has come to one
 stage and not to the next, oldest first. An abstraction is written once, in a logic that has two readings: with
-`Formulas` z3 proves it for every n; with `Facts` it runs beside the protocol's own machine, which is how `refinement`
-shows, up to a bound, that the machine does what the abstraction does.
+`SymbolicLogic` z3 proves it for every n; with `ConcreteLogic` it runs beside the protocol's own machine, which is how
+`refinement` shows, up to a bound, that the machine does what the abstraction does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Truth = Any
 
 
 class Logic(Protocol):
-    """What an abstraction may say."""
+    """The logic in which an abstraction is written."""
 
     def messages(self, holds: Callable[..., Truth], *, of: int = 1) -> Truth:
         """For all messages, or all pairs of them, …"""
@@ -49,7 +49,7 @@ class Logic(Protocol):
         """The one value if it holds, else the other."""
 
 
-class Formulas:
+class SymbolicLogic:
     """The logic of z3, over sorts of any number of processes and messages, unless others are given."""
 
     def __init__(self, process: Term = None, message: Term = None) -> None:
@@ -88,7 +88,7 @@ class Formulas:
 
 
 @dataclass
-class Facts:
+class ConcreteLogic:
     """Python's truth, over these processes and messages; more messages may come."""
 
     n: int
@@ -126,7 +126,7 @@ class Part(NamedTuple):
     is_: Sort
 
 
-class Moment:
+class AbstractState:
     """The functions of an abstraction at one moment, by name; and the clock, which counts events."""
 
     def __init__(self, clock: Any, **parts: Callable[..., Any]) -> None:
@@ -136,17 +136,17 @@ class Moment:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def then(self, **changed: Callable[..., Any]) -> Moment:
+    def then(self, **changed: Callable[..., Any]) -> AbstractState:
         """After one event."""
-        return Moment(**{**self.__dict__, **changed, "clock": self.clock + 1})
+        return AbstractState(**{**self.__dict__, **changed, "clock": self.clock + 1})
 
-    def also(self, **changed: Callable[..., Any]) -> Moment:
+    def also(self, **changed: Callable[..., Any]) -> AbstractState:
         """By the same event."""
-        return Moment(**{**self.__dict__, **changed})
+        return AbstractState(**{**self.__dict__, **changed})
 
 
 class Fixed(NamedTuple):
-    """What an event fixes for good: for all arguments with `where`, the function is that."""
+    """A function's values that an event fixes for good: for all arguments with `where`, the function is that."""
 
     where: Callable[..., Truth]
     is_: Callable[..., Any]
@@ -157,7 +157,7 @@ class StageEvent(NamedTuple):
 
     name: str
     given: Mapping[str, Truth]
-    after: Moment
+    after: AbstractState
     fixes: Mapping[str, Fixed] = {}
     #: What has then happened for applications.
     happens: Callable[[], Sequence[Happened]] = tuple
@@ -179,7 +179,9 @@ class Abstraction:
     #: What belongs to a message, or a process, for good.
     lasting: ClassVar[Mapping[str, Part]]
 
-    def __init__(self, logic: Logic, lasting: Mapping[str, Callable[..., Any]], before: Moment, about: About) -> None:
+    def __init__(
+        self, logic: Logic, lasting: Mapping[str, Callable[..., Any]], before: AbstractState, about: About
+    ) -> None:
         self.logic = logic
         self.before = before
         self.i, self.m, self.w = about
@@ -188,7 +190,7 @@ class Abstraction:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def start(self) -> Moment:
+    def start(self) -> AbstractState:
         """Nothing has happened."""
         raise NotImplementedError
 
@@ -201,9 +203,9 @@ class Abstraction:
         return []
 
 
-def symbolic(kind: type[Abstraction], logic: Formulas | None = None) -> Abstraction:
+def symbolic(kind: type[Abstraction], logic: SymbolicLogic | None = None) -> Abstraction:
     """The abstraction for z3: nothing is known of any of its functions."""
-    logic = Formulas() if logic is None else logic
+    logic = SymbolicLogic() if logic is None else logic
     sorts = logic.sorts
 
     def functions(parts: Mapping[str, Part]) -> dict[str, Term]:
@@ -212,32 +214,32 @@ def symbolic(kind: type[Abstraction], logic: Formulas | None = None) -> Abstract
         }
 
     about = About(z3.Const("i", sorts["process"]), z3.Const("m", sorts["message"]), z3.Const("w", sorts["message"]))
-    before = Moment(z3.Int("clock"), **functions(kind.changing))
+    before = AbstractState(z3.Int("clock"), **functions(kind.changing))
     return kind(logic, functions(kind.lasting), before, about)
 
 
 def can(run: Abstraction, *names: str) -> Truth:
-    """May any of these events happen?"""
+    """True if any of these events may happen."""
     events = [event for event in (*run.events(), *run.events_with_another()) if event.name in names]
     return run.logic.either(*(run.logic.both(*event.given.values()) for event in events))
 
 
-def nothing_comes_ahead(
-    run: Abstraction, queue: str, inside: Callable[[Moment, Any, Any], Truth], at: Callable[[Any], Any]
+def fifo_preservation_claims(
+    run: Abstraction, queue: str, inside: Callable[[AbstractState, Any, Any], Truth], at: Callable[[Any], Any]
 ) -> dict[str, tuple[dict[str, Truth], Truth]]:
-    """Claims, one an event: what stays in a queue is not overtaken there. `inside`: is, at a moment, in the queue of a
-    process a message? `at`: when it came there.
+    """Claims, one an event: what stays in a queue is not overtaken there. `inside`: state, process, message
+    → True if the message is in the queue of the process. `at`: when it came there.
     """
     now, l = run.before, run.logic
 
-    def ahead(then: Moment, p: Any, x: Any, y: Any) -> Truth:
+    def ahead(then: AbstractState, p: Any, x: Any, y: Any) -> Truth:
         return l.both(inside(then, p, y), at(y) < at(x))
 
-    def overtaken(after: Moment, p: Any, x: Any, y: Any) -> Truth:
+    def overtaken(after: AbstractState, p: Any, x: Any, y: Any) -> Truth:
         stays = l.both(inside(now, p, x), inside(after, p, x))
         return l.both(stays, l.no(ahead(now, p, x, y)), ahead(after, p, x, y))
 
-    def none(after: Moment) -> Truth:
+    def none(after: AbstractState) -> Truth:
         return l.processes(lambda p: l.messages(lambda x, y: l.no(overtaken(after, p, x, y)), of=2))
 
     return {
@@ -250,9 +252,9 @@ def nothing_comes_ahead(
 
 
 def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
-    """What an event fixes, as formulas."""
+    """The values that an event fixes, as formulas."""
     logic = run.logic
-    assert isinstance(logic, Formulas)
+    assert isinstance(logic, SymbolicLogic)
     said = {}
     for name, (where, is_) in event.fixes.items():
         some = [z3.FreshConst(logic.sorts[sort], "x") for sort in run.lasting[name].of]
@@ -262,4 +264,4 @@ def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
 
 
 #: Name → what is said of a run at one moment, in a logic.
-Invariants = Mapping[str, Callable[[Any, Moment, Logic], Truth]]
+Invariants = Mapping[str, Callable[[Any, AbstractState, Logic], Truth]]

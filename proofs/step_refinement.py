@@ -9,7 +9,7 @@ the packets in flight be what the abstraction says (`machine_view`), and let the
 - where the machine does nothing no event may happen: *not …*;
 - each event comes of an input: *… comes of an input*.
 
-An application may request a message of any process, or of one; the abstraction does not tell the two apart, so a
+An application may request a message of any process, or of one; the abstraction does not distinguish the two, so a
 machine whose `receive` does is not shown.
 
 With *at the start* that is a bisimulation, for any number of processes and messages, so that what is proved of the
@@ -29,7 +29,7 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from .any_queue_machine import on_any_queues
 from .machine_view import FlagField, OptionField, QueueField
 from .queues import QueueProof
-from .stages import Moment, StageEvent, fixed_by, symbolic
+from .stages import AbstractState, StageEvent, fixed_by, symbolic
 from .symbolic_queues import (
     MessageSymbol,
     One,
@@ -54,14 +54,14 @@ class _Input:
     given: Mapping[str, Formula]
     taken: Callable[[Path], Step | None]
     events: Sequence[str]
-    #: Is it about m? Else about the oldest message of a queue.
+    #: True if it is about m. Else about the oldest message of a queue.
     of_message: bool = True
     #: The kind of the packet that it takes from the channel.
     consumed: str | None = None
 
 
 def step_claims(proof: QueueProof) -> list[Claim]:
-    """What is to be put to z3; raises `UnsupportedStep` if a step does what is not shown for queues of any content."""
+    """The claims to put to z3; raises `UnsupportedStep` if a step does what is not shown for queues of any content."""
     return _Steps(proof).claims()
 
 
@@ -202,7 +202,7 @@ class _Steps:
         return claims
 
     def _does(self, step: Step, event: StageEvent, consumed: str | None) -> list[Formula]:
-        """Is the step what the event does?"""
+        """True if the step is what the event does."""
         return [
             *self._is(step.state, event.after),
             *self._others_stay(event.after),
@@ -210,8 +210,8 @@ class _Steps:
             *self._reports(step.events, event.happens()),
         ]
 
-    def _is(self, state: Any, now: Moment) -> list[Formula]:
-        """Is this the local state of i at that moment?"""
+    def _is(self, state: Any, now: AbstractState) -> list[Formula]:
+        """True if this is the local state of i in that state."""
         run, i = self.run, self.run.i
         if type(state) is not self.view.state:
             raise UnsupportedStep(f"a step comes to a state that is no {self.view.state.__qualname__}")
@@ -233,7 +233,7 @@ class _Steps:
     def _same_queue(
         self, pieces: Sequence[Stretch | One], inside: Callable[[Term], Formula], field: QueueField
     ) -> list[Formula]:
-        """Do the pieces hold what is inside, in the order in which it came?"""
+        """True if the pieces hold what is inside, in the order in which it came."""
         run, l = self.run, self.run.logic
         parts = [self._messages_of(piece) for piece in pieces]
         said = [l.messages(lambda x: inside(x) == z3.Or(*(part(x) for part in parts)))]
@@ -265,7 +265,7 @@ class _Steps:
         message = value.term if isinstance(value, MessageSymbol) else self.run.m
         return lambda x: x == message
 
-    def _others_stay(self, after: Moment) -> list[Formula]:
+    def _others_stay(self, after: AbstractState) -> list[Formula]:
         run, now, i, l = self.run, self.run.before, self.run.i, self.run.logic
 
         def stays(field: QueueField | FlagField | OptionField, p: Term) -> Formula:
@@ -282,8 +282,8 @@ class _Steps:
             for field in self.view.fields.values()
         ]
 
-    def _transmits(self, packets: Any, after: Moment, consumed: str | None) -> list[Formula]:
-        """Of each kind: are these packets put on the channel, and that which was received, and no other, taken off?"""
+    def _transmits(self, packets: Any, after: AbstractState, consumed: str | None) -> list[Formula]:
+        """True if, of each kind, these packets are put on the channel, and only the received one taken off."""
         run, now, l = self.run, self.run.before, self.run.logic
         by_kind: dict[str, list[Stretch | One]] = {name: [] for name in self.view.packets}
         for piece in _pieces(packets):

@@ -2,10 +2,10 @@
 
 A queue is a sequence of pieces: single elements, and stretches of any number of elements, oldest first. A step may ask
 whether a queue is empty, take its oldest element, append to it, and do one thing for each of its elements. All else
-raises `UnsupportedStep`: length, index, slice, comparison, membership, order. So a step cannot tell a longer queue from
-a shorter one but by its end, and what is shown of it is shown of every length. Processes and messages are symbols: they
-can be compared with each other, processes by size only where the protocol ranks them, and with no constant; so no step
-can single one out. `any_queue_machine` makes a machine's own code run on them.
+raises `UnsupportedStep`: length, index, slice, comparison, membership, order. So a step cannot distinguish a longer
+queue from a shorter one but by its end, and what is shown of it is shown of every length. Processes and messages are
+symbols: they can be compared with each other, processes by size only where the protocol ranks them, and with no
+constant; so no step can single one out. `any_queue_machine` makes a machine's own code run on them.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ def _truth(value: object) -> Term:
 
 
 def _value(value: object) -> Term:
-    """What an entry of a vector or matrix may be: a number or a truth value."""
+    """The type of an entry of a vector or matrix: a number or a truth value."""
     if isinstance(value, bool) or is_truth(value):
         return _truth(value)
     return _number(value)

@@ -24,7 +24,7 @@ Term = Any
 
 
 def is_array(term: Term) -> bool:
-    """Is it an array, be it one that a comprehension built? z3's own `is_array` says no of a lambda."""
+    """True if it is an array, also one that a comprehension built; z3's own `is_array` is False of a lambda."""
     return bool(term.sort_kind() == z3.Z3_ARRAY_SORT)
 
 
@@ -93,7 +93,7 @@ def as_term(value: Value) -> Term:
 
 
 class InModel:
-    """What terms are in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
+    """The values of terms in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
 
     For terms over the uninterpreted sort: the processes are those that z3 made up for the model.
     """

@@ -1,9 +1,9 @@
 """A theorem, put to z3: proved, refuted with a model, or unknown with z3's reason. Unknown is never success.
 
-z3 looks for a situation in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
+z3 looks for a state in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
 own count of its steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
 
-A model that refutes a step of an induction is a situation, not a run: nothing says that a run ever gets there.
+A model that refutes a step of an induction is a state, not a run: nothing says that a run ever gets there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import z3
 from .interrupts import reason_for_giving_up
 from .terms import Term
 
-#: z3 steps allowed to one query, unless told otherwise: ten times what nearly all of the theorems here take.
+#: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
 EFFORT = 2_000_000
 #: So many ways z3 may take, where it gives up on the first.
 ATTEMPTS = 5
@@ -27,7 +27,7 @@ Outcome = Literal["proved", "refuted", "unknown"]
 
 
 class Claim(NamedTuple):
-    """What is to be put to z3: `theorem(*claim)`."""
+    """A claim to put to z3: `theorem(*claim)`."""
 
     name: str
     given: Mapping[str, Term]  #: the hypotheses, by name
@@ -36,12 +36,12 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What z3 says of a claim; true only if it is proved."""
+    """z3's verdict on a claim; true only if it is proved."""
 
     name: str
     outcome: Outcome
     given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
-    model: Term = None  #: if refuted: a situation in which the given holds and the claim fails
+    model: Term = None  #: if refuted: a state in which the given holds and the claim fails
     reason: str = ""  #: if unknown: why, in z3's words
 
     def __bool__(self) -> bool:
@@ -49,10 +49,10 @@ class Verdict:
 
 
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
-    """Does `shows` follow from what is given, whatever the constants in them stand for?
+    """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
 
-    Which way z3 takes depends on its seed, and on what it was asked before in this process; where it gives up, it is
-    asked again with another seed, so many times in all, each with as many steps.
+    Which way z3 takes depends on its seed, and on earlier queries in this process; where it gives up, the query
+    is repeated with another seed, so many times in all, each with as many steps.
     """
     reason = ""
     for seed in range(attempts):
@@ -81,5 +81,5 @@ def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int 
 
 
 def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
-    """Do the hypotheses contradict each other? To be refuted: the model is a situation that the theorem is about."""
+    """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state it is about."""
     return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)

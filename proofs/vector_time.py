@@ -1,4 +1,4 @@
-"""Vector time tells what happened before, in any run of any number of sites ([SES] §4.1).
+"""Vector time determines what happened before, in any run of any number of sites ([SES] §4.1).
 
 A run is one event after another: a local event, the sending of a message to some sites, or its delivery at one of
 them. No protocol decides what is delivered when. The clock is the code of `impl.ses`, run on terms: `after_event` for
@@ -40,9 +40,9 @@ class SymbolicState:
     """All that changes in a run; each part a function from what it is asked of to a term."""
 
     time: Callable[[Term], Term]  #: site → its vector time
-    happened: Callable[[Term], Term]  #: event → has it happened?
-    knows: Callable[[Term, Term], Term]  #: site, event → is it in the causal past of the site?
-    delivered: Callable[[Term, Term], Term]  #: send event, site → is the message delivered there?
+    happened: Callable[[Term], Term]  #: event → True if it has happened
+    knows: Callable[[Term, Term], Term]  #: site, event → True if it is in the causal past of the site
+    delivered: Callable[[Term, Term], Term]  #: send event, site → True if the message is delivered there
     via: Callable[[Term, Term], Term]  #: site, event → a message delivered there by which it knows of the event
 
 
@@ -67,9 +67,9 @@ class VectorTimeRun:
         self.e, self.m = z3.Const("e", self.event), z3.Const("m", self.event)
         self.site = z3.Function("site", self.event, site)
         self.vector = z3.Function("vector", self.event, z3.ArraySort(site, z3.IntSort()))
-        #: Did the first event happen before the second?
+        #: True if the first event happened before the second.
         self.precedes = z3.Function("precedes", self.event, self.event, truth)
-        #: Is this event the sending of a message to that site?
+        #: True if this event is the sending of a message to that site.
         self.to = z3.Function("to", self.event, site, truth)
         self.before = SymbolicState(
             z3.Function("time", site, z3.ArraySort(site, z3.IntSort())),
@@ -164,7 +164,7 @@ Invariant = Callable[[VectorTimeRun, SymbolicState], Term]
 
 
 def _own_entry(run: VectorTimeRun, x: Term, time: Term) -> Term:
-    """Is the entry of x's own site at least that of x?"""
+    """True if the entry of x's own site is at least that of x."""
     return run.vector(x)[run.site(x)] <= time[run.site(x)]
 
 
@@ -178,10 +178,10 @@ INVARIANTS: Mapping[str, Invariant] = {
         run.sites(lambda p, k: now.time(p)[k] <= now.time(k)[k], of=2),
         run.events(lambda x: run.sites(lambda k: z3.Implies(now.happened(x), run.vector(x)[k] <= now.time(k)[k]))),
     ),
-    "time tells what is known": lambda run, now: run.sites(
+    "time determines what is known": lambda run, now: run.sites(
         lambda p: run.events(lambda x: z3.Implies(now.happened(x), now.knows(p, x) == _own_entry(run, x, now.time(p))))
     ),
-    "time tells what happened before": lambda run, now: run.events(
+    "time determines what happened before": lambda run, now: run.events(
         lambda x, y: z3.Implies(
             z3.And(now.happened(x), now.happened(y), x != y),
             run.precedes(x, y) == _own_entry(run, x, run.vector(y)),

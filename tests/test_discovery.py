@@ -23,12 +23,11 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.proofs.any_run import AnyRun
 from crownless.proofs.discovery.candidates import Candidates
-from crownless.proofs.discovery.clauses_in_words import in_words
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
-from crownless.proofs.discovery.in_words import Reading
+from crownless.proofs.discovery.numeric_states import NumericState, simulated
 from crownless.proofs.discovery.reading import Reader
-from crownless.proofs.discovery.situations import Situation, simulated
+from crownless.proofs.discovery.rendering import ClauseRenderer
 from crownless.proofs.discovery.spacer import System, spacer
 from crownless.proofs.discovery.templates import (
     Bound,
@@ -36,12 +35,13 @@ from crownless.proofs.discovery.templates import (
     Leaf,
     Literal,
     Number,
-    OnSituations,
+    NumericStates,
+    OnNumericStates,
     Process,
-    Situations,
     Vocabulary,
     contexts,
 )
+from crownless.proofs.discovery.z3_clause_rendering import render_clause
 from crownless.spec.errors import BadInput
 
 
@@ -55,7 +55,7 @@ def vocabulary(protocol: str) -> Vocabulary:
     return Vocabulary.of(AnyRun(PROTOCOLS[protocol]))
 
 
-def simulations(protocol: str, runs: int = 12) -> list[Situation]:
+def simulations(protocol: str, runs: int = 12) -> list[NumericState]:
     random = Random(7)
     return [each for _ in range(runs) for each in simulated(PROTOCOLS[protocol], 3, 6, random)]
 
@@ -116,20 +116,22 @@ def test_all_candidates_follow_from_the_basis() -> None:
     broke = 0
     for situation in random.choices(situations, k=150):
         wrong = altered(situation, random)
-        on_one = Situations(words, [wrong])
-        if any(OnSituations(on_one, context).broken(clause).any() for context, clauses in basis for clause in clauses):
+        on_one = NumericStates(words, [wrong])
+        if any(
+            OnNumericStates(on_one, context).broken(clause).any() for context, clauses in basis for clause in clauses
+        ):
             broke += 1
         else:
             assert not candidates.absorb([wrong])
     assert 20 < broke < 150
 
 
-def altered(situation: Situation, random: Random) -> Situation:
+def altered(situation: NumericState, random: Random) -> NumericState:
     """One message more is known, delivered or sent, or one less, or has another number."""
     values = dict(vars(situation))
     what = random.choice(["knows", "delivered", "sent", "number", "precedes"])
     values[what] = _altered(values[what], random)
-    return Situation(**values)
+    return NumericState(**values)
 
 
 def _altered(value: object, random: Random) -> object:
@@ -165,7 +167,7 @@ def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:
     x, p, k = "x", Process("p"), Process("k")
     number, entry = Number("number", x), Number("local", p, (Process(x, "sender"), Process(x, "receiver")))
     sent, knows = Literal("sent", (x,)), Literal("knows", (p, x))
-    reading = Reading(words)
+    reading = ClauseRenderer(words)
     assert reading.sentences(
         of_a_message,
         [
@@ -280,7 +282,7 @@ def test_spacer_finds_an_invariant_for_two_processes(protocol: str) -> None:
     assert found.outcome == "proved"
     assert len(found.invariant) > 3
     assert found.clauses == 10
-    assert "2 processes; at most 2 messages (x and y) under way at any moment" in found.scope
+    assert "2 processes; at most 2 messages (x and y) in flight at any moment" in found.scope
     assert found.lines()[0].startswith(f"{protocol}: Spacer finds an invariant of {len(found.invariant)} clauses")
 
 
@@ -332,7 +334,9 @@ def test_a_bound_is_read_without_negative_numbers() -> None:
     def about(name: str, least: int | None, most: int | None) -> str | None:
         return f"x is in {least} to {most}" if name == "channel of x" else None
 
-    assert in_words(z3.Or(z3.Not(known), a + -1 * b <= -1), about) == "P1 knows x ⇒ a < b"
-    assert in_words(z3.Not(a + -1 * b >= 3), about) == "a ≤ b + 2"
-    assert in_words(z3.Or(z3.Not(c >= 1), z3.Not(b <= 0)), about) == "x is in 1 to None ⇒ 1 ≤ b"
-    assert in_words(z3.Or(z3.Not(known), z3.Not(z3.Bool("x under way"))), about) == "never P1 knows x ∧ x under way"
+    assert render_clause(z3.Or(z3.Not(known), a + -1 * b <= -1), about) == "P1 knows x ⇒ a < b"
+    assert render_clause(z3.Not(a + -1 * b >= 3), about) == "a ≤ b + 2"
+    assert render_clause(z3.Or(z3.Not(c >= 1), z3.Not(b <= 0)), about) == "x is in 1 to None ⇒ 1 ≤ b"
+    assert (
+        render_clause(z3.Or(z3.Not(known), z3.Not(z3.Bool("x in flight"))), about) == "never P1 knows x ∧ x in flight"
+    )

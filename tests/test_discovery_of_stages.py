@@ -17,10 +17,10 @@ from crownless.proofs.discovery.stages_candidates import InContext, canonical
 from crownless.proofs.discovery.stages_discovery import DiscoveredOfStages, discover_of_stages
 from crownless.proofs.discovery.stages_grammar import Clause, Context, choices, contexts, truths
 from crownless.proofs.discovery.stages_houdini import Broken, Houdini, Induction
-from crownless.proofs.discovery.stages_runs import Situation, anything, concrete, is_safe, simulated
+from crownless.proofs.discovery.stages_runs import TabulatedState, anything, concrete, is_safe, simulated
 from crownless.proofs.murty_garg import MURTY_GARG
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Abstraction, Moment, Part, StageEvent
+from crownless.proofs.stages import About, Abstraction, AbstractState, Part, StageEvent
 
 PROOFS = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
 
@@ -33,7 +33,7 @@ def found() -> DiscoveredOfStages:
     return of_buffer
 
 
-def situations(proof: QueueProof, runs: int = 10) -> list[Situation]:
+def situations(proof: QueueProof, runs: int = 10) -> list[TabulatedState]:
     random = Random(7)
     return [now for _ in range(runs) for now, _ in simulated(proof, 3, 5, random)]
 
@@ -57,8 +57,8 @@ class Lamps(Abstraction):
     changing = {"lit": Part(("message",), "truth"), "favours": Part(("process",), "message")}
     lasting = {"owner": Part(("message",), "process"), "lit_at": Part(("message",), "number")}
 
-    def start(self) -> Moment:
-        return Moment(self.before.clock, lit=lambda _: self.logic.either(), favours=self.before.favours)
+    def start(self) -> AbstractState:
+        return AbstractState(self.before.clock, lit=lambda _: self.logic.either(), favours=self.before.favours)
 
     def events(self) -> list[StageEvent]:
         return []
@@ -168,7 +168,7 @@ def test_all_candidates_follow_from_the_basis() -> None:
     assert 20 < broke < 180
 
 
-def altered(now: Situation, random: Random) -> Situation:
+def altered(now: TabulatedState, random: Random) -> TabulatedState:
     name = random.choice(sorted(now.values))
     values = now.values[name].copy()
     place = tuple(random.randrange(size) for size in values.shape)
@@ -245,8 +245,8 @@ def mutant(event: str, given: str) -> QueueProof:
 #: Of each event what it may happen without.
 LEFT_OUT = {
     "posting": ["m is the oldest in i's output buffer", "i awaits no acknowledgement"],
-    "getting": ["m is under way to i"],
-    "acknowledging": ["m's acknowledgement is under way to i"],
+    "getting": ["m is in flight to i"],
+    "acknowledging": ["m's acknowledgement is in flight to i"],
     "delivering": ["m is the oldest in i's input buffer"],
 }
 OF_BUFFERS = [

@@ -18,13 +18,13 @@ from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
 from crownless.proofs.ledger import bundled, sanchez_alvarez, smallest_delay
 from crownless.proofs.ledger import smallest_synchronous as search
-from crownless.proofs.ledger.bounded import Bounded, GaveUp, computation_of
+from crownless.proofs.ledger.bounded import Bounded, BoundedSearchGaveUp, computation_of
 from crownless.proofs.ledger.claims import VERDICTS, Entry, Evidence, Shown
 from crownless.proofs.ledger.evidence import BY_FAIRNESS_IN_WORDS
-from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, look_into
+from crownless.proofs.ledger.ledger import CLAIMS, TEXTS, entries_named, recompute
 from crownless.proofs.ledger.smallest_clearing import Clearings
 from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
-from crownless.proofs.proving import Proved
+from crownless.proofs.proving import ProofReport
 from crownless.proofs.theorem import without_each
 from crownless.spec import bibliography, library
 from crownless.spec.diagram import draw
@@ -58,7 +58,7 @@ def test_a_claim_says_what_it_is(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = parts_asked_for(monkeypatch)
-    (finding,) = look_into([entry], quick=True)
+    (finding,) = recompute([entry], quick=True)
     evidence = finding.evidence
     assert evidence.verdict == entry.recorded
     assert "live" not in asked or BY_FAIRNESS_IN_WORDS in evidence.scope, "what is live for every n is so in words"
@@ -75,13 +75,13 @@ def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pyt
 def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parts of proofs (safe, optimal, live) that evidence rests on from now on."""
     asked: set[str] = set()
-    original = Proved.outcome
+    original = ProofReport.outcome
 
-    def outcome(proved: Proved, part: str) -> str:
+    def outcome(proved: ProofReport, part: str) -> str:
         asked.add(part)
         return original(proved, part)
 
-    monkeypatch.setattr(Proved, "outcome", outcome)
+    monkeypatch.setattr(ProofReport, "outcome", outcome)
     return asked
 
 
@@ -89,7 +89,7 @@ def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
     """And the full run, which looks for smaller counterexamples, finds those that are bundled."""
-    (finding,) = look_into([entry])
+    (finding,) = recompute([entry])
     assert (finding.evidence.verdict, finding.unlike_bundled) == (entry.recorded, [])
     assert finding.as_recorded
 
@@ -104,12 +104,12 @@ def test_claims_are_named_one_by_one_or_by_text() -> None:
 def test_a_verdict_that_is_not_the_recorded_one_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def look(quick: bool) -> Evidence:
+    def evidence_now(quick: bool) -> Evidence:
         return Evidence("refuted", f"nothing at all, quick: {quick}", "it just is so", ())
 
     entry = CLAIMS["MF1"]
-    monkeypatch.setitem(CLAIMS, "MF1", Entry(entry.id, entry.source, entry.statement, "checked", look))
-    (finding,) = look_into(entries_named(["MF1"]))
+    monkeypatch.setitem(CLAIMS, "MF1", Entry(entry.id, entry.source, entry.statement, "checked", evidence_now))
+    (finding,) = recompute(entries_named(["MF1"]))
     assert not finding.as_recorded
     with pytest.raises(SystemExit) as code:
         main(["claims", "MF1", "--quick"])
@@ -138,7 +138,7 @@ def test_every_fact_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
 def all_shown() -> Iterator[Shown]:
     for entry in CLAIMS.values():
         if entry.recorded in ("refuted", "repaired") or entry.id in HOLD_AND_ARE_DRAWN:
-            yield from entry.look(True).shown
+            yield from entry.recompute(True).shown
 
 
 def test_counterexamples_are_told_apart() -> None:
@@ -224,7 +224,7 @@ def test_a_bundled_file_that_is_not_what_was_found_is_told(
     told = "SA3: counterexample-sa3, as it is bundled, is not what was found\n"
     assert capsys.readouterr().out.endswith(told)
     changed.unlink()
-    (finding,) = look_into([entry], quick=True)
+    (finding,) = recompute([entry], quick=True)
     assert finding.unlike_bundled == ["counterexample-sa3"]
     assert bundled.write(entry, finding.evidence) == ["counterexample-sa3"]
     assert not finding.unlike_bundled
@@ -410,12 +410,12 @@ def test_ten_messages_with_fewer_deliveries_and_nine_with_as_many_are_not_enough
 def test_z3_is_not_believed_where_it_gives_up() -> None:
     some = search.breaks_theorem_6(4, 4)
     some.solver.set(rlimit=1)
-    with pytest.raises(GaveUp):
+    with pytest.raises(BoundedSearchGaveUp):
         some.exists()
 
-    def look(quick: bool) -> Evidence:
+    def evidence_now(quick: bool) -> Evidence:
         return Evidence("checked", "all", str(some.exists()))
 
-    (finding,) = look_into([replace(CLAIMS["MF1"], look=look)])
+    (finding,) = recompute([replace(CLAIMS["MF1"], recompute=evidence_now)])
     assert finding.evidence.verdict == "open"
     assert finding.evidence.because.startswith("z3 came to no answer: ")

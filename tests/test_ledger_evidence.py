@@ -26,6 +26,7 @@ from crownless.model_check.runs import Run
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.any_run import Event
+from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.ledger import (
     buffer_evidence,
     kuper,
@@ -38,9 +39,8 @@ from crownless.proofs.ledger import (
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
 from crownless.proofs.ledger.ledger import CLAIMS
-from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Turned
+from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Variant
 from crownless.proofs.ledger.multicast_pairs import Accompanying
-from crownless.proofs.sanchez_alvarez import WithExtraMessages
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import orders
 from crownless.spec.clocks import VectorClock
@@ -239,7 +239,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
 def verdict_with(fault: Plant, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The verdict of the claim where the fault is planted."""
     fault(monkeypatch)
-    evidence: Evidence = CLAIMS[name].look(True)
+    evidence: Evidence = CLAIMS[name].recompute(True)
     monkeypatch.undo()
     if evidence.readings:
         assert evidence.verdict in (verdict_of(evidence.readings), "open")
@@ -255,7 +255,7 @@ def test_a_planted_fault_changes_the_verdict(name: str, fault: Plant, monkeypatc
 
 def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Buffer, "may_post", lambda self, state: False)
-    evidence = CLAIMS["MF13"].look(True)
+    evidence = CLAIMS["MF13"].recompute(True)
     assert evidence.verdict == "refuted"
     (shown,) = evidence.shown
     assert isinstance(shown.what, Run)
@@ -264,14 +264,14 @@ def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatc
 
 def test_a_repair_of_mf5_that_breaks_leaves_it_open_by_each_of_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffer_evidence.KearnsInTurn, "accepts", Kearns.accepts)
-    evidence = CLAIMS["MF5"].look(True)
+    evidence = CLAIMS["MF5"].recompute(True)
     assert [reading.verdict for reading in evidence.readings] == ["refuted", "checked", "open"]
     assert evidence.verdict == verdict_of(evidence.readings) == "open"
 
 
 @pytest.mark.parametrize("name", ["MF1", "MF5", "SES8", "SES10", "SA9"])
 def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
-    evidence = CLAIMS[name].look(True)
+    evidence = CLAIMS[name].recompute(True)
     assert evidence.verdict == CLAIMS[name].recorded
     assert not evidence.readings or verdict_of(evidence.readings) == evidence.verdict
 
@@ -290,7 +290,7 @@ def test_no_message_is_accompanied_by_two_pairs_for_where_it_goes_which_is_what_
     assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 3).for_receiver == 1
 
 
-class _LosesWhatItSkips(Turned):
+class _LosesWhatItSkips(Variant):
     """Without the second increment the maximum is left out, too."""
 
     def after_delivering(self, i: int, state: Any, j: int, stamp: Any) -> Any:
@@ -300,11 +300,11 @@ class _LosesWhatItSkips(Turned):
 
 
 def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [reading.verdict for reading in CLAIMS["KU9"].look(True).readings] == ["checked", "refuted"]
+    assert [reading.verdict for reading in CLAIMS["KU9"].recompute(True).readings] == ["checked", "refuted"]
     forget()
     for module in (matrix_evidence, kuper):
-        monkeypatch.setattr(module, "Turned", _LosesWhatItSkips)
-    assert [reading.verdict for reading in CLAIMS["KU9"].look(True).readings] == ["open", "open"]
+        monkeypatch.setattr(module, "Variant", _LosesWhatItSkips)
+    assert [reading.verdict for reading in CLAIMS["KU9"].recompute(True).readings] == ["open", "open"]
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:

@@ -46,7 +46,7 @@ from crownless.proofs.ledger.impossible_protocols import (
     no_bounded_sends,
     no_symmetric_protocol,
 )
-from crownless.proofs.ledger.ledger import CLAIMS, look_into
+from crownless.proofs.ledger.ledger import CLAIMS, recompute
 from crownless.proofs.ledger.murty_garg import TEXT
 from crownless.proofs.ledger.proof_evidence import commit_claims
 from crownless.proofs.ledger.splits import Split, split_by_names
@@ -89,20 +89,20 @@ def test_what_a_text_does_not_say_repairs_nothing(verdict: Verdict, expected: Ve
 def test_each_repaired_claim_lists_the_letter_refuted_and_a_reading_that_holds() -> None:
     for entry in TEXT.entries:
         if entry.recorded == "repaired":
-            by_letter, *others = entry.look(True).readings
+            by_letter, *others = entry.recompute(True).readings
             assert by_letter.verdict == "refuted", entry.id
             assert any(reading.said and reading.verdict in HOLDS for reading in others), entry.id
 
 
 def test_the_readings_of_lemma_1_tell_what_is_false() -> None:
     """The lemma repeats a definition; what is false is §4.2."""
-    told = {reading.text.split(",")[0]: reading.verdict for reading in look("MG10").readings}
+    told = {reading.text.split(",")[0]: reading.verdict for reading in finding_of("MG10").readings}
     assert told["Lemma 1 by the letter"] == "proved"
     assert told["§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed"] == "refuted"
 
 
 def test_the_scope_of_fig_8_names_what_is_in_words() -> None:
-    scope = look("MG17").scope
+    scope = finding_of("MG17").scope
     assert "that there is then no crown is in words" in scope
     assert BY_FAIRNESS_IN_WORDS in scope
 
@@ -241,8 +241,8 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any, str, Any],
 Plant = Callable[[Any, str, Any], None]
 
 
-def look(name: str) -> Any:
-    (finding,) = look_into([CLAIMS[name]], quick=True)
+def finding_of(name: str) -> Any:
+    (finding,) = recompute([CLAIMS[name]], quick=True)
     return finding.evidence
 
 
@@ -511,7 +511,7 @@ def test_a_planted_fault_changes_the_verdict(
     plant: Plant, name: str, where: Any, what: str, fault: Any, expected: Verdict
 ) -> None:
     plant(where, what, fault)
-    assert look(name).verdict == expected != CLAIMS[name].recorded
+    assert finding_of(name).verdict == expected != CLAIMS[name].recorded
 
 
 @pytest.mark.parametrize(
@@ -525,7 +525,7 @@ def test_a_planted_fault_changes_the_verdict(
 def test_a_fault_of_the_machine_is_seen_by_its_monitor(plant: Plant, name: str, kind: str, fault: type) -> None:
     monitored = getattr(monitored_machines, kind)
     plant(monitored_machines, kind, type("Faulty", (monitored,), {"kind": fault}))
-    assert look(name).verdict != CLAIMS[name].recorded
+    assert finding_of(name).verdict != CLAIMS[name].recorded
 
 
 def computation(*lines: str) -> Computation:
@@ -545,7 +545,7 @@ CROWN_OF_CHAINS = computation(
 @pytest.mark.parametrize("other", [CROWN_OF_CHAINS, computation("P1: receive m1", "P2: send m1 to P1")])
 def test_another_computation_is_no_counterexample(plant: Plant, name: str, other: Computation) -> None:
     plant(bundled, "computation", lambda name: other)
-    assert look(name).verdict == "open"
+    assert finding_of(name).verdict == "open"
 
 
 def test_the_crown_of_chains_is_none_by_the_printed_relation() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crownless.impl.ops import Integers, Ops
 from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.ops_comparison import OPERATORS, PROGRAMS, Given, OnTerms, compare_ops
-from crownless.proofs.proving import PROOFS, Proved, trusted
+from crownless.proofs.proving import PROOFS, ProofReport, trusted
 from crownless.proofs.symbols import Symbol
 from crownless.proofs.terms import Terms
 
@@ -231,9 +231,9 @@ def test_a_fault_in_the_terms_shows(faulty: type[Terms]) -> None:
 
 
 def test_where_they_differ_nothing_is_proved() -> None:
-    proved = Proved("rst", PROOFS["rst"], (), True, (), 0.0)
+    proved = ProofReport("rst", PROOFS["rst"], (), True, (), 0.0)
     assert proved.outcome("safe") == "proved"
-    assert Proved("rst", PROOFS["rst"], (), True, (), 0.0, ("they differ",)).outcome("safe") == "unknown"
+    assert ProofReport("rst", PROOFS["rst"], (), True, (), 0.0, ("they differ",)).outcome("safe") == "unknown"
 
 
 def test_what_a_proof_rests_on_is_named() -> None:

@@ -24,8 +24,8 @@ from crownless.impl.ses_multicast import SesMulticast
 from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.one_by_one import refines_one_by_one
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, needs, prove
+from crownless.proofs.extra_messages_refinement import refines_extra_messages
+from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
 from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 from crownless.spec.computation import Message
 
@@ -73,7 +73,7 @@ def proof_for(machine: type[ProtocolMachine]) -> CausalOrder | None:
     return None
 
 
-def put(machine: type[ProtocolMachine], effort: int = FEW) -> Proved | None:
+def put(machine: type[ProtocolMachine], effort: int = FEW) -> ProofReport | None:
     """What z3 says of it; None if it cannot be put to z3, as when its transitions branch on values."""
     proof = proof_for(machine)
     return (
@@ -190,7 +190,7 @@ def needed_by(protocol: str) -> dict[str, list[str]]:
     """Without what z3 says where it gives up."""
     return {
         claim: [hypothesis.removesuffix(" (?)") for hypothesis in hypotheses]
-        for claim, hypotheses in needs(CAUSAL[protocol]).items()
+        for claim, hypotheses in necessary_hypotheses(CAUSAL[protocol]).items()
     }
 
 
@@ -200,7 +200,7 @@ def test_what_the_proofs_need_is_told() -> None:
         "what is known or delivered is sent",
         "a stamp counts what happened before",
         "DELIV counts what is delivered",
-        "m is under way to i",
+        "m is in flight to i",
         ACCEPTED,
     ]
     own_column = "DELIV is the own column of SENT"
@@ -317,7 +317,7 @@ class TransmitsNoEntries(ExtraMessages):
 
 @pytest.mark.parametrize("machine", [TransmitsNothing, TransmitsNoEntries])
 def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> None:
-    assert refines_one_by_one(machine, 2, 2, 3).differs is not None
+    assert refines_extra_messages(machine, 2, 2, 3).differs is not None
 
 
 @pytest.mark.parametrize(

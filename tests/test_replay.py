@@ -39,7 +39,7 @@ def test_a_broken_protocol_has_a_run_that_shows_it(machine: type[ProtocolMachine
     found = replay_of(machine)
     assert found.run is not None
     assert len(found.run.actions) >= actions
-    if found.of_the_situation:
+    if found.same_messages:
         used = {action.message for action in found.run.actions if action.action == "send"}
         assert len(used) <= sum(found.sent.values())
 
@@ -52,7 +52,7 @@ def replay_of(machine: type[ProtocolMachine]) -> Replayed:
     return replayed(proved.proof, [(each.verdict.name, each.verdict.model) for each in proved.failures])
 
 
-def test_only_the_messages_of_the_situation_are_sent() -> None:
+def test_only_the_messages_same_messages_are_sent() -> None:
     workload = Sending(3, Counter({(0, (1,)): 2, (2, (0,)): 1}))
     assert workload.messages == 3
     position = workload.start()

@@ -9,9 +9,9 @@ import pytest
 import z3
 from broken_rst import NeverMerges
 
-from crownless.proofs.comprehensions import read_out
+from crownless.proofs.comprehensions import eliminate_lambdas
 from crownless.proofs.proving import PROOFS, prove
-from crownless.proofs.second_solver import as_smt_lib, asked_again
+from crownless.proofs.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.theorem import Claim
 from crownless.spec.errors import BadInput
 
@@ -33,28 +33,28 @@ def test_what_z3_proves_cvc5_proves(protocol: str) -> None:
 
 def test_a_comprehension_is_read_out() -> None:
     twice = z3.Lambda([K], A[K] + A[K])
-    assert read_out(twice[L] == 2).eq(A[L] + A[L] == 2)
-    assert read_out(z3.Store(twice, K, 1)[L] == 2).eq(z3.If(L == K, z3.IntVal(1), A[L] + A[L]) == 2)
-    entry_by_entry = read_out(twice == A)
+    assert eliminate_lambdas(twice[L] == 2).eq(A[L] + A[L] == 2)
+    assert eliminate_lambdas(z3.Store(twice, K, 1)[L] == 2).eq(z3.If(L == K, z3.IntVal(1), A[L] + A[L]) == 2)
+    entry_by_entry = eliminate_lambdas(twice == A)
     assert z3.is_quantifier(entry_by_entry)
     assert "lambda" not in as_smt_lib(Claim("twice", {"is": twice == A}, A[L] == 0))
 
 
 def test_cvc5_tells_what_is_true_from_what_is_not() -> None:
     twice = {"is": z3.Lambda([K], A[K] + A[K]) == A}
-    assert asked_again(Claim("twice", twice, A[L] == 0)) == "proved"
-    assert asked_again(Claim("twice", twice, A[L] == 1)) != "proved"
-    assert asked_again(Claim("one", {"is": A[K] == 1}, A[L] == 1)) == "refuted"
+    assert recheck_with_cvc5(Claim("twice", twice, A[L] == 0)) == "proved"
+    assert recheck_with_cvc5(Claim("twice", twice, A[L] == 1)) != "proved"
+    assert recheck_with_cvc5(Claim("one", {"is": A[K] == 1}, A[L] == 1)) == "refuted"
 
 
 def test_of_a_broken_protocol_cvc5_proves_no_more_than_z3() -> None:
     broken = prove("broken", replace(PROOFS["rst"], protocol=NeverMerges), 100_000, attempts=1)
     assert broken.failures != []
-    assert all(asked_again(put.claim, 20_000) != "proved" for put in broken.failures)
+    assert all(recheck_with_cvc5(put.claim, 20_000) != "proved" for put in broken.failures)
 
 
 def test_without_cvc5_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cvc5", None)
     with pytest.raises(BadInput, match="cvc5") as raised:
-        asked_again(Claim("nothing", {}, z3.BoolVal(True)))
+        recheck_with_cvc5(Claim("nothing", {}, z3.BoolVal(True)))
     assert "pip install" in str(raised.value.mend)

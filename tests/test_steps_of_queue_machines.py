@@ -29,7 +29,7 @@ from crownless.proofs.buffer import BUFFER
 from crownless.proofs.extra_messages_steps import same_steps
 from crownless.proofs.lockstep import matches
 from crownless.proofs.murty_garg import MURTY_GARG
-from crownless.proofs.proving import PROOFS, Proved, prove
+from crownless.proofs.proving import PROOFS, ProofReport, prove
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.refusals import failures_refused
 from crownless.proofs.step_refinement import step_claims
@@ -99,7 +99,7 @@ def test_a_faulty_extra_message_machine_takes_other_steps_or_looks_at_what_it_co
         pass
 
 
-def proved_with(protocol: str, machine: type[ProtocolMachine]) -> Proved:
+def proved_with(protocol: str, machine: type[ProtocolMachine]) -> ProofReport:
     proof: Any = PROOFS[protocol]
     return prove(protocol, replace(proof, protocol=machine))
 

@@ -73,7 +73,7 @@ class Both(NamedTuple):
     rst: rst.State
 
 
-class Beside(ProtocolMachine):
+class LockstepProduct(ProtocolMachine):
     """The protocol, and with it the matrix protocol, which sees the same user messages and decides nothing."""
 
     promises = "causal"
@@ -123,7 +123,7 @@ def guards(system: System) -> set[tuple[bool, bool]]:
     """Of every user message, wherever it is under way: would it be delivered, and would the matrix protocol do so?"""
     found = set()
     machine = system.machine
-    assert isinstance(machine, Beside)
+    assert isinstance(machine, LockstepProduct)
     for now in reachable(system):
         locals_ = now.locals
         for packet in now.in_flight:
@@ -135,11 +135,11 @@ def guards(system: System) -> set[tuple[bool, bool]]:
 
 @pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 3)])
 def test_clearing_columns_changes_no_verdict_the_sparse_stamp_is_the_full_matrix(n: int, m: int) -> None:
-    assert guards(everything(Beside(n, NEVER), m)) == {(True, True), (False, False)}
+    assert guards(everything(LockstepProduct(n, NEVER), m)) == {(True, True), (False, False)}
 
 
 def test_clearing_the_whole_column_would_change_verdicts() -> None:
-    assert (True, False) in guards(everything(Beside(3, NEVER, ClearsTheWholeColumn), 3))
+    assert (True, False) in guards(everything(LockstepProduct(3, NEVER, ClearsTheWholeColumn), 3))
 
 
 @st.composite
@@ -202,14 +202,14 @@ def test_what_the_own_column_asks_for_is_always_delivered_already(machine: Proto
 
 
 def test_extra_messages_only_strengthen_the_constraints() -> None:
-    for system in (everything(Beside(3, 2), 4), running(Beside(3, 4), FOUR_ENTRIES)):
+    for system in (everything(LockstepProduct(3, 2), 4), running(LockstepProduct(3, 4), FOUR_ENTRIES)):
         assert guards(system) == {(True, True), (False, False), (False, True)}
-    assert (True, False) in guards(running(Beside(3, 4, ExtraMessagesNeverWait), FOUR_ENTRIES))
+    assert (True, False) in guards(running(LockstepProduct(3, 4, ExtraMessagesNeverWait), FOUR_ENTRIES))
 
 
 @pytest.mark.parametrize(("n", "m", "k"), [(3, 3, 1), (3, 3, 2), (3, 4, 3)])
 def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k: int) -> None:
-    assert guards(everything(Beside(n, k), m)) == {(True, True), (False, False)}
+    assert guards(everything(LockstepProduct(n, k), m)) == {(True, True), (False, False)}
 
 
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:

@@ -28,7 +28,7 @@ from crownless.model_check.check_result import CheckResult
 from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.request import Check, load_program
 from crownless.proofs.programs import every_interleaving
-from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, Judged, ReplayFailed, judge
+from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, ProgramVerdict, ReplayFailed, judge
 from crownless.proofs.programs.symbolic_entries import (
     Branches,
     Condition,
@@ -60,14 +60,14 @@ KNOT = "P1: receive; send x to P2; receive\nP2: send v to P1; receive; send y to
 
 def both(
     kind: type[ProtocolMachine] | str, program: str, channel: str = "unordered", orders: tuple[str, ...] = ()
-) -> tuple[Judged, CheckResult]:
+) -> tuple[ProgramVerdict, CheckResult]:
     """What z3 and what the explorer say of a program, which is a text or the name of a bundled one."""
     script = load_program(program) if program in library.names() else notation.parse(program)
     check = Check(kind, program=script, channel=channel, orders=orders)
     return judge(check), run_check(check, engine="plain")
 
 
-def agree(judged: Judged, explored: CheckResult) -> None:
+def agree(judged: ProgramVerdict, explored: CheckResult) -> None:
     """Each property that both decide has one verdict; and over unordered channels shortest runs are of one length."""
     of_explorer = {result.property: result for result in explored.properties}
     assert {found.property.name for found in judged.properties} | set(judged.not_asked) == {p.name for p in of_explorer}
@@ -344,13 +344,13 @@ def test_where_z3_gives_up_nothing_is_claimed() -> None:
 
 
 def test_where_z3_gives_up_looking_for_a_shorter_run_none_is_called_shortest() -> None:
-    asking, solve = every_interleaving._Asking, every_interleaving._Asking._solve
+    queries, solve = every_interleaving._Queries, every_interleaving._Queries._solve
 
     def gives_up(self: Any, conditions: Any) -> Any:
         one_more = len(conditions) > 1
         return every_interleaving._Answer(reason="enough") if one_more else solve(self, conditions)
 
-    with patch.object(asking, "_solve", gives_up):
+    with patch.object(queries, "_solve", gives_up):
         judged, _ = both("unordered", TRIANGLE)
     assert judged.found("causal").verdict == "violated"
     assert not judged.found("causal").shortest

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from .situations import Situation
+from .numeric_states import NumericState
 from .templates import (
     LEAST,
     MOST,
@@ -20,9 +20,9 @@ from .templates import (
     Context,
     Literal,
     Number,
-    OnSituations,
+    NumericStates,
+    OnNumericStates,
     Process,
-    Situations,
     Vocabulary,
     contexts,
 )
@@ -46,8 +46,8 @@ class Bounds:
     loosest: int
     seen: bool = False
 
-    def absorb(self, on: OnSituations, numbers: Array) -> bool:
-        """Weaken or drop what is false of these situations; does that change anything?"""
+    def absorb(self, on: OnNumericStates, numbers: Array) -> bool:
+        """Weaken or drop what is false of these states; True if that changes anything."""
         rows = on.all_hold(self.given)
         if not rows.any():
             return False
@@ -75,8 +75,8 @@ class Bounds:
 
 
 class InContext:
-    """The candidates about some variables. A literal is told by its place in `literals`, its negation by the next or
-    the one before; a disjunction by the sum of 2 to the power of each of its literals.
+    """The candidates about some variables. A literal is identified by its place in `literals`, its negation by the next
+    or the one before; a disjunction by the sum of 2 to the power of each of its literals.
     """
 
     def __init__(self, context: Context) -> None:
@@ -103,8 +103,8 @@ class InContext:
         """How many there are; a bound that could be tighter is one."""
         return sum(len(each.by) for each in self.bounds) + sum(map(len, self.disjunctions.values()))
 
-    def absorb(self, some: Situations) -> bool:
-        on = OnSituations(some, self.context)
+    def absorb(self, some: NumericStates) -> bool:
+        on = OnNumericStates(some, self.context)
         numbers = np.array([on.number(number) for number in self.context.numbers], dtype=np.int32)
         changed = [each.absorb(on, numbers) for each in self.bounds]
         if self.literals:
@@ -145,7 +145,7 @@ class InContext:
         return self._basis
 
     def _instances(self, said: Sequence[Sequence[Literal]]) -> list[int]:
-        """What is said of one message, said of each of several."""
+        """A statement about one message, made of each of several."""
         if len(self.context.messages) < 2:
             return []
         processes = list(
@@ -166,7 +166,7 @@ class InContext:
 
 
 class Candidates:
-    """What may be an invariant: all sentences of the grammar that hold of all situations seen so far."""
+    """Candidates for invariants: all sentences of the grammar that hold of all states seen so far."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -175,20 +175,20 @@ class Candidates:
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
-    def absorb(self, situations: Iterable[Situation]) -> bool:
-        """Weaken or drop what is false of one of these; does that change anything?"""
+    def absorb(self, situations: Iterable[NumericState]) -> bool:
+        """Weaken or drop what is false of one of these; True if that changes anything."""
         alike = defaultdict(list)
         for situation in situations:
             alike[situation.n, len(situation.sender)].append(situation)
         changed = False
         for some in alike.values():
-            arrays = Situations(self.vocabulary, some)
+            arrays = NumericStates(self.vocabulary, some)
             for part in self.parts:
                 changed |= part.absorb(arrays)
         return changed
 
     def settle(self, always: Callable[[Context, Clause], bool]) -> None:
-        """After the first situations: drop what is said of circumstances that never occurred, and tell apart what holds
+        """After the first states: drop what is said of circumstances that never occurred, and separate what holds
         whatever happens.
         """
         for part in self.parts:
@@ -263,7 +263,7 @@ def _negated(mask: int) -> int:
 
 
 def _propagated(holds: int, disjunctions: Iterable[int]) -> int | None:
-    """What follows from these literals, one at a time; None if they cannot hold together."""
+    """The consequences of these literals, one at a time; None if they cannot hold together."""
     rest = list(disjunctions)
     while True:
         fails, waiting, before = _negated(holds), [], holds
@@ -305,7 +305,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
         for a, b, key in _in_general(context):
             ground[a, b] = general.get(key, NONE)
     found: list[Clause] = []
-    told: list[tuple[int, Array]] = []
+    merged: list[tuple[int, Array]] = []
     for each in sorted(part.bounds, key=lambda each: len(each.given)):
         mine = part.mask(each.given) if part.literals else 0
         holds = _propagated(mine, disjunctions)
@@ -314,7 +314,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
         known = ground.copy()
         for a, b in _same(context, each.given):
             known[a, b] = known[b, a] = 0
-        for given, matrix in told:
+        for given, matrix in merged:
             if given & holds == given:
                 known = np.minimum(known, matrix)
         known = _closed(known)
@@ -336,7 +336,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
             aside = (known[a] + known[:, a] > 0) & (known[b] + known[:, b] > 0)
             if not (by_way[aside] <= by).any():
                 found.append(Clause(each.given, Bound(context.numbers[a], context.numbers[b], int(by))))
-        told.append((mine, known))
+        merged.append((mine, known))
     return found
 
 

@@ -1,10 +1,10 @@
 """Finds by itself the invariants by which a protocol realises causal order, for every n and any number of messages.
 
-Nobody says how the protocol works. Candidates are made of its variables and of the ghosts of a run (`templates`);
-those that simulated runs refute are dropped (`candidates`), and so are those that some step need not keep (`houdini`).
-What is left is inductive. If it entails that a message is only accepted when all that was sent before to its receiver
-is delivered, the protocol is safe, and the few invariants that this rests on are told; likewise that it is optimal and
-live, as in `causal_order`.
+Nobody says how the protocol works. Candidates are made of its variables and of the history variables of a run
+(`templates`); those that simulated runs refute are dropped (`candidates`), and so are those that some step need not
+keep (`houdini`). What is left is inductive. If it entails that a message is only accepted when all that was sent before
+to its receiver is delivered, the protocol is safe, and the few invariants that this rests on are reported; likewise
+that it is optimal and live, as in `causal_order`.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
 from .forms import Form, form_of
-from .houdini import STEPS, GaveUp, Induction, Kept, Placed, Question, always, kept
-from .in_words import Reading
+from .houdini import STEPS, CounterexampleQuery, HoudiniGaveUp, Induction, Kept, Placed, always, kept
+from .numeric_states import simulated
 from .reading import Reader
-from .situations import simulated
+from .rendering import ClauseRenderer
 from .templates import Clause, Context, OnTerms, Vocabulary
 
 Progress = Callable[[str], None]
 
 SEED = 1
-#: Simulated runs: how many processes and messages, how many runs; and of each run every situation, or every third.
+#: Simulated runs: how many processes and messages, how many runs; and of each run every state, or every third.
 RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
 
 
 @dataclass(frozen=True)
 class Discovered:
-    """What was found of a protocol."""
+    """The invariants found of a protocol."""
 
     protocol: str
     #: Sentences of the grammar; those that no simulated run refutes; those that every step keeps.
     candidates: int
     survived: int
     inductive: int
-    #: So many simulated runs, with so many situations.
+    #: So many simulated runs, with so many states.
     runs: int
     situations: int
-    #: Does a simulated run break causal order? Then no more is looked for, unless asked to.
+    #: True if a simulated run breaks causal order. The search then ends, unless `anyway`.
     overtakes: bool
     #: The inductive ones follow from so many of them.
     independent: int
@@ -66,7 +66,7 @@ class Discovered:
     #: The invariants that safety rests on, none of which can be left out; and those that optimality takes beside them.
     needed: tuple[str, ...]
     needed_for_optimal: tuple[str, ...]
-    #: Are they shown again when z3 is asked about all processes and messages at once?
+    #: True if z3 shows them again of all processes and messages at once.
     confirmed: bool
     #: What of the protocol was put to z3, if not all of it.
     remark: str
@@ -84,8 +84,8 @@ class Discovered:
         }
 
     def lines(self) -> list[str]:
-        """What is printed."""
-        tried = f"{self.survived:,} survive {self.situations:,} situations of {self.runs} simulated runs"
+        """The printed lines."""
+        tried = f"{self.survived:,} survive {self.situations:,} states of {self.runs} simulated runs"
         lines = [self.summary, *([f"{self.protocol}: {self.remark}"] if self.remark else [])]
         if self.safe != "refuted":
             lines.append(
@@ -126,15 +126,16 @@ def discover(
     """
     proof = PROOFS.get(protocol) if isinstance(protocol, str) else None
     if isinstance(protocol, str) and isinstance(proof, QueueProof):
-        from .stages_discovery import discover_of_stages  # what it finds is told in the same way, which is told here
+        # Imported here since it reports its findings in the same way, which is defined in this module.
+        from .stages_discovery import discover_of_stages
 
         return discover_of_stages(protocol, proof, effort, progress, anyway=anyway)
     return _Discovery(form_of(protocol), effort, progress or (lambda line: None)).found(anyway)
 
 
 class _Discovery:
-    def __init__(self, form: Form, effort: int, tell: Progress) -> None:
-        self.form, self.effort, self.tell = form, effort, tell
+    def __init__(self, form: Form, effort: int, report: Progress) -> None:
+        self.form, self.effort, self.report = form, effort, report
         name, self.machine, _ = form
         try:
             self.run = AnyRun(self.machine)
@@ -159,16 +160,16 @@ class _Discovery:
         if anyway or not overtakes:
             candidates.settle(always(self.run))
             survived = len(candidates)
-            keeps = kept(self.induction, candidates, self.tell)
-            question, missing = self._safe()
-            safe = _least(question, missing, keeps.clauses)
+            keeps = kept(self.induction, candidates, self.report)
+            query, missing = self._safe()
+            safe = _least(query, missing, keeps.clauses)
         if safe is not None:
             needed = self._irreducible(self._closed(safe, keeps.clauses))
             optimal = self._optimal(keeps.clauses, needed)
         if optimal is not None:
             more = self._closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
         assert safe is None or not overtakes, "what is proved does not happen"
-        reading = Reading(self.vocabulary)
+        reading = ClauseRenderer(self.vocabulary)
         return Discovered(
             protocol=self.form.name,
             candidates=made,
@@ -192,11 +193,11 @@ class _Discovery:
     # -- candidates ----------------------------------------------------------------------------------------------------
 
     def _simulate(self, candidates: Candidates, anyway: bool) -> tuple[int, int, bool]:
-        """How many runs, how many situations of them were tried, and whether one breaks causal order."""
+        """How many runs, how many states of them were tried, and whether one breaks causal order."""
         random, runs, seen, overtakes = Random(SEED), 0, 0, False
         for n, messages, some, step in RUNS:
             for _ in range(some):
-                self.tell(f"simulated runs leave {len(candidates)} candidates")
+                self.report(f"simulated runs leave {len(candidates)} candidates")
                 run = list(simulated(self.machine, n, messages, random))
                 overtakes |= any(situation.overtakes for situation in run)
                 if overtakes and not anyway:
@@ -207,18 +208,18 @@ class _Discovery:
 
     # -- what follows --------------------------------------------------------------------------------------------------
 
-    def _question(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> Question:
-        return Question(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
+    def _query(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> CounterexampleQuery:
+        return CounterexampleQuery(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
 
-    def _safe(self) -> tuple[Question, Term]:
+    def _safe(self) -> tuple[CounterexampleQuery, Term]:
         """That m is accepted, and some x to the same receiver, sent before it, is not delivered."""
         run, x = self.run, z3.Const("missing", self.run.message)
-        given = [*run.under_way.values(), run.accepted]
+        given = [*run.in_flight.values(), run.accepted]
         missing = z3.And(run.precedes(x, run.m), run.to(x, run.i), z3.Not(run.arrived(run.before, x, run.i)))
-        return self._question(given, [run.m, x], [run.i]), missing
+        return self._query(given, [run.m, x], [run.i]), missing
 
     def _optimal(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
-        """What shows of each part of the guard that it holds once all before m is delivered."""
+        """The invariants that show of each part of the guard that it holds once all before m is delivered."""
         run, now = self.run, self.run.before
         numbered = run.all_numbered
         if not theorem("at the start", {}, numbered(run.start), self.effort) or not all(
@@ -238,17 +239,15 @@ class _Discovery:
                 )
                 for y in missing
             ]
-            question = self._question(
-                [*run.under_way.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k]
-            )
-            because = _least(question, z3.Not(part), given, at_hand)
+            query = self._query([*run.in_flight.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k])
+            because = _least(query, z3.Not(part), given, at_hand)
             if because is None:
                 return None
             used += [placed for placed in because if placed not in used]
         return used
 
     def _live(self) -> bool:
-        """Of the messages under way the earliest is accepted, if the protocol is optimal; this says nothing of it."""
+        """Of the messages in flight the earliest is accepted, if the protocol is optimal; this says nothing of it."""
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
 
@@ -258,8 +257,8 @@ class _Discovery:
         """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
         used: list[Placed] = []
         for stage in self.induction.stages:
-            question = self.induction.question(stage, placed[0])
-            because = _used(question, self.induction.fails(stage, placed), given if stage.event else [])
+            query = self.induction.query(stage, placed[0])
+            because = _used(query, self.induction.fails(stage, placed), given if stage.event else [])
             if because is None:
                 return None
             used += [each for each in because if each not in used]
@@ -269,7 +268,7 @@ class _Discovery:
         """With all that is used to show that they are kept."""
         closed, waiting = list(some), list(some)
         while waiting:
-            self.tell(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
             placed = waiting.pop(0)
             if self._kept(placed, closed) is None:
                 for each in self._kept(placed, given) or []:
@@ -280,14 +279,14 @@ class _Discovery:
 
     def _irreducible(self, some: list[Placed]) -> list[Placed]:
         """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
-        question, missing = self._safe()
+        query, missing = self._safe()
         needed, before = list(some), len(some) + 1
         while len(needed) < before:
             before = len(needed)
             for placed in needed[::-1]:
-                self.tell(f"{len(needed)} invariants are enough")
+                self.report(f"{len(needed)} invariants are enough")
                 fewer = [each for each in needed if each != placed]
-                if _used(question, missing, fewer) is not None and all(
+                if _used(query, missing, fewer) is not None and all(
                     self._kept(each, fewer) is not None for each in fewer
                 ):
                     needed = fewer
@@ -296,7 +295,7 @@ class _Discovery:
     # -- asking again --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Placed]) -> bool:
-        """Does z3 show the same of what they say of all processes and messages, with nothing chosen for it?"""
+        """True if z3 shows the same of all processes and messages, with nothing instantiated for it."""
         proof = CausalOrder(
             self.machine,
             {str(number): _of_all(*placed) for number, placed in enumerate(needed)},
@@ -310,31 +309,31 @@ class _Discovery:
         )
 
 
-def _used(question: Question, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
+def _used(query: CounterexampleQuery, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
     try:
-        return question.core(wanted, given)
-    except GaveUp:
+        return query.core(wanted, given)
+    except HoudiniGaveUp:
         return None
 
 
 def _least(
-    question: Question, wanted: Term, given: Sequence[Placed], at_hand: Sequence[Placed] = ()
+    query: CounterexampleQuery, wanted: Term, given: Sequence[Placed], at_hand: Sequence[Placed] = ()
 ) -> list[Placed] | None:
     """Those of what is given that rule out what is wanted, none of which can be left out; None if they do not. What is
     at hand is left out last.
     """
-    used = _used(question, wanted, given)
+    used = _used(query, wanted, given)
     if used is None:
         return None
     for placed in sorted(used, key=lambda placed: (placed in at_hand, -len(placed[0].messages))):
-        fewer = _used(question, wanted, [each for each in used if each != placed])
+        fewer = _used(query, wanted, [each for each in used if each != placed])
         if fewer is not None:
             used = fewer
     return used
 
 
 def _parts(guard: Term, k: Term) -> list[Term]:
-    """What a guard says, in parts; of all processes it says what it says of k, of which nothing is known."""
+    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
     return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
@@ -353,7 +352,7 @@ def _of_all(context: Context, clause: Clause) -> Callable[[AnyRun, Any], Term]:
     return holds
 
 
-def _read(reading: Reading, some: Sequence[Placed]) -> tuple[str, ...]:
+def _read(reading: ClauseRenderer, some: Sequence[Placed]) -> tuple[str, ...]:
     found: list[str] = []
     for context in dict.fromkeys(context for context, _ in some):
         found += reading.sentences(context, [clause for each, clause in some if each is context])

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
-from crownless.proofs.sanchez_alvarez import OneByOne
+from crownless.proofs.extra_messages import OneMessagePerStep
 
 
-class ExtraMessagesOneByOne(OneByOne, ExtraMessages):
+class ExtraMessagesOneMessagePerStep(OneMessagePerStep, ExtraMessages):
     """Its updates and its guard, on whole matrices, without the choice of when to send an extra message."""
 
 
@@ -22,7 +22,7 @@ class Form(NamedTuple):
 
 FORMS = {
     "extra-messages": Form(
-        "extra-messages", ExtraMessagesOneByOne, "of its updates and its guard, in runs without extra messages"
+        "extra-messages", ExtraMessagesOneMessagePerStep, "of its updates and its guard, in runs without extra messages"
     )
 }
 

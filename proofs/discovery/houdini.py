@@ -2,8 +2,8 @@
 
 Houdini (Flanagan & Leino, 2001): what a step does not keep, given all candidates, is dropped, until every step keeps
 all that is left. Here z3 is never asked about all processes and messages: a step and a broken candidate speak of a
-few, and a hypothesis is of use only in what it says of these. It is told that as soon as a situation that z3 has in
-mind breaks it. A situation that breaks none of them is a counterexample as it stands, since what holds of all things
+few, and a hypothesis is of use only in what it says of these. It is given that as soon as a state that z3 has in
+mind breaks it. A state that breaks none of them is a counterexample as it stands, since what holds of all things
 holds of some; so the protocol itself takes the step there, on ints, and every candidate that is false of what it comes
 to is dropped or weakened.
 """
@@ -17,31 +17,31 @@ from typing import Any
 import z3
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.proofs.any_run import AnyRun, Event, Moment
+from crownless.proofs.any_run import AnyRun, Event, SymbolicState
 from crownless.proofs.ground import instances
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates
+from .numeric_states import NumericState, delivered, nothing_happened, sent
 from .reading import Reader
-from .situations import Situation, delivered, nothing_happened, sent
-from .templates import Clause, Context, OnSituations, OnTerms, Situations, Vocabulary, leaf_terms
+from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
 #: A clause, and the context whose variables it has.
 Placed = tuple[Context, Clause]
 
 #: z3 steps allowed to one query.
 STEPS = 2_000_000
-#: Of one hypothesis that a situation breaks z3 is told at most so many instances at a time.
+#: Of one hypothesis that a state breaks z3 is given at most so many instances at a time.
 AT_A_TIME = 4
 
 
-class GaveUp(Exception):
-    """z3 neither finds a situation nor shows that there is none."""
+class HoudiniGaveUp(Exception):
+    """z3 neither finds a state nor shows that there is none."""
 
 
-class Question:
-    """Can these things come to be so, given some clauses, and what else is given? It can be asked again and again.
+class CounterexampleQuery:
+    """Whether a state satisfies some clauses and terms, on given processes and messages; reusable.
 
     `messages` and `processes`: the things that are spoken of.
     """
@@ -72,10 +72,10 @@ class Question:
         things = {run.message: self.messages, run.terms.process: self.processes}
         for term in given:
             for each in instances(term, things):
-                self.solver.add(*self._told(each))
+                self.solver.add(*self._on_the_things(each))
 
-    def _told(self, given: Term) -> list[Term]:
-        """What is given, of the things that are spoken of."""
+    def _on_the_things(self, given: Term) -> list[Term]:
+        """The given formula, instantiated with the query's things."""
         if z3.is_eq(given) and is_array(given.arg(0)):
             return self._reader.agree(given.arg(0), given.arg(1), self.processes)
         return [self._uncovered(given)]
@@ -101,14 +101,14 @@ class Question:
         return term
 
     def core(self, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
-        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `GaveUp`."""
+        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `HoudiniGaveUp`."""
         if self.counterexample(wanted, given) is not None:
             return None
         clauses = {self._flags[placed].get_id(): placed for placed in given if placed in self._flags}
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
-    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> Situation | None:
-        """A situation in which `wanted` and all that is given hold; None if there is none. Raises `GaveUp`."""
+    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> NumericState | None:
+        """A state in which `wanted` and all that is given hold; None if there is none. Raises `HoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
         flags = [self._flags[placed] for placed in given if placed in self._flags]
@@ -118,7 +118,7 @@ class Question:
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
-                    raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+                    raise HoudiniGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
                 self.models += 1
                 model = self.solver.model()
                 messages, processes = self._things(model, self.messages), self._things(model, self.processes)
@@ -145,7 +145,7 @@ class Question:
             found.setdefault(value.get_id(), term)
         return list(found.values())
 
-    def _situation(self, model: Term, messages: Sequence[Term], processes: Sequence[Term]) -> Situation:
+    def _situation(self, model: Term, messages: Sequence[Term], processes: Sequence[Term]) -> NumericState:
         run, now = self.run, self.run.before
         all_values = [model.eval(process, model_completion=True) for process in processes]
         values = {value.get_id(): k for k, value in enumerate(all_values)}
@@ -171,7 +171,7 @@ class Question:
                 return tuple(entries(self._entry(term, each)) for each in processes)
             return number(self._reader.read(term))
 
-        return Situation(
+        return NumericState(
             local=tuple(plain(now.local(p)) for p in processes),
             sender=tuple(process(run.sender(x)) for x in messages),
             receiver=tuple(process(run.receiver(x)) for x in messages),
@@ -194,15 +194,15 @@ class Question:
         return self._entries[key][1]
 
     def _broken(
-        self, situation: Situation, messages: Sequence[Term], processes: Sequence[Term], given: Sequence[Placed]
+        self, situation: NumericState, messages: Sequence[Term], processes: Sequence[Term], given: Sequence[Placed]
     ) -> Iterator[tuple[Placed, Term]]:
         """The clauses that it breaks, and what they say of where it does."""
-        some = Situations(self.vocabulary, [situation])
-        meanings: dict[int, OnSituations] = {}
+        some = NumericStates(self.vocabulary, [situation])
+        meanings: dict[int, OnNumericStates] = {}
         for placed in given:
             context, clause = placed
             if id(context) not in meanings:
-                meanings[id(context)] = OnSituations(some, context)
+                meanings[id(context)] = OnNumericStates(some, context)
             on = meanings[id(context)]
             for row in on.broken(clause).nonzero()[0][:AT_A_TIME]:
                 things = {
@@ -231,16 +231,16 @@ def _quantifiers(term: Term) -> list[Term]:
 
 
 class Stage:
-    """A step of a run, or the start: what is given, and what is then, also of a situation."""
+    """A step of a run, or the start: what is given, and what is then, also of a state."""
 
     def __init__(self, run: AnyRun, machine: type[ProtocolMachine], event: Event | None) -> None:
         self.run, self.machine, self.event = run, machine, event
         self.name = "the start" if event is None else event.name
-        self.after: Moment = run.start if event is None else event.after
+        self.after: SymbolicState = run.start if event is None else event.after
         given = {} if event is None else event.given
         self.given = [term for term in given.values() if not _mentions(term, run.witness)]
 
-    def replayed(self, before: Situation, message: int) -> Situation:
+    def replayed(self, before: NumericState, message: int) -> NumericState:
         machine = self.machine(before.n)
         if self.event is None:
             return nothing_happened(machine, before)
@@ -271,12 +271,12 @@ class Induction:
     ) -> None:
         self.run, self.vocabulary, self.steps = run, vocabulary, steps
         self.stages = [Stage(run, protocol, event) for event in (None, *run.events())]
-        self._questions: dict[tuple[int, int], Question] = {}
+        self._queries: dict[tuple[int, int], CounterexampleQuery] = {}
         self._terms: dict[tuple[int, Placed], Term] = {}
 
     @property
     def models(self) -> int:
-        return sum(question.models for question in self._questions.values())
+        return sum(query.models for query in self._queries.values())
 
     def things(self, context: Context) -> dict[str, Term]:
         process, message = self.run.terms.process, self.run.message
@@ -285,12 +285,12 @@ class Induction:
             **{name: z3.Const(f"some {name}", message) for name in context.messages},
         }
 
-    def question(self, stage: Stage, context: Context) -> Question:
+    def query(self, stage: Stage, context: Context) -> CounterexampleQuery:
         key = id(stage), id(context)
-        if key not in self._questions:
+        if key not in self._queries:
             run, things = self.run, self.things(context)
             event_messages = [] if stage.event is None else [run.m]
-            self._questions[key] = Question(
+            self._queries[key] = CounterexampleQuery(
                 run,
                 self.vocabulary,
                 stage.given,
@@ -299,7 +299,7 @@ class Induction:
                 [entry for leaf in leaf_terms(stage.after.local(run.i)) for entry in _entry(leaf)],
                 self.steps,
             )
-        return self._questions[key]
+        return self._queries[key]
 
     def fails(self, stage: Stage, placed: Placed) -> Term:
         """That the clause does not hold after the step."""
@@ -315,10 +315,10 @@ class Induction:
         context: Context,
         clauses: Sequence[Clause],
         given: Sequence[Placed],
-    ) -> Situation | None:
-        """A situation after a step that breaks one of the clauses, from one that breaks nothing given."""
-        question = self.question(stage, context)
-        before = question.counterexample(
+    ) -> NumericState | None:
+        """A state after a step that breaks one of the clauses, from one that breaks nothing given."""
+        query = self.query(stage, context)
+        before = query.counterexample(
             z3.Or([self.fails(stage, (context, clause)) for clause in clauses]),
             [] if stage.event is None else given,
         )
@@ -326,7 +326,7 @@ class Induction:
 
 
 def always(run: AnyRun) -> Callable[[Context, Clause], bool]:
-    """Does a clause hold in any situation at all?"""
+    """True if a clause holds in every state."""
 
     def holds(context: Context, clause: Clause) -> bool:
         things = {
@@ -349,7 +349,7 @@ def _entry(leaf: Term) -> list[Term]:
 
 @dataclass(frozen=True)
 class Kept:
-    """What every step keeps, and what that follows from."""
+    """The clauses that every step keeps, and those that they follow from."""
 
     basis: list[tuple[Context, list[Clause]]]
     #: So many were dropped since z3 did not find out.
@@ -373,7 +373,7 @@ def kept(induction: Induction, candidates: Candidates, progress: Callable[[str],
         try:
             after = induction.counterexample(stage, context, clauses, found.clauses) if clauses else None
             forgotten: list[Clause] = []
-        except GaveUp:
+        except HoudiniGaveUp:
             after, forgotten = _one_by_one(induction, stage, context, clauses, found.clauses)
         if after is None and not forgotten:
             place, quiet = place + 1, quiet + 1
@@ -389,13 +389,13 @@ def kept(induction: Induction, candidates: Candidates, progress: Callable[[str],
 
 def _one_by_one(
     induction: Induction, stage: Stage, context: Context, clauses: Sequence[Clause], given: Sequence[Placed]
-) -> tuple[Situation | None, list[Clause]]:
+) -> tuple[NumericState | None, list[Clause]]:
     """A counterexample to one of them; or else those of which z3 does not find out whether they are kept."""
     forgotten = []
     for clause in clauses:
         try:
             after = induction.counterexample(stage, context, [clause], given)
-        except GaveUp:
+        except HoudiniGaveUp:
             forgotten.append(clause)
             continue
         if after is not None:

@@ -1,14 +1,14 @@
-"""z3's Spacer finds by itself why a protocol of few processes is safe, with few messages under way at a time.
+"""z3's Spacer finds by itself why a protocol of few processes is safe, with few messages in flight at a time.
 
 Spacer (Komuravelli, Gurfinkel & Chaki, 2014) is asked about the protocol as constrained Horn clauses: whatever can be
 at the start can be; whatever a step makes of what can be, can be; and what must not be is that a message is accepted
-while another to the same receiver, whose send happened before, is under way. Its answer is an invariant, for any number
+while another to the same receiver, whose send happened before, is in flight. Its answer is an invariant, for any number
 of messages in all: the numbers that the processes keep may grow without end. Every step is the protocol's own code, on
 numbers of z3's.
 
-A message under way has a slot, with the ghosts that it takes to say what must not be: which processes know of it, and
+A message in flight has a slot, with the history variables that safety is stated in: which processes know of it, and
 before which of the others its send happened. While all slots are taken nobody sends. So what is shown is shown of runs
-with at most so many messages under way at any moment. The invariant that Spacer finds is put to z3 again, apart from
+with at most so many messages in flight at any moment. The invariant that Spacer finds is put to z3 again, apart from
 Spacer.
 """
 
@@ -31,8 +31,8 @@ from crownless.proofs.terms import Term, Terms, as_term
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
-from .clauses_in_words import conjuncts, in_words
 from .forms import form_of
+from .z3_clause_rendering import conjuncts, render_clause
 
 #: Spacer's own count of its steps.
 STEPS = 200_000_000
@@ -62,17 +62,17 @@ class Numbers(Integers):
 
 
 class Slot(NamedTuple):
-    """A message under way, or none."""
+    """A message in flight, or none."""
 
     taken: Term
     channel: Term  #: which sender and receiver, by number; 0 if there is none
     stamp: Any
-    known: tuple[Term, ...]  #: by process: does it know of the message?
-    precedes: tuple[Term, ...]  #: by slot: did it happen before the message there?
+    known: tuple[Term, ...]  #: by process: True if it knows of the message
+    precedes: tuple[Term, ...]  #: by slot: True if it happened before the message there
 
 
 @dataclass(frozen=True)
-class Moment:
+class BoundedState:
     local: tuple[Any, ...]
     slots: tuple[Slot, ...]
 
@@ -89,7 +89,7 @@ class System:
         self.machine = protocol(n, Numbers(n))
         self.n, self.slots = n, slots
         self.channels = list(permutations(range(n), 2))
-        self.start = Moment(tuple(self.machine.initial(i) for i in range(n)), (self._free(),) * slots)
+        self.start = BoundedState(tuple(self.machine.initial(i) for i in range(n)), (self._free(),) * slots)
         self.before = self._any()
 
     def _free(self) -> Slot:
@@ -99,7 +99,7 @@ class System:
         no = z3.BoolVal(False)
         return Slot(no, z3.IntVal(0), nothing, (no,) * self.n, (no,) * self.slots)
 
-    def _any(self) -> Moment:
+    def _any(self) -> BoundedState:
         """A moment of which nothing is known, each part by its name."""
 
         def of(value: Any, name: str, whose: str) -> Any:
@@ -113,18 +113,18 @@ class System:
             known = tuple(z3.Bool(f"P{p + 1} knows {m}") for p in range(self.n))
             precedes = tuple(z3.Bool(f"{m} before {_message(other)}") for other in range(self.slots))
             slots.append(
-                Slot(z3.Bool(f"{m} under way"), z3.Int(f"channel of {m}"), of(slot.stamp, "stamp", m), known, precedes)
+                Slot(z3.Bool(f"{m} in flight"), z3.Int(f"channel of {m}"), of(slot.stamp, "stamp", m), known, precedes)
             )
-        return Moment(local, tuple(slots))
+        return BoundedState(local, tuple(slots))
 
-    def steps(self) -> Iterator[tuple[str, Term, Moment]]:
-        """What may happen: its name, when, and what is then."""
+    def steps(self) -> Iterator[tuple[str, Term, BoundedState]]:
+        """The possible steps: name, condition, and state afterwards."""
         for s, (i, j) in product(range(self.slots), self.channels):
             yield f"P{i + 1} sends {_message(s)} to P{j + 1}", *self._sending(s, i, j)
         for s, (i, j) in product(range(self.slots), self.channels):
             yield f"P{j + 1} delivers {_message(s)} from P{i + 1}", *self._delivering(s, i, j)
 
-    def _sending(self, s: int, i: int, j: int) -> tuple[Term, Moment]:
+    def _sending(self, s: int, i: int, j: int) -> tuple[Term, BoundedState]:
         """Into the first slot that is free."""
         before = self.before
         (step,) = self.machine.send(i, before.local[i], Message("m", i, (j,)))
@@ -141,9 +141,9 @@ class System:
             new if other == s else slot._replace(precedes=_with(slot.precedes, s, z3.And(slot.taken, slot.known[i])))
             for other, slot in enumerate(before.slots)
         ]
-        return free, Moment(_with(before.local, i, step.state), tuple(slots))
+        return free, BoundedState(_with(before.local, i, step.state), tuple(slots))
 
-    def _delivering(self, s: int, i: int, j: int) -> tuple[Term, Moment]:
+    def _delivering(self, s: int, i: int, j: int) -> tuple[Term, BoundedState]:
         before = self.before
         it = before.slots[s]
         (step,) = self.machine.arrive(j, before.local[j], self._packet(s, i, j))
@@ -158,11 +158,11 @@ class System:
             for other, slot in enumerate(before.slots)
         ]
         given = z3.And(self._on(it, i, j), self._accepted(s, i, j))
-        return given, Moment(_with(before.local, j, step.state), tuple(slots))
+        return given, BoundedState(_with(before.local, j, step.state), tuple(slots))
 
     @property
     def unsafe(self) -> Term:
-        """A message is accepted, and another to its receiver that happened before it is under way."""
+        """A message is accepted, and another to its receiver that happened before it is in flight."""
         before = self.before.slots
         cases = []
         for s, (i, j) in product(range(self.slots), self.channels):
@@ -175,7 +175,7 @@ class System:
         return z3.Or(cases)
 
     def about(self, name: str, least: int | None, most: int | None) -> str | None:
-        """What it means that a channel has a number between these."""
+        """The meaning of a channel's number between these."""
         prefix = "channel of "
         if not name.startswith(prefix):
             return None
@@ -195,7 +195,7 @@ class System:
 
 @dataclass(frozen=True)
 class Spaced:
-    """What Spacer found."""
+    """Spacer's result."""
 
     protocol: str
     n: int
@@ -214,12 +214,12 @@ class Spaced:
     def scope(self) -> str:
         slots = " and ".join(map(_message, range(self.slots)))
         return (
-            f"{self.n} processes; at most {self.slots} messages ({slots}) under way at any moment, however many in "
+            f"{self.n} processes; at most {self.slots} messages ({slots}) in flight at any moment, however many in "
             "all: not a proof for every n; channels that lose and duplicate nothing, in any order"
         )
 
     def lines(self) -> list[str]:
-        """What is printed."""
+        """The printed lines."""
         because = f": {self.reason}" if self.reason else ""
         found = {
             "proved": f"Spacer finds an invariant of {len(self.invariant)} clauses that shows it safe; z3 confirms it",
@@ -299,7 +299,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
         n,
         slots,
         outcome,
-        tuple(in_words(part, system.about) for part in parts),
+        tuple(render_clause(part, system.about) for part in parts),
         len(steps) + 2,
         reason,
         remark,
@@ -307,11 +307,11 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     )
 
 
-def _inductive(system: System, steps: Sequence[tuple[str, Term, Moment]], invariant: Term) -> bool:
-    """Does it hold at the start, is it kept by each step, and does it exclude what must not be?"""
+def _inductive(system: System, steps: Sequence[tuple[str, Term, BoundedState]], invariant: Term) -> bool:
+    """True if it holds at the start, is kept by each step, and excludes violations."""
     variables = system.before.terms
 
-    def at(moment: Moment) -> Term:
+    def at(moment: BoundedState) -> Term:
         return z3.substitute(invariant, *zip(variables, moment.terms, strict=True))
 
     claims = [z3.Not(at(system.start)), z3.And(invariant, system.unsafe)]

@@ -1,6 +1,6 @@
-"""The shortest sentences that no situation has refuted yet, of an abstraction of queues (`stages_grammar`).
+"""The shortest sentences that no state has refuted yet, of an abstraction of queues (`stages_grammar`).
 
-What is seen is kept as *patterns*: which atoms hold of some choice of things in some situation. A sentence is refuted
+What is seen is kept as *patterns*: which atoms hold of some choice of things in some state. A sentence is refuted
 by a pattern in which none of its literals holds. A refuted sentence is not dropped but weakened, by each literal that
 holds in the pattern, up to the greatest length that is allowed; so nothing is lost with one that was too short.
 """
@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from .stages_grammar import Clause, Context, Place, truths
-from .stages_runs import Array, Situation
+from .stages_runs import Array, TabulatedState
 
 #: Of a sentence in a search, so many words of 64 patterns are looked at before all of them.
 FIRST_WORDS = 8
@@ -22,7 +22,7 @@ AT_ONCE = 256
 
 
 class InContext:
-    """What may still be said of the variables of a context."""
+    """The remaining candidate sentences of a context."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -35,10 +35,10 @@ class InContext:
         self._seen: set[bytes] = set()
         #: Of sentences that follow from others, those; and which sentences have been looked at.
         self._because: dict[bytes, frozenset[bytes]] = {}
-        self._told: set[bytes] = set()
+        self._examined: set[bytes] = set()
 
-    def new(self, situations: Iterable[Situation]) -> Array:
-        """The patterns of these situations that were not seen before."""
+    def new(self, situations: Iterable[TabulatedState]) -> Array:
+        """The patterns of these states that were not seen before."""
         held = [truths(self.context, situation) for situation in situations]
         if not held:
             return self.patterns[:0]
@@ -54,7 +54,7 @@ class InContext:
         self.sentences = _matrix(found, self.size)
 
     def absorb(self, patterns: Array) -> bool:
-        """Weaken what one of these refutes; is there any?"""
+        """Weaken what one of these refutes; True if there is any."""
         self.patterns = np.concatenate([self.patterns, patterns])
         changed = False
         for pattern in patterns:
@@ -65,7 +65,7 @@ class InContext:
         return changed
 
     def _weakened(self, pattern: Array) -> bool:
-        """Weaken what it refutes; is there any?"""
+        """Weaken what it refutes; True if there is any."""
         refuted = ~(self.sentences & pattern).any(axis=1)
         if not refuted.any():
             return False
@@ -110,8 +110,8 @@ class InContext:
         """How many there are, but for those that are said in another context too."""
         return sum(self.context.belongs(np.flatnonzero(row).tolist()) for row in self.sentences)
 
-    def allows(self, situation: Situation) -> bool:
-        """Does no candidate fail of it?"""
+    def allows(self, situation: TabulatedState) -> bool:
+        """True if every candidate holds in it."""
         signed = _with_negations(truths(self.context, situation)).astype(np.float32)
         return bool((signed @ self.sentences.T.astype(np.float32) > 0).all())
 
@@ -126,13 +126,13 @@ class InContext:
         return found
 
     def _settle(self) -> None:
-        """Which sentences follow from others, and from which? What was found is kept as long as those are there. The
+        """Finds which sentences follow from others, and from which. A result is kept as long as those are there. The
         longest are left out first.
         """
         keys = [row.tobytes() for row in self.sentences]
         there = set(keys)
         because = {key: others for key, others in self._because.items() if key in there and others <= there}
-        doubtful = (self._because.keys() - because.keys()) | (there - self._told)
+        doubtful = (self._because.keys() - because.keys()) | (there - self._examined)
         open_ = [k for k, key in enumerate(keys) if key in doubtful]
         kept = _Following(self.sentences, np.array(self.context.swapped), [key not in because for key in keys])
         for k in sorted(
@@ -141,11 +141,11 @@ class InContext:
             used = kept.leaving_out(k)
             if used is not None:
                 because[keys[k]] = frozenset(keys[other] for other in used)
-        self._because, self._told = because, there
+        self._because, self._examined = because, there
 
 
 class _Following:
-    """What follows from sentences, each said of both orders of the messages."""
+    """The consequences of sentences, each for both orders of the messages."""
 
     def __init__(self, sentences: Array, swapped: Array, kept: Sequence[bool]) -> None:
         self._count = len(sentences)
@@ -161,7 +161,7 @@ class _Following:
         self._dropped = 0
 
     def leaving_out(self, k: int) -> set[int] | None:
-        """Leave out this one if it follows from those that are kept; from which?"""
+        """Leave out this one if it follows from those that are kept; returns from which."""
         self._kept[[k, k + self._count]] = False
         used = self._used(self._all[k][self._negation])
         if used is None:
@@ -203,7 +203,7 @@ class _Search:
     def found(self) -> list[tuple[Place, ...]]:
         """In order of their lengths."""
         found: set[tuple[Place, ...]] = set()
-        #: Of two literals, does one of them hold always?
+        #: Of two literals: True if one of them holds always.
         self.either = np.zeros((len(self.places), len(self.places)), dtype=bool)
         self.either[self.places, self.places ^ 1] = True
         everything = np.full(self.fails.shape[1], ~np.uint64(0), dtype=np.uint64)

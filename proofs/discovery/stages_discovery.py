@@ -28,8 +28,8 @@ from .discovery import SEED, Discovered
 from .houdini import STEPS
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, contexts
-from .stages_houdini import MESSAGES, PROCESSES, GaveUp, Houdini, Induction
-from .stages_runs import Situation, simulated
+from .stages_houdini import MESSAGES, PROCESSES, Houdini, Induction, StagesHoudiniGaveUp
+from .stages_runs import TabulatedState, simulated
 
 #: Simulated runs: how many processes and messages, how many runs.
 RUNS = ((2, 3, 40), (2, 4, 40), (3, 5, 60), (3, 7, 20), (4, 6, 20))
@@ -37,7 +37,7 @@ RUNS = ((2, 3, 40), (2, 4, 40), (3, 5, 60), (3, 7, 20), (4, 6, 20))
 
 @dataclass(frozen=True)
 class DiscoveredOfStages(Discovered):
-    """What was found of an abstraction of queues; of its being optimal or live nothing is asked."""
+    """The invariants found of an abstraction of queues; optimality and liveness are not examined."""
 
     #: What safe means, and what is assumed.
     means: str
@@ -52,18 +52,18 @@ class DiscoveredOfStages(Discovered):
         lines = [self.summary, f"{self.protocol}: {self.remark}"]
         if self.safe != "refuted":
             lines.append(
-                f"{self.survived:,} of these are the shortest that survive {self.situations:,} situations of "
+                f"{self.survived:,} of these are the shortest that survive {self.situations:,} states of "
                 f"{self.runs} simulated runs; {self.inductive:,}, some of them weakened, are kept by every event among "
                 f"{PROCESSES} processes and {MESSAGES} messages, which follow from {self.independent}"
             )
         if self.given_up:
             lines.append(f"{self.given_up} were dropped since z3 gave up")
         if self.needed:
-            told = (
+            scope = (
                 "shown by z3 for any number" if self.confirmed else "not shown for any number: z3 gives up, or refutes"
             )
             lines += [
-                f"safe, by these, none of which can be left out; {told} of processes and messages:",
+                f"safe, by these, none of which can be left out; {scope} of processes and messages:",
                 *(f"- {line}" for line in self.needed),
             ]
         return [*lines, f"safe: {self.means}"]
@@ -88,8 +88,8 @@ def discover_of_stages(
 
 
 class _Discovery:
-    def __init__(self, proof: QueueProof, effort: int, tell: Progress) -> None:
-        self.proof, self.effort, self.tell = proof, effort, tell
+    def __init__(self, proof: QueueProof, effort: int, report: Progress) -> None:
+        self.proof, self.effort, self.report = proof, effort, report
         self.contexts = contexts(proof.abstraction)
         self.induction = Induction(proof, self.contexts, effort)
 
@@ -97,13 +97,13 @@ class _Discovery:
         started = time.monotonic()
         situations, runs, breaks = self._simulate(anyway)
         candidates = [InContext(context) for context in self.contexts]
-        houdini = Houdini(self.induction, candidates, self.tell)
+        houdini = Houdini(self.induction, candidates, self.report)
         kept: list[Clause] = []
         needed: list[Clause] = []
         survived, confirmed = 0, False
         if anyway or not breaks:
             for part in candidates:
-                self.tell(f"sentences about {', '.join(part.context.names)}")
+                self.report(f"sentences about {', '.join(part.context.names)}")
                 part.absorb(np.random.default_rng(SEED).permutation(part.new(situations)))
                 part.find()
             survived = _count(candidates)
@@ -135,12 +135,12 @@ class _Discovery:
             assumed=tuple(self.proof.assumed),
         )
 
-    def _simulate(self, anyway: bool) -> tuple[list[Situation], int, bool]:
-        """The situations of random runs, how many runs, and whether one of them is not safe."""
+    def _simulate(self, anyway: bool) -> tuple[list[TabulatedState], int, bool]:
+        """The states of random runs, how many runs, and whether one of them is not safe."""
         random, found, runs, breaks = Random(SEED), [], 0, False
         for n, messages, some in RUNS:
             for _ in range(some):
-                self.tell(f"simulated runs of {n} processes and {messages} messages")
+                self.report(f"simulated runs of {n} processes and {messages} messages")
                 run = list(simulated(self.proof, n, messages, random))
                 found += [situation for situation, _ in run]
                 breaks |= any(wrong for _, wrong in run)
@@ -155,7 +155,7 @@ class _Discovery:
         """Of each claim that makes up what is called safe, that it fails."""
         few = self.induction.few
         _, follows = self.proof.follows["safe"]
-        return [few.of_each(z3.And(*given.values(), z3.Not(shows))) for given, shows in follows(few.run).values()]
+        return [few.ground_over(z3.And(*given.values(), z3.Not(shows))) for given, shows in follows(few.run).values()]
 
     def _safe(self, given: Sequence[Clause]) -> list[Clause] | None:
         """Those of what is given that safety takes; None if it does not follow."""
@@ -172,8 +172,8 @@ class _Discovery:
 
     def _core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
         try:
-            return self.induction.question.core(wanted, given)
-        except GaveUp:
+            return self.induction.query.core(wanted, given)
+        except StagesHoudiniGaveUp:
             return None
 
     # -- few invariants ------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class _Discovery:
         """With all that is used to show that they are kept."""
         closed, waiting = list(some), list(some)
         while waiting:
-            self.tell(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
             clause = waiting.pop(0)
             if self._kept(clause, closed) is None:
                 for each in self._kept(clause, given) or []:
@@ -207,7 +207,7 @@ class _Discovery:
         while len(needed) < before:
             before = len(needed)
             for clause in needed[::-1]:
-                self.tell(f"{len(needed)} invariants are enough")
+                self.report(f"{len(needed)} invariants are enough")
                 fewer = [each for each in needed if each != clause]
                 if all(self._core(unsafe, fewer) is not None for unsafe in self._unsafe()) and all(
                     self._kept(each, fewer) is not None for each in fewer
@@ -218,13 +218,13 @@ class _Discovery:
     # -- for any number ------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Clause]) -> bool:
-        """Does z3 show the same of any number of processes and messages, with nothing chosen for it?"""
+        """True if z3 shows the same of any number of processes and messages, with nothing instantiated for it."""
         invariants: Invariants = {str(clause): _of_all(clause) for clause in needed}
         used = {str(clause): list(map(str, self._kept(clause, needed) or needed)) for clause in needed}
         claims = replace(self.proof, invariants=invariants, kept_by=used).claims()
         for part in ("invariants", "safe"):
             for claim in claims[part]:
-                self.tell(f"any number: {claim.name}")
+                self.report(f"any number: {claim.name}")
                 if not theorem(*claim, effort=self.effort, attempts=ATTEMPTS):
                     return False
         return True

@@ -5,7 +5,7 @@ messages, or of any process, or of both: one of a few literals holds. A literal 
 equation of processes or messages, or says which of two numbers is less; or it is the negation of one. Terms are
 variables, what a process variable refers to (``awaits(p)``), and the processes that a message belongs to
 (``sender(x)``). Each sentence has two meanings: a formula of the abstraction's logic, and a truth value for every
-choice of things in a table (`stages_runs.Situation`).
+choice of things in a table (`stages_runs.TabulatedState`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from crownless.proofs.stages import Abstraction, Moment, Part, Sort, Truth
+from crownless.proofs.stages import Abstraction, AbstractState, Part, Sort, Truth
 
-from .stages_runs import Array, Situation
+from .stages_runs import Array, TabulatedState
 
 
 class Term(NamedTuple):
@@ -73,7 +73,7 @@ class Atom(NamedTuple):
 
 
 def equal(one: Term, other: Term) -> Atom:
-    """That they are the same, whichever is told first."""
+    """That they are the same, whichever is named first."""
     first, second = sorted((one, other), key=lambda term: (bool(term.of), str(term)))
     return Atom("=", first, second)
 
@@ -110,7 +110,7 @@ class Context:
         return tuple(2 * other[place // 2] + place % 2 for place in range(2 * len(self.atoms)))
 
     def belongs(self, literals: Sequence[Place]) -> bool:
-        """Does it speak of all of the variables? Else, if it is short, it is a sentence of another context too."""
+        """True if it uses all of the variables. Else, if it is short, it is a sentence of another context too."""
         if len(literals) > SHORT:
             return True
         atoms = [self.atoms[place // 2] for place in literals]
@@ -124,17 +124,17 @@ class Clause(NamedTuple):
     literals: tuple[Place, ...]
 
     def of(self, truths: Mapping[Atom, Truth], logic: Any) -> Truth:
-        """What it says, given what each of its atoms says."""
+        """Its meaning, given the meaning of each of its atoms."""
         signed = [(truths[self.context.atoms[place // 2]], place % 2) for place in self.literals]
         return logic.either(*[logic.no(holds) if negated else holds for holds, negated in signed])
 
-    def meaning(self, run: Abstraction, now: Moment, things: Mapping[str, Any]) -> Truth:
-        """What it says of these things."""
+    def meaning(self, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Truth:
+        """Its meaning for these things."""
         atoms = [self.context.atoms[place // 2] for place in self.literals]
         return self.of({atom: _meaning(atom, run, now, things) for atom in atoms}, run.logic)
 
-    def of_all(self, run: Abstraction, now: Moment) -> Truth:
-        """What it says of all processes and messages."""
+    def of_all(self, run: Abstraction, now: AbstractState) -> Truth:
+        """Its meaning for all processes and messages."""
         processes, messages, l = self.context.processes, self.context.messages, run.logic
 
         def of_messages(known: Mapping[str, Any]) -> Truth:
@@ -164,14 +164,14 @@ def _said(atom: Atom, holds: bool) -> str:
     return f"{atom.left} {({'=': '=', '<': '<'} if holds else {'=': '≠', '<': '≥'})[atom.relation]} {atom.right}"
 
 
-def _meaning(atom: Atom, run: Abstraction, now: Moment, things: Mapping[str, Any]) -> Truth:
+def _meaning(atom: Atom, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Truth:
     left, *right = (_value(term, run, now, things) for term in atom.terms)
     if atom.relation == "holds":
         return left
     return left == right[0] if atom.relation == "=" else left < right[0]
 
 
-def _value(term: Term, run: Abstraction, now: Moment, things: Mapping[str, Any]) -> Any:
+def _value(term: Term, run: Abstraction, now: AbstractState, things: Mapping[str, Any]) -> Any:
     if term == CLOCK:
         return now.clock
     if not term.of:
@@ -183,13 +183,13 @@ def _value(term: Term, run: Abstraction, now: Moment, things: Mapping[str, Any])
 # -- in a table --------------------------------------------------------------------------------------------------------
 
 
-def choices(context: Context, now: Situation) -> dict[str, Array]:
-    """What each variable stands for, in every choice of things of that moment."""
+def choices(context: Context, now: TabulatedState) -> dict[str, Array]:
+    """The thing each variable stands for, in every choice of things of that state."""
     sizes = [now.n] * len(context.processes) + [now.messages] * len(context.messages)
     return dict(zip(context.names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
 
 
-def truths(context: Context, now: Situation) -> Array:
+def truths(context: Context, now: TabulatedState) -> Array:
     """For every choice of things (rows), which atoms hold (columns)."""
     things = choices(context, now)
     size = len(next(iter(things.values())))
@@ -261,13 +261,13 @@ def _applied(parts: Mapping[str, Part], is_: Sort, terms: Mapping[Sort, Sequence
 
 
 def _is_plain(atom: Atom, messages: Sequence[Term]) -> bool:
-    """Does it speak of one stage of a message, compare a number of each of two, or say whether the same process is at
-    the same end of both?
+    """True if it is about one stage of a message, compares a number of each of two, or says that the same process is
+    at the same end of both.
     """
     names = {term.name for term in atom.terms if term.of}
     alike = len(names) <= 1 and CLOCK not in atom.terms
     return alike and all(not term.of or (len(term.of) == 1 and term.of[0] in messages) for term in atom.terms)
 
 
-#: What is told of how far a search has come.
+#: Called with how far a search has come.
 Progress = Callable[[str], None]

@@ -2,8 +2,8 @@
 2001): what an event does not keep, given all candidates, is weakened, until every event keeps all that is left.
 
 Counterexamples are looked for among a few processes and messages, where z3 has them all in view. That such a one is
-one as well of any number: it is a situation as it stands, and the abstraction itself takes the event there, in its
-reading by `Facts`. That what is needed is kept for any number of processes and messages is shown afterwards.
+one as well of any number: it is a state as it stands, and the abstraction itself takes the event there, in its
+reading by `ConcreteLogic`. That what is needed is kept for any number of processes and messages is shown afterwards.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any
 import numpy as np
 import z3
 
-from crownless.proofs.ground import FiniteSort, Things, finite_sort, of_each
+from crownless.proofs.ground import FiniteSort, Things, finite_sort, ground_over
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Formulas, Part, StageEvent, fixed_by, symbolic
+from crownless.proofs.stages import About, Part, StageEvent, SymbolicLogic, fixed_by, symbolic
 from crownless.proofs.terms import Term
 
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, choices, truths
-from .stages_runs import Situation, after, all_events, concrete
+from .stages_runs import TabulatedState, after, all_events, concrete
 
 #: So many processes and messages are looked at for counterexamples.
 PROCESSES, MESSAGES = 4, 4
-#: Of one hypothesis that a situation breaks z3 is told at most so many instances at a time.
+#: Of one hypothesis that a state breaks z3 is given at most so many instances at a time.
 AT_A_TIME = 4
 
 
-class GaveUp(Exception):
-    """z3 neither finds a situation nor shows that there is none."""
+class StagesHoudiniGaveUp(Exception):
+    """z3 neither finds a state nor shows that there is none."""
 
 
 def _things(sort: str, size: int) -> FiniteSort:
@@ -47,14 +47,14 @@ class Few:
         self.proof, self.contexts = proof, contexts
         self._process, self.processes = _things("process", PROCESSES)
         self._message, self.messages = _things("message", MESSAGES)
-        self.run = symbolic(proof.abstraction, Formulas(self._process, self._message))
+        self.run = symbolic(proof.abstraction, SymbolicLogic(self._process, self._message))
         self.all: Mapping[str, Sequence[Term]] = {"process": self.processes, "message": self.messages}
         self.places = {str(thing): k for some in self.all.values() for k, thing in enumerate(some)}
         # Which process and message an event is about does not matter, only whether w is another message than m.
         run = self.run
         self.given = [run.i == self.processes[0], run.m == self.messages[0]]
         self.given += [z3.Or(run.w == self.messages[0], run.w == self.messages[1])]
-        self.given += [self.of_each(holds(run, run.before, run.logic)) for holds in proof.axioms.values()]
+        self.given += [self.ground_over(holds(run, run.before, run.logic)) for holds in proof.axioms.values()]
         functions = {name: getattr(run.before, name) for name in run.changing}
         functions |= {name: getattr(run, name) for name in run.lasting}
         self._cells = {
@@ -64,22 +64,22 @@ class Few:
         self._anything = symbolic(proof.abstraction)
         self._always: dict[Clause, bool] = {}
 
-    def of_each(self, holds: Term) -> Term:
+    def ground_over(self, holds: Term) -> Term:
         things: Things = {self._process: self.processes, self._message: self.messages}
-        return of_each(holds, things)
+        return ground_over(holds, things)
 
     def instance(self, clause: Clause, of: tuple[int, ...]) -> Term:
-        """What a clause says before the event, where its variables stand for these things."""
+        """The meaning of a clause before the event, its variables standing for these things."""
         context = clause.context
         things = {name: self.all["process" if name in context.processes else "message"] for name in context.names}
         some = {name: things[name][place] for name, place in zip(context.names, of, strict=True)}
         return clause.meaning(self.run, self.run.before, some)
 
     def always(self, clause: Clause) -> bool:
-        """Does it hold of any abstraction whatever, by what = and < are?"""
+        """True if it holds of any abstraction whatever, by the meaning of = and <."""
         if clause not in self._always:
             run = self._anything
-            assert isinstance(run.logic, Formulas)
+            assert isinstance(run.logic, SymbolicLogic)
             some = {
                 name: z3.Const(name, run.logic.sorts["process" if name in clause.context.processes else "message"])
                 for name in clause.context.names
@@ -89,7 +89,7 @@ class Few:
             self._always[clause] = bool(solver.check() == z3.unsat)
         return self._always[clause]
 
-    def situation(self, model: Term) -> Situation:
+    def situation(self, model: Term) -> TabulatedState:
         values = {
             name: np.array([self._plain(model, cell, part) for cell in self._cells[name]]).reshape(
                 [len(self.all[sort]) for sort in part.of]
@@ -97,7 +97,7 @@ class Few:
             for name, part in {**self.run.changing, **self.run.lasting}.items()
         }
         clock = self._plain(model, self.run.before.clock, Part((), "number"))
-        return Situation(PROCESSES, MESSAGES, clock, values)
+        return TabulatedState(PROCESSES, MESSAGES, clock, values)
 
     def about(self, model: Term) -> About:
         of = Part((), "process")
@@ -110,19 +110,19 @@ class Few:
         return int(value.as_long()) if part.is_ == "number" else self.places[str(value)]
 
 
-class Question:
-    """Can this come to be so among a few processes and messages, given some clauses? It can be asked repeatedly."""
+class StagesQuery:
+    """Whether a state of few processes and messages satisfies a formula and some clauses; reusable."""
 
     def __init__(self, few: Few, given: Sequence[Term], effort: int) -> None:
         self.few = few
         self.solver = z3.Solver()
         self.solver.set(rlimit=effort, random_seed=0)
-        self.solver.add(*few.given, *map(few.of_each, given))
+        self.solver.add(*few.given, *map(few.ground_over, given))
         self._flags: dict[Clause, Term] = {}
-        self._told: set[tuple[Clause, tuple[int, ...]]] = set()
+        self._instantiated: set[tuple[Clause, tuple[int, ...]]] = set()
 
-    def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[Situation, About] | None:
-        """A situation in which `wanted` and all that is given hold, and what it is about. Raises `GaveUp`."""
+    def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[TabulatedState, About] | None:
+        """A state in which `wanted` and all that is given hold, and its event. Raises `StagesHoudiniGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, wanted))
         broken = Broken(self.few.contexts, given)
@@ -132,7 +132,7 @@ class Question:
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
-                    raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+                    raise StagesHoudiniGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
                 model = self.solver.model()
                 situation = self.few.situation(model)
                 wrong = list(broken.by(situation))
@@ -144,21 +144,21 @@ class Question:
             self.solver.add(z3.Not(asked))
 
     def core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
-        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `GaveUp`."""
+        """Those given clauses that rule out `wanted`; None if it is possible. Raises `StagesHoudiniGaveUp`."""
         if self.counterexample(wanted, given) is not None:
             return None
         clauses = {self._flags[clause].get_id(): clause for clause in given if clause in self._flags}
         return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
     def _tell(self, clause: Clause, of: tuple[int, ...]) -> None:
-        assert (clause, of) not in self._told, "z3's situation breaks what it was told"
-        self._told.add((clause, of))
+        assert (clause, of) not in self._instantiated, "z3's state breaks an instance that z3 was given"
+        self._instantiated.add((clause, of))
         flag = self._flags.setdefault(clause, z3.FreshBool("given"))
         self.solver.add(z3.Implies(flag, self.few.instance(clause, of)))
 
 
 class Broken:
-    """Which of some clauses a situation breaks."""
+    """Which of some clauses a state breaks."""
 
     def __init__(self, contexts: Sequence[Context], clauses: Sequence[Clause]) -> None:
         self.parts = []
@@ -169,7 +169,7 @@ class Broken:
                 row[list(clause.literals)] = 1
             self.parts.append((context, some, literals))
 
-    def by(self, situation: Situation) -> Iterator[tuple[Clause, tuple[int, ...]]]:
+    def by(self, situation: TabulatedState) -> Iterator[tuple[Clause, tuple[int, ...]]]:
         """The clauses, and a few of the choices of things of which they are wrong."""
         for context, clauses, literals in self.parts:
             if not clauses:
@@ -195,8 +195,8 @@ class Induction:
         happens = []
         for flag, event in zip(self.flags, self.events, strict=True):
             given = [] if event is None else [*event.given.values(), *fixed_by(run, event).values()]
-            happens += [z3.Implies(flag, self.few.of_each(holds)) for holds in given]
-        self.question = Question(self.few, happens, effort)
+            happens += [z3.Implies(flag, self.few.ground_over(holds)) for holds in given]
+        self.query = StagesQuery(self.few, happens, effort)
         self._fails: dict[tuple[int, Clause], Term] = {}
 
     def name(self, stage: int) -> str:
@@ -209,20 +209,20 @@ class Induction:
             event, run = self.events[stage], self.few.run
             then = run.start() if event is None else event.after
             things = {name: self._some(name, clause.context) for name in clause.context.names}
-            self._fails[stage, clause] = self.few.of_each(z3.Not(clause.meaning(run, then, things)))
+            self._fails[stage, clause] = self.few.ground_over(z3.Not(clause.meaning(run, then, things)))
         return self._fails[stage, clause]
 
     def _some(self, name: str, context: Context) -> Term:
         logic = self.few.run.logic
-        assert isinstance(logic, Formulas)
+        assert isinstance(logic, SymbolicLogic)
         return z3.Const(f"some {name}", logic.sorts["process" if name in context.processes else "message"])
 
     def counterexample(
         self, stage: int, clauses: Sequence[Clause], given: Sequence[Clause]
-    ) -> tuple[Situation, Situation] | None:
-        """A situation that breaks nothing given, and what the event makes of it, which breaks one of the clauses."""
+    ) -> tuple[TabulatedState, TabulatedState] | None:
+        """A state that breaks nothing given, and what the event makes of it, which breaks one of the clauses."""
         wanted = z3.And(self.flags[stage], z3.Or([self.fails(stage, clause) for clause in clauses]))
-        found = self.question.counterexample(wanted, [] if self.events[stage] is None else given)
+        found = self.query.counterexample(wanted, [] if self.events[stage] is None else given)
         if found is None:
             return None
         now, about = found
@@ -232,19 +232,19 @@ class Induction:
         return now, after(run, event, now)
 
     def core(self, stage: int, clause: Clause, given: Sequence[Clause]) -> list[Clause] | None:
-        """What of the given is used to show that the clause is kept; None if it is not, or z3 gives up."""
+        """The given clauses used to show that the clause is kept; None if it is not, or z3 gives up."""
         wanted = z3.And(self.flags[stage], self.fails(stage, clause))
         try:
-            return self.question.core(wanted, [] if self.events[stage] is None else given)
-        except GaveUp:
+            return self.query.core(wanted, [] if self.events[stage] is None else given)
+        except StagesHoudiniGaveUp:
             return None
 
 
 class Houdini:
     """Weakens what is not kept until all that is left is."""
 
-    def __init__(self, induction: Induction, candidates: Sequence[InContext], tell: Progress) -> None:
-        self.induction, self.candidates, self.tell = induction, candidates, tell
+    def __init__(self, induction: Induction, candidates: Sequence[InContext], report: Progress) -> None:
+        self.induction, self.candidates, self.report = induction, candidates, report
         #: So many sentences were dropped since z3 did not find out whether they are kept.
         self.given_up = 0
 
@@ -259,7 +259,7 @@ class Houdini:
         basis = self.basis()
         quiet = stage = 0
         while quiet < len(self.induction.events):
-            self.tell(f"{self.induction.name(stage)}: {len(basis)} sentences stand for all candidates")
+            self.report(f"{self.induction.name(stage)}: {len(basis)} sentences stand for all candidates")
             if self._weakened(stage, basis):
                 quiet, basis = 0, self.basis()
             else:
@@ -267,14 +267,14 @@ class Houdini:
         return basis
 
     def _weakened(self, stage: int, basis: Sequence[Clause]) -> bool:
-        """Does an event break some of them? Then they are weakened, as long as what is left of the basis tells what the
-        candidates say of the situations in which it does.
+        """Weakens those that an event breaks, as long as what is left of the basis determines what the
+        candidates say of the states in which it does.
         """
         rest, changed = list(basis), False
         while rest:
             try:
                 found = self.induction.counterexample(stage, rest, rest)
-            except GaveUp:
+            except StagesHoudiniGaveUp:
                 self._forget(self._not_found_out(stage, rest))
                 return True
             if found is None:
@@ -287,7 +287,7 @@ class Houdini:
             broken = {clause for clause, _ in Broken(self.induction.few.contexts, rest).by(then)}
             rest = [clause for clause in rest if clause not in broken]
             changed = True
-            self.tell(f"{self.induction.name(stage)}: {len(rest)} sentences are left")
+            self.report(f"{self.induction.name(stage)}: {len(rest)} sentences are left")
         return changed
 
     def _not_found_out(self, stage: int, clauses: Sequence[Clause]) -> list[Clause]:
@@ -296,7 +296,7 @@ class Houdini:
         for clause in clauses:
             try:
                 self.induction.counterexample(stage, [clause], clauses)
-            except GaveUp:
+            except StagesHoudiniGaveUp:
                 forgotten.append(clause)
         return forgotten or list(clauses)
 

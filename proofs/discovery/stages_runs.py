@@ -1,5 +1,5 @@
-"""Situations of an abstraction of queues (`proofs.stages`), tabulated: what each of its functions is, of a few
-processes and messages; and random runs of the abstraction itself, in its reading by `Facts`.
+"""States of an abstraction of queues (`proofs.stages`), tabulated: what each of its functions is, of a few
+processes and messages; and random runs of the abstraction itself, in its reading by `ConcreteLogic`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.stages import About, Abstraction, Facts, Moment, Part, StageEvent
+from crownless.proofs.stages import About, Abstraction, AbstractState, ConcreteLogic, Part, StageEvent
 
 #: A run of a broken abstraction may have no end.
 EVENTS = 8
@@ -23,7 +23,7 @@ Array = Any
 
 
 @dataclass(frozen=True)
-class Situation:
+class TabulatedState:
     """A moment of an abstraction. Processes and messages are numbered from 0; `values`: each function's, by name."""
 
     n: int
@@ -37,14 +37,14 @@ class Situation:
         return {"process": self.n, "message": self.messages}
 
 
-def concrete(kind: type[Abstraction], now: Situation, about: About) -> Abstraction:
+def concrete(kind: type[Abstraction], now: TabulatedState, about: About) -> Abstraction:
     """The abstraction at that moment, in plain values."""
 
     def functions(parts: Mapping[str, Part]) -> dict[str, Any]:
         return {name: _looked_up(now.values[name].tolist()) for name in parts}
 
-    logic = Facts(now.n, list(range(now.messages)))
-    return kind(logic, functions(kind.lasting), Moment(now.clock, **functions(kind.changing)), about)
+    logic = ConcreteLogic(now.n, list(range(now.messages)))
+    return kind(logic, functions(kind.lasting), AbstractState(now.clock, **functions(kind.changing)), about)
 
 
 def _looked_up(table: Any) -> Callable[..., Any]:
@@ -62,7 +62,7 @@ def all_events(run: Abstraction) -> list[StageEvent]:
     return [*run.events(), *run.events_with_another()]
 
 
-def after(run: Abstraction, event: StageEvent | None, now: Situation) -> Situation:
+def after(run: Abstraction, event: StageEvent | None, now: TabulatedState) -> TabulatedState:
     """The moment after an event of the run, whose moment is `now`; None: the start."""
     then = run.start() if event is None else event.after
     values = {name: _tabulated(part, getattr(then, name), now) for name, part in run.changing.items()}
@@ -72,16 +72,16 @@ def after(run: Abstraction, event: StageEvent | None, now: Situation) -> Situati
             where, is_ = event.fixes[name]
             fixed = _tabulated(Part(part.of, "truth"), where, now)
             values[name] = np.where(fixed, _tabulated(part, is_, now), values[name])
-    return Situation(now.n, now.messages, then.clock, values)
+    return TabulatedState(now.n, now.messages, then.clock, values)
 
 
-def _tabulated(part: Part, of: Any, now: Situation) -> Array:
+def _tabulated(part: Part, of: Any, now: TabulatedState) -> Array:
     sizes = [now.things[sort] for sort in part.of]
     some = [of(*places) for places in product(*map(range, sizes))]
     return np.array(some, dtype=bool if part.is_ == "truth" else int).reshape(sizes)
 
 
-def anything(proof: QueueProof, n: int, messages: int, random: Random) -> Situation:
+def anything(proof: QueueProof, n: int, messages: int, random: Random) -> TabulatedState:
     """Nothing is known of it but the axioms: what is said without need of what is not yet fixed shall be wrong."""
     kind = proof.abstraction
     while True:
@@ -93,20 +93,20 @@ def anything(proof: QueueProof, n: int, messages: int, random: Random) -> Situat
             ).reshape([at[sort] for sort in part.of])
             for name, part in {**kind.changing, **kind.lasting}.items()
         }
-        now = Situation(n, messages, random.randrange(at["number"]), values)
+        now = TabulatedState(n, messages, random.randrange(at["number"]), values)
         run = concrete(kind, now, About(0, 0, 0))
         if all(holds(run, run.before, run.logic) for holds in proof.axioms.values()):
             return now
 
 
-def simulated(proof: QueueProof, n: int, messages: int, random: Random) -> Iterator[tuple[Situation, bool]]:
+def simulated(proof: QueueProof, n: int, messages: int, random: Random) -> Iterator[tuple[TabulatedState, bool]]:
     """Every moment of a random run, of so many events a message at most; and whether what is called safe is wrong
     there, of what happens next.
     """
     kind = proof.abstraction
     start = anything(proof, n, messages, random)
-    run = concrete(kind, Situation(n, messages, 0, start.values), About(0, 0, 0))
-    now = after(run, None, Situation(n, messages, 0, start.values))
+    run = concrete(kind, TabulatedState(n, messages, 0, start.values), About(0, 0, 0))
+    now = after(run, None, TabulatedState(n, messages, 0, start.values))
     abouts = [About(*some) for some in product(range(n), range(messages), range(messages))]
     for _ in range(EVENTS * messages):
         random.shuffle(abouts)
@@ -129,6 +129,6 @@ def simulated(proof: QueueProof, n: int, messages: int, random: Random) -> Itera
 
 
 def is_safe(proof: QueueProof, run: Abstraction) -> bool:
-    """Does what is called safe hold here, of what the run is about?"""
+    """True if the run is safe here, for the messages and process that it is about."""
     _, follows = proof.follows["safe"]
     return all(shows or not all(given.values()) for given, shows in follows(run).values())

@@ -1,9 +1,9 @@
-"""What candidates for invariants are made of: a grammar over what a run has, whatever the protocol.
+"""The grammar of candidates for invariants: a grammar over what a run has, whatever the protocol.
 
-Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and
-in each stamp), and the ghosts of the run. Its sentences say of all processes and messages that they have this or that
-relation, or that, where some of these relations hold, one number is at most another, or one more, or one less. ⇔ and =
-are two sentences each. Every word has two meanings: on terms of z3, and on many plain situations at a time.
+Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and in
+each stamp), and the history variables of the run. Its sentences say of all processes and messages that they have this
+or that relation, or that, where some of these relations hold, one number is at most another, or one more, or one less.
+⇔ and = are two sentences each. Every word has two meanings: on terms of z3, and on many plain states at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import z3
 
-from crownless.proofs.any_run import AnyRun, Moment
+from crownless.proofs.any_run import AnyRun, SymbolicState
 from crownless.proofs.terms import Term
 
-from .situations import Situation
+from .numeric_states import NumericState
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ def _of_processes(vocabulary: Vocabulary) -> Context:
 def _circumstances(
     always: tuple[Literal, ...], maybe: Sequence[Literal], most: int = 2
 ) -> tuple[tuple[Literal, ...], ...]:
-    """What always holds, and at most so many of the others."""
+    """The literals that always hold, and at most so many of the others."""
     some = [
         chosen
         for size in range(most + 1)
@@ -275,10 +275,10 @@ def _of_two_messages(vocabulary: Vocabulary) -> Context:
 
 @dataclass(frozen=True)
 class OnTerms:
-    """What a sentence says of a moment of any run, of the things that the variables stand for."""
+    """The meaning of a sentence in a state of any run, for the things that the variables stand for."""
 
     run: AnyRun
-    now: Moment
+    now: SymbolicState
     things: Mapping[str, Term]
 
     def process(self, process: Process) -> Term:
@@ -325,24 +325,24 @@ class OnTerms:
 
 
 def leaf_terms(value: Any) -> list[Term]:
-    """The terms of which `leaves` tells, in the same order."""
+    """The terms that `leaves` describes, in the same order."""
     if isinstance(value, tuple):
         return [leaf for part in value for leaf in leaf_terms(part)]
     return [value] if z3.is_expr(value) and _rank(value)[1] == z3.IntSort() else []
 
 
-# -- meaning, on situations --------------------------------------------------------------------------------------------
+# -- meaning, on states ------------------------------------------------------------------------------------------------
 
-Array = Any  # of numbers or truth values, by situation and then as in `Situation`
+Array = Any  # of numbers or truth values, by state and then as in `NumericState`
 
 
-class Situations:
-    """Situations of as many processes and messages, as arrays."""
+class NumericStates:
+    """States of as many processes and messages, as arrays."""
 
-    def __init__(self, vocabulary: Vocabulary, some: Sequence[Situation]) -> None:
+    def __init__(self, vocabulary: Vocabulary, some: Sequence[NumericState]) -> None:
         self.n, self.messages, self.size = some[0].n, len(some[0].sender), len(some)
 
-        def array(of: Callable[[Situation], Any]) -> Array:
+        def array(of: Callable[[NumericState], Any]) -> Array:
             return np.array([of(situation) for situation in some])
 
         self.local = [np.array([[_at(v, leaf.path) for v in s.local] for s in some]) for leaf in vocabulary.local]
@@ -364,10 +364,10 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
     return value
 
 
-class OnSituations:
-    """What a sentence says of situations: a truth value for each choice of what a context's variables stand for."""
+class OnNumericStates:
+    """The meaning of a sentence in states: a truth value for each choice of what a context's variables stand for."""
 
-    def __init__(self, some: Situations, context: Context) -> None:
+    def __init__(self, some: NumericStates, context: Context) -> None:
         self.some = some
         names = (*context.processes, *context.messages)
         sizes = [some.n if name in context.processes else some.messages for name in names]
@@ -418,7 +418,7 @@ class OnSituations:
         return together
 
     def broken(self, clause: Clause) -> Array:
-        """Where is it false?"""
+        """The places where it is false."""
         given = self.all_hold(clause.given)
         if isinstance(clause.then, Literal):
             return given & ~self.holds(clause.then)

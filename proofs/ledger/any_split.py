@@ -116,7 +116,7 @@ class AnySplit:
         )
 
     def silent_while_passive(self) -> dict[str, Term]:
-        """SP, and RP as it is told: while passive a process transmits nothing, no acknowledgement either."""
+        """SP, and RP as printed: while passive a process transmits nothing, no acknowledgement either."""
         m, k, e, f = self.m, self.k, self.e, self.f
         silence = z3.And(self.precedes(self.send(m), e), self.precedes(e, self.acked(m)))
         out = z3.Function("way_out", self.event, self.event, self.event)(e, f)
@@ -138,7 +138,7 @@ class AnySplit:
 
 
 def shows(name: str, given: dict[str, Term], what: Term) -> bool:
-    """Does z3 show it, and has it a model of what is given?"""
+    """True if z3 shows it, and has a model of its hypotheses."""
     return bool(theorem(name, given, what, attempts=ATTEMPTS)) and vacuous(name, given).outcome == "refuted"
 
 

@@ -44,7 +44,7 @@ class Bounded:
         self.solver.set(rlimit=EFFORT)
         self.at = [[z3.Bool(f"at {e} {p}") for p in range(n)] for e in self.places]
         self.sends = [z3.Bool(f"sends {e}") for e in self.places]
-        #: Of a send: is the message the application's?
+        #: Of a send: True if the message is the application's.
         self.own = [z3.Bool(f"own {e}") for e in self.places]
         #: The message sent at the first place is received at the second.
         self.goes = {(a, b): z3.Bool(f"goes {a} {b}") for a, b in combinations(self.places, 2)}
@@ -104,7 +104,7 @@ class Bounded:
         return found
 
     def sent_before_received(self, name: str, before: dict[tuple[int, int], Term]) -> dict[tuple[int, int], Term]:
-        """Of two messages, by the places of their sends: is the send of the one so related to the other's receive?"""
+        """Of two messages, by the places of their sends: True if one's send is so related to the other's receive."""
         return self._of_two(
             name, lambda a, c: [z3.And(self.goes[c, d], before[a, d]) for d in self.places[c + 1 :] if a < d]
         )
@@ -132,7 +132,7 @@ class Bounded:
     def both_own(self, a: int, c: int) -> Term:
         return z3.And(self.own[a], self.own[c])
 
-    def require_circle(self, steps: dict[tuple[int, int], Term]) -> None:
+    def require_cycle(self, steps: dict[tuple[int, int], Term]) -> None:
         """Some of the application's messages are a circle: each that is on it has a step to another that is."""
         on_it = [z3.Bool(f"on the circle {a}") for a in self.places]
         self.add(z3.Or(on_it))
@@ -157,13 +157,13 @@ class Bounded:
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
-        """Is there one? Raises `GaveUp` if z3 does not come to an answer."""
+        """True if there is one. Raises `BoundedSearchGaveUp` if z3 does not come to an answer."""
         return bool(self._check() == z3.sat)
 
     def _check(self, *assumed: Term) -> object:
         answer = self.solver.check(*assumed)
         if answer == z3.unknown:
-            raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+            raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
         return answer
 
     def least(self) -> tuple[Placed, ...] | None:
@@ -223,7 +223,7 @@ class Bounded:
         )
 
 
-class GaveUp(Exception):
+class BoundedSearchGaveUp(Exception):
     """z3 came to no answer; why, in its words."""
 
 

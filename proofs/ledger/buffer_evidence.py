@@ -1,4 +1,4 @@
-"""What the claims of [MF] need beside checks: walks through every state, programs and what they can become, and
+"""Evidence for the claims of [MF] beside checks: walks through every state, programs and what they can become, and
 machines that stand in no registry.
 """
 
@@ -54,8 +54,8 @@ def _arrivals_too(system: System, arrived: tuple[str, ...], step: LocalStep) -> 
 ARRIVALS = HistoryVariable((), _arrivals_too)
 
 
-def under_way(now: Reached) -> set[str]:
-    """The names of the messages that are under way, or arrived and refused."""
+def in_flight(now: Reached) -> set[str]:
+    """The names of the messages that are in flight, or arrived and refused."""
     return {packet.message.name for packet in now.in_flight if packet.message is not None}
 
 
@@ -65,10 +65,10 @@ def refused(now: Reached) -> set[str]:
 
 
 def delays_z_at_its_receiver() -> bool:
-    """Under the matrix protocol: z, arrived, waits exactly while x is under way; x and y are under way together."""
+    """Under the matrix protocol: z, arrived, waits exactly while x is in flight; x and y are in flight together."""
     waits = together = False
     for now in reachable(bundled_system("rst", "mf-program-1")):
-        names, waiting = under_way(now), refused(now)
+        names, waiting = in_flight(now), refused(now)
         if "z" in names and ("z" in waiting) != ("x" in names):
             return False
         waits |= "z" in waiting
@@ -77,10 +77,10 @@ def delays_z_at_its_receiver() -> bool:
 
 
 def delays_y_at_its_sender() -> bool:
-    """Under the buffer protocol: y waits in P1's output buffer while x is under way; nothing that arrives waits."""
+    """Under the buffer protocol: y waits in P1's output buffer while x is in flight; nothing that arrives waits."""
     waits = False
     for now in reachable(bundled_system("buffer", "mf-program-1")):
-        names = under_way(now)
+        names = in_flight(now)
         if {"x", "y"} <= names or refused(now):
             return False
         waits |= "x" in names and "y" in {message.name for message in now.locals[0].output}
@@ -88,7 +88,7 @@ def delays_y_at_its_sender() -> bool:
 
 
 class Stuck(NamedTuple):
-    """A message that is never delivered after another, or its acknowledgement, was lost: what have they in common?"""
+    """What the messages have in common that are never delivered once another, or its acknowledgement, is lost."""
 
     same_sender: bool
     same_receiver: bool
@@ -138,7 +138,7 @@ class Waiting(NamedTuple):
     sent: tuple[tuple[Message, ...], ...]  #: sent and not got
     posted: tuple[tuple[Message, ...], ...]  #: posted and not got
     got: tuple[tuple[Message, ...], ...]  #: got and not received
-    posted_before: tuple[bool, ...]  #: has a message of it been got?
+    posted_before: tuple[bool, ...]  #: True if a message of it has been got
     broke: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
 
@@ -147,7 +147,7 @@ class Waiting(NamedTuple):
 def lemmas(
     protocol: str | type[ProtocolMachine], n: int, m: int, channel: str = "unordered", *, self_sends: bool = False
 ) -> Lemmas:
-    """Looks at every step that gets or delivers a message: is it the earliest of those that wait for that?
+    """Checks that every step that gets or delivers a message takes the earliest of those that wait for that.
 
     One event precedes another in the sense of happened-before if it does so in every interleaving; so each lemma says
     that its queue is left in order, whatever the interleaving. Asked: the steps where there is another to compare.
@@ -204,7 +204,7 @@ def _follow(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
 
 @cache
 def on(protocol: str, text: str, name: str, settings: tuple[tuple[str, int], ...] = ()) -> CheckResult:
-    """The check of a protocol on a program written here, told by that name."""
+    """The check of a protocol on a program written here, under that name."""
     program = replace(notation.parse(text), name=name)
     check = Check(protocol, program=program, orders=("causal",), parameters=dict(settings))
     return run_check(check, engine="plain")
@@ -254,14 +254,14 @@ def plain_program(c: Computation) -> str:
 
 def _plain(c: Computation, p: int) -> str:
     """One process of the program; messages are called by their sender and how many it sent before."""
-    told: list[str] = []
+    statements: list[str] = []
     for event in c.lines[p]:
         if event.kind == "send" and event.message is not None:
             to = c.processes[c.messages[event.message].receiver]
-            told.append(f"send m{p + 1}.{len(told) + 1} to {to}")
+            statements.append(f"send m{p + 1}.{len(statements) + 1} to {to}")
         else:
-            told.append("receive")
-    return f"{c.processes[p]}: " + "; ".join(told)
+            statements.append("receive")
+    return f"{c.processes[p]}: " + "; ".join(statements)
 
 
 @cache
@@ -326,7 +326,7 @@ def circular_wait(n: int, m: int, *, self_sends: bool = False) -> tuple[int | No
 
 
 def accepted_once_merged() -> bool:
-    """Is a first message accepted where its matrix has been merged already?"""
+    """True if a first message is accepted where its matrix has been merged already."""
     machine = RstBefore(2)
     (message,) = next(computations(2, 1)).messages
     ((_, (packet,), _),) = machine.send(message.sender, machine.initial(message.sender), message)
@@ -382,7 +382,7 @@ class Released(NamedTuple):
     output: tuple[Message, ...]
     posted: Message | None  #: the message whose acknowledgements are awaited
     missing: int  #: how many of them
-    input: tuple[tuple[Message, bool], ...]  #: the oldest first; is it released?
+    input: tuple[tuple[Message, bool], ...]  #: the oldest first; True if released
 
 
 class ReleasedTogether(ProtocolMachine):

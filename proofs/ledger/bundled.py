@@ -51,9 +51,9 @@ def facts() -> list[dict[str, Any]]:
 
 def _facts_of_computation(name: str) -> dict[str, Any]:
     comments = [line[2:] for line in library.path(name).read_text("utf-8").splitlines() if line[0] == "#"]
-    told = " ".join(comments[:-1])
-    title = told.partition(": ")[2].removesuffix(".")
-    return {"name": name, "kind": "computation", "claim": told.split()[1].rstrip(","), "text": title}
+    summary = " ".join(comments[:-1])
+    title = summary.partition(": ")[2].removesuffix(".")
+    return {"name": name, "kind": "computation", "claim": summary.split()[1].rstrip(","), "text": title}
 
 
 def program_of(run: Run) -> str:
@@ -68,7 +68,7 @@ def program_of(run: Run) -> str:
 
 
 def is_as_found(entry: Entry, shown: Shown) -> bool:
-    """Has the bundled file just this?"""
+    """True if the bundled file has exactly this."""
     assert shown.bundled is not None
     if shown.bundled not in library.counterexamples(suffix_of(shown)):
         return False
@@ -80,11 +80,11 @@ def suffix_of(shown: Shown) -> str:
 
 
 def text_of(entry: Entry, shown: Shown) -> str:
-    """What its file says: a run as `crownless check --json` prints one that breaks something, or the notation."""
+    """The content of its file: a run as `crownless check --json` prints one that breaks something, or the notation."""
     if isinstance(shown.what, Run):
         return _json_of(entry, shown.title, shown.what)
-    told = f"To {entry.id}, {entry.source}: {shown.title}."
-    comments = [*wrap(told, WIDTH), f"Not from the text: found by 'crownless claims {entry.id}'."]
+    summary = f"To {entry.id}, {entry.source}: {shown.title}."
+    comments = [*wrap(summary, WIDTH), f"Not from the text: found by 'crownless claims {entry.id}'."]
     return "".join(f"# {line}\n" for line in comments) + notation.of_computation(shown.what).print() + "\n"
 
 

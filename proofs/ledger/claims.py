@@ -1,4 +1,4 @@
-"""What a claim is, and what its evidence says. One file a text registers its claims, beside the evidence for each.
+"""Claims and their evidence. One file a text registers its claims, beside the evidence for each.
 
 One policy decides between readings of a claim, for all texts:
 
@@ -6,7 +6,7 @@ One policy decides between readings of a claim, for all texts:
 2. A claim that is false by the letter is *repaired* if it holds in the reading that the text's own figures, examples or
    proofs need, or with a premise that is named; otherwise it is *refuted*.
 3. What has no meaning as printed (a name that is defined nowhere, an index with which nothing is defined) is read as
-   the nearest expression that has one. That is no second reading, and is told in `Entry.reading`. An index out of
+   the nearest expression that has one. That is no second reading, and is documented in `Entry.reading`. An index out of
    place that has a meaning there is judged as it stands.
 4. A definition that is too wide or too narrow is judged once, at the claim where it first makes a difference. Later
    claims take it as repaired there, and list the letter as a reading where it gives another verdict.
@@ -83,7 +83,7 @@ class Shown(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What was found when the claim was looked into."""
+    """The recomputed evidence for a claim."""
 
     verdict: Verdict
     #: How far it reaches: processes, messages, channel, what was assumed.
@@ -102,8 +102,8 @@ class Evidence(NamedTuple):
         return cls(verdict_of(readings), scope, because, shown, tuple(readings))
 
 
-#: Looks into a claim; if quick, up to a smaller bound.
-Look = Callable[[bool], Evidence]
+#: Recomputes the evidence for a claim; if quick, up to a smaller bound.
+Recomputation = Callable[[bool], Evidence]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Entry:
     statement: str
     #: The verdict that stands in the ledger; the ledger fails if the evidence no longer gives it.
     recorded: Verdict
-    look: Look
+    recompute: Recomputation
     #: Which reading was taken, where the text is ambiguous, damaged, or silent.
     reading: str = ""
 
@@ -137,11 +137,11 @@ class Text:
 
     def claim(
         self, name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
-    ) -> Callable[[Look], Look]:
+    ) -> Callable[[Recomputation], Recomputation]:
         """Registers the evidence for a claim."""
 
-        def register(look: Look) -> Look:
-            self.entries.append(Entry(name, source, statement, recorded, look, reading))
-            return look
+        def register(recompute: Recomputation) -> Recomputation:
+            self.entries.append(Entry(name, source, statement, recorded, recompute, reading))
+            return recompute
 
         return register

@@ -1,4 +1,4 @@
-"""What claims about costs rest on: repeated simulations of the protocols' machines under a clock."""
+"""Evidence for claims about costs: repeated simulations of the protocols' machines under a clock."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Runs:
 
     @property
     def kept(self) -> bool:
-        """Did every run keep the promised order?"""
+        """True if every run kept the promised order."""
         return all(run.kept for run in self.runs)
 
     @property
     def stuck(self) -> int:
-        """In how many runs was some message never delivered?"""
+        """The number of runs in which some message was never delivered."""
         return sum(run.undelivered > 0 for run in self.runs)
 
 
@@ -93,12 +93,12 @@ def more(first: Runs, second: Runs, figure: str) -> Estimate:
 
 
 def surely_above(found: Estimate, value: float) -> bool:
-    """Is the whole confidence interval above the value?"""
+    """True if the whole confidence interval is above the value."""
     return found.mean - found.error > value
 
 
 def surely_below(found: Estimate, value: float) -> bool:
-    """Is the whole confidence interval below the value?"""
+    """True if the whole confidence interval is below the value."""
     return found.mean + found.error < value
 
 
@@ -109,7 +109,7 @@ def output_wait(load: float) -> float:
     return load * ROUND_TRIP_SQUARED / (2 * (1 - 2 * load))
 
 
-def told(runs: Sequence[Runs]) -> str:
-    """How many simulations these are, of how many messages."""
+def describe(runs: Sequence[Runs]) -> str:
+    """The number of simulations and of messages, as text."""
     count = sum(len(each.runs) for each in runs)
     return f"{count} simulations of {sum(len(each.runs) * each.asked.messages for each in runs):,} messages"

@@ -1,4 +1,4 @@
-"""What evidence is made of: checks, programs and proofs, each done once however many claims rest on it."""
+"""The material of evidence: checks, programs and proofs, each done once however many claims rest on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
 from crownless.model_check.system import System
-from crownless.proofs.proving import PROOFS, SHOWN, Proved, prove
+from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, prove
 from crownless.proofs.queues import QueueProof
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
@@ -85,7 +85,7 @@ def explored(
     monitors: tuple[Observer, ...] = (),
     properties: tuple[Property, ...] = (),
 ) -> CheckResult:
-    """Every interleaving of a machine that need not be registered, over the channel it needs unless told otherwise."""
+    """Every interleaving of a machine that need not be registered, by default over the channel it needs."""
     check = Check(
         machine,
         workload=workload,
@@ -123,7 +123,7 @@ def live(result: CheckResult) -> bool:
 
 
 def holds(result: CheckResult, *properties: str) -> bool:
-    """Do these properties hold, over every interleaving that was asked for? Without any: all that were judged."""
+    """True if these properties hold, over every interleaving of the check; by default all that were judged."""
     verdicts = {each.property.name: each.verdict for each in result.properties}
     assert set(properties) <= verdicts.keys(), f"not judged: {set(properties) - verdicts.keys()}"
     asked = properties or [each.property.name for each in result.properties if each.property.kind != "sometimes"]
@@ -143,8 +143,8 @@ def up_to(n: int, m: int) -> Iterator[Computation]:
 
 
 @cache
-def proof_of(protocol: str) -> Proved:
-    """What z3 says of a protocol for every n.
+def proof_of(protocol: str) -> ProofReport:
+    """The report of z3's proof of a protocol for every n.
 
     Where z3 shows it of each step of the machine, random runs of both would add nothing to a claim: `crownless prove`
     has them.
@@ -154,15 +154,15 @@ def proof_of(protocol: str) -> Proved:
 
 
 def is_proved(protocol: str, *shown: str) -> bool:
-    """Does z3 show this of it: safe, optimal, live? Without any: all three."""
+    """True if z3 shows this of it: safe, optimal, live; by default all three."""
     return all(proof_of(protocol).outcome(each) == "proved" for each in shown or SHOWN)
 
 
-def held_against(protocol: str) -> str:
+def refinement_scope(protocol: str) -> str:
     """How far a protocol of queues is shown to do what is proved of its abstraction, in words."""
     proved = proof_of(protocol)
-    told = "; ".join(each.scope for each in proved.refinements)
-    states = f"{told}; {sum(each.states for each in proved.refinements):,} states"
+    summary = "; ".join(each.scope for each in proved.refinements)
+    states = f"{summary}; {sum(each.states for each in proved.refinements):,} states"
     if proved.covers_machine:
         return f"of which each step of the machine is one, and each is one of the machine (z3; besides {states})"
     return f"which the machine does and nothing else ({states})"
@@ -179,14 +179,14 @@ def figure(name: str) -> Computation:
 
 def within(*results: CheckResult) -> str:
     """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
-    told = []
+    bounds = []
     for result in results:
         if isinstance(result.workload, Program):
             bound = f"program {result.workload.name}"
         else:
             bound = f"{len(result.workload.processes)} processes, up to {result.workload.messages} messages"
-        told.append(f"{bound}, {result.channel} channel")
-    return "every interleaving: " + "; ".join(dict.fromkeys(told))
+        bounds.append(f"{bound}, {result.channel} channel")
+    return "every interleaving: " + "; ".join(dict.fromkeys(bounds))
 
 
 def states(*results: CheckResult) -> str:

@@ -156,7 +156,7 @@ class Cost(NamedTuple):
 
 
 def costs(n: int, m: int) -> set[Cost]:
-    """What the runs of Fig. 8 cost at whose end nothing is under way or waits, m messages in each."""
+    """The costs of the runs of Fig. 8 at whose end nothing is in flight or waits, m messages in each."""
     workload = Free(n, m)
     ends = set()
     for now in reachable(system_of(MurtyGarg(n), workload), history=CONTROL_PACKETS):

@@ -23,7 +23,7 @@ from .evidence import system_of
 class Lockstep(NamedTuple):
     """How runs go in which two processes do the same at the same time, each with one message for the other."""
 
-    alike: bool  #: do their local states stay mirror images?
+    alike: bool  #: True if their local states stay mirror images
     ends: frozenset[Computation]  #: complete computations at their ends
 
 
@@ -74,7 +74,7 @@ class Placing(NamedTuple):
 class PlacedAfterwards(ProtocolMachine):
     """Not [MG]'s: a message is received at once, and its place is the receiver's clock; its sender learns it later.
 
-    One message at a time. The place of a send among the receives that came meanwhile is told when it is acknowledged.
+    One message at a time. The place of a send among the receives that came by then is decided when it is acknowledged.
     """
 
     sends_before_delivery = False
@@ -102,7 +102,7 @@ class PlacedAfterwards(ProtocolMachine):
 
     @staticmethod
     def in_time(state: Placing) -> bool:
-        """Is each send after what came before it was wanted, and before what came after it was acknowledged?"""
+        """True if each send is after what preceded its request, and before what followed its acknowledgement."""
         line = state.line
         events = [(k, place) for k, (what, _, place) in enumerate(line) if what != "wants"]
         return all(
@@ -116,7 +116,7 @@ class PlacedAfterwards(ProtocolMachine):
 
 @cache
 def placed_afterwards(n: int, m: int) -> tuple[tuple[Computation, ...], bool]:
-    """The computations of its runs to their ends, lines in the order of places; and is each send placed in time?"""
+    """The computations of its runs to their ends, lines in order of places; and whether each send is placed in time."""
     forms, in_time = set(), True
     for now in reachable(system_of(PlacedAfterwards(n), Free(n, m))):
         local = now.locals
@@ -136,8 +136,8 @@ def crossing() -> Computation:
 
 
 def ring_cut_short(p: int) -> Computation:
-    """What process p of the ring cannot tell from it, if it sends first and its message is late: the process before it
-    goes on and sends to the one after it.
+    """What process p of the ring cannot distinguish from it, if it sends first and its message is late: the process
+    before it goes on and sends to the one after it.
     """
     before, after = (p - 1) % 3, (p + 1) % 3
     mine, theirs = f"m{p + 1}", f"m{before + 1}"

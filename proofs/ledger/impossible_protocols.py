@@ -41,7 +41,7 @@ class TwoProcesses:
         self.next = [z3.Function(f"next {p}", STATE, PACKETS, STATE) for p in range(2)]
         #: What is transmitted from a state, perhaps nothing.
         self.packets = [z3.Function(f"packets {p}", STATE, PACKETS) for p in range(2)]
-        #: Of a state in which both messages are committed: was the own send the first?
+        #: Of a state in which both messages are committed: True if the own send was the first.
         self.own_first = [z3.Function(f"own first {p}", STATE, z3.BoolSort()) for p in range(2)]
         #: The states of some round, and those of the next one.
         self.now = [z3.Const(f"now {p}", STATE) for p in range(2)]
@@ -128,7 +128,7 @@ VIEW, PACKET = z3.DeclareSort("View"), z3.DeclareSort("Packet")
 WANTS = z3.Function("wants", PROCESS, VIEW)
 FIRST_PACKET = z3.Function("first packet", VIEW, PACKET)
 HEARS = z3.Function("hears", VIEW, PACKET, TIME, VIEW)
-#: At the commit of a receive in this view: is the own send committed already?
+#: At the commit of a receive in this view: True if the own send is committed already.
 OWN_FIRST = z3.Function("own first", VIEW, z3.BoolSort())
 #: When anything but that first packet arrives at a process.
 SECOND = z3.Function("second arrival", RUN, PROCESS, TIME)

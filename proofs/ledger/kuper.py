@@ -16,8 +16,8 @@ from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
 from crownless.proofs.guarded import for_every_n
-from crownless.proofs.kuper import Counts, by_counts
-from crownless.proofs.proving import SHOWN, Proved, prove
+from crownless.proofs.proving import SHOWN, ProofReport, prove
+from crownless.proofs.rst import Counts, by_counts
 from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
@@ -49,13 +49,13 @@ from .matrix_evidence import (
     Knobs,
     Linked,
     TellsWhatMayBeRelayed,
-    Turned,
+    Variant,
     all_proved,
+    check_variant,
     guards,
     program,
+    scripted_run,
     single_changes,
-    told_run,
-    turned,
 )
 
 TEXT = Text()
@@ -67,7 +67,7 @@ TO_ANOTHER = "nobody sends to himself, which the text does not say, though it sp
 
 
 class Shows(NamedTuple):
-    """What the text shows of one action: the matrix on the message, and what the process has after it."""
+    """One action as the text shows it: the matrix on the message, and what the process has after it."""
 
     process: int
     action: str
@@ -83,7 +83,7 @@ M1 = ((0, 0, 1), (0, 0, 0), (0, 0, 0))
 M2 = ((0, 1, 0), (0, 0, 0), (0, 0, 0))
 M1_AND_M2 = ((0, 1, 1), (0, 0, 0), (0, 0, 0))
 ALL_THREE = ((0, 1, 1), (0, 0, 1), (0, 0, 0))
-#: Carol receives m3 before m1, and it waits in her mail room.
+#: Carol receives m3 before m1, and it waits in her hold-back queue (Kuper's *mail room*).
 THE_RUN = (
     Shows(0, "send", "m1", NOBODY_SENT, M1, (0, 0, 0)),
     Shows(0, "send", "m2", M1, M1_AND_M2, (0, 0, 0)),
@@ -106,12 +106,12 @@ AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(AL
 )
 def ku1(quick: bool) -> Evidence:
     script = load_program("kuper-program")
-    run, told = told_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
+    run, steps = scripted_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
     as_shown = [(shows.carried, State(shows.sent, shows.deliv)) for shows in THE_RUN]
     ends = {tuple(now.locals) for now in reachable(system_of(Rst(3), Program(script))) if not now.moves}
     machine = Rst(3)
     checks = (
-        [(*(packet.stamp for packet in each.packets), each.local) for each in told] == as_shown,
+        [(*(packet.stamp for packet in each.packets), each.local) for each in steps] == as_shown,
         ends == {AT_THE_END},
         machine.after_delivering(1, machine.initial(1), 0, NOBODY_SENT).sent == M2,
         holds(ran("rst", "kuper-program")),
@@ -193,7 +193,7 @@ def ku3(quick: bool) -> Evidence:
 @TEXT.claim(
     "KU4",
     "[Kup] Question: Is DELIV redundant?",
-    "What a process has delivered from each, its own column of SENT tells at any moment: DELIV is not needed.",
+    "What a process has delivered from each, its own column of SENT shows at any moment: DELIV is not needed.",
     "proved",
     reading=f"{TO_ANOTHER}; one message to oneself is enough for the two to differ",
 )
@@ -244,7 +244,7 @@ def ku5(quick: bool) -> Evidence:
     smaller = [searched("rst-column", 2, 4 if quick else 5), searched("rst-column", 3, 2)]
     fails = not theorem(*_one_column_is_checked()) or found is None or broken_by(over_fifo, "causal") is None
     fails = fails or not holds(result, "fifo") or not all(holds(each) for each in smaller)
-    shown = () if found is None else (Shown("what P2 was told of does not travel on", found),)
+    shown = () if found is None else (Shown("P2 does not pass on what it received", found),)
     because = (
         f"z3: the guard is the same for any two matrices with the same column; causal order breaks after "
         f"{len(found.actions) if found else 0} actions, also over FIFO channels; not with two processes or two messages"
@@ -271,7 +271,7 @@ def _one_column_is_checked() -> Claim:
 @TEXT.claim(
     "KU6",
     "[Kup] Bob's fateful message to Carol",
-    "A message need not tell its receiver of what that one can never pass on.",
+    "A message need not carry to its receiver what that one can never pass on.",
     "checked",
     reading="who may ever send to whom is known to all; entry (k, l) goes to j only if a path leads from j to l",
 )
@@ -286,7 +286,7 @@ def ku6(quick: bool) -> Evidence:
         if not beside.found <= SAME_GUARDS or not holds(thinned):
             bad.append(links)
         thinner += len(TellsWhatMayBeRelayed(n, links).reaches) < n * n
-    # P2 is taken to send nothing, and does: what it was told is then too little.
+    # P2 is taken to send nothing, and does: what it received is then too little.
     wrong = explored(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
     fails = bool(bad) or not thinner or "causal" not in wrong.violations
     which = f"all {len(sets)} sets of links between {n} processes{', up to names' * quick}"
@@ -333,8 +333,8 @@ def ku7(quick: bool) -> Evidence:
     forms = [prove_with_deliv(), proof_of("rst-before"), proof_of("rst")]
     fails = any(form.outcome(shown) != "proved" for form in forms for shown in SHOWN)
     beside = guards(Rst(3), IncrementsBefore(3), Free(3, 3 if quick else 5))
-    both = turned(_turned_to("attach SENT after the increment"), 3, 3)
-    first_two = turned(_turned_to("attach SENT after the increment", ONE_MORE), 3, 3)
+    both = check_variant(_variant("attach SENT after the increment"), 3, 3)
+    first_two = check_variant(_variant("attach SENT after the increment", ONE_MORE), 3, 3)
     fails = fails or beside.found != SAME_GUARDS or not holds(first_two)
     fails = fails or "delivers-something" in both.exploration.reached
     because = (
@@ -347,7 +347,7 @@ def ku7(quick: bool) -> Evidence:
 
 
 @cache
-def prove_with_deliv() -> Proved:
+def prove_with_deliv() -> ProofReport:
     """The proof of the form that the text has in mind, which keeps DELIV."""
     counts = Counts(
         lambda now, p, k, l: now.local(p).sent[k][l],
@@ -389,7 +389,7 @@ def ku8(quick: bool) -> Evidence:
     fails = fails or one_by_one is None
     because = (
         f"as printed they differ after one broadcast ({_length(printed)} actions), with unicasts after "
-        f"{_length(unicasts)}; repaired they agree wherever nothing is under way, causal order kept "
+        f"{_length(unicasts)}; repaired they agree wherever nothing is in flight, causal order kept "
         f"in {states(*kept)}"
     )
     shown = [
@@ -410,7 +410,7 @@ def ku8(quick: bool) -> Evidence:
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
-    """A shortest run after which nothing is under way, and not all have the same SENT."""
+    """A shortest run after which nothing is in flight, and not all have the same SENT."""
     return shortest_run_to(
         system_of(machine, workload), lambda now: not now.in_flight and len({local.sent for local in now.locals}) > 1
     )
@@ -464,7 +464,7 @@ SAVES = {
     "state. What the text says of the second increment of SENT, in the list after delivering, is judged beside it",
 )
 def ku9(quick: bool) -> Evidence:
-    found = {name: turned(knobs, 3, 3) for name, knobs in single_changes()}
+    found = {name: check_variant(knobs, 3, 3) for name, knobs in single_changes()}
     fails = (
         {name for name, each in found.items() if not safe(each) and live(each)} != UNSAFE
         or {name for name, each in found.items() if safe(each) and not live(each)} != NOT_LIVE
@@ -473,22 +473,22 @@ def ku9(quick: bool) -> Evidence:
     )
     m = 3 if quick else 5
     harmless = {
-        name: holds(turned(knobs, 3, m))
-        and guards(Turned(3, knobs), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
+        name: holds(check_variant(knobs, 3, m))
+        and guards(Variant(3, knobs), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
         for name, knobs in single_changes()
         if name in NOTHING | SAVES
     }
     needless = harmless["no second increment of SENT"]
     fails = fails or not all(harmless.values())
-    mend, break_ = _pairs()
-    fails = fails or not mend or not break_
-    spoilt = turned(_turned_to("read the own column of SENT", "no second increment of SENT"), 3, 3)
-    fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mend
+    mends, break_ = _pairs()
+    fails = fails or not mends or not break_
+    spoilt = check_variant(_variant("read the own column of SENT", "no second increment of SENT"), 3, 3)
+    fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mends
     because = (
         f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
         f"{len(NOTHING | SAVES)} nothing, {len(SAVES)} of which save work ({'; '.join(sorted(SAVES))}); "
-        f"two changes together: right though each is wrong: {_told(mend)}; wrong though each is right: "
-        f"{_told(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
+        f"two changes together: right though each is wrong: {_describe(mends)}; wrong though each is right: "
+        f"{_describe(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
     )
     shown = [
         Shown(f"{name}: breaks {prop}", run)
@@ -521,18 +521,18 @@ def ku9(quick: bool) -> Evidence:
 def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
     """Two changes that are right together and wrong alone, each of them; and those the other way round."""
     right = NOTHING | SAVES
-    mend, break_ = set[frozenset[str]](), set[frozenset[str]]()
+    mends, break_ = set[frozenset[str]](), set[frozenset[str]]()
     for one, other in combinations((name for name, _ in single_changes()), 2):
-        knobs = _turned_to(one, other)
+        knobs = _variant(one, other)
         if _knob(one) == _knob(other) or (one in right) != (other in right):
             continue
-        broken = bool(turned(knobs, 2, 2).violations or turned(knobs, 3, 3).violations)
+        broken = bool(check_variant(knobs, 2, 2).violations or check_variant(knobs, 3, 3).violations)
         if broken == (one in right):
-            (break_ if broken else mend).add(frozenset({one, other}))
-    return mend, break_
+            (break_ if broken else mends).add(frozenset({one, other}))
+    return mends, break_
 
 
-def _turned_to(*names: str) -> Knobs:
+def _variant(*names: str) -> Knobs:
     return AS_PRINTED._replace(**{_knob(name): name for name in names})
 
 
@@ -541,5 +541,5 @@ def _knob(name: str) -> str:
     return knob
 
 
-def _told(pairs: set[frozenset[str]]) -> str:
+def _describe(pairs: set[frozenset[str]]) -> str:
     return "; ".join(sorted(" + ".join(sorted(pair)) for pair in pairs))

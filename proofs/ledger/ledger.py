@@ -1,4 +1,4 @@
-"""All claims together, and what becomes of them when they are looked into again."""
+"""All claims together, and their recomputation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.spec.errors import BadInput, unknown_name
 
 from . import bundled, kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
-from .bounded import GaveUp
+from .bounded import BoundedSearchGaveUp
 from .claims import Entry, Evidence
 
 TEXTS = {
@@ -32,7 +32,7 @@ CLAIMS: dict[str, Entry] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of a claim now."""
+    """The recomputed evidence of a claim, with the time that took."""
 
     entry: Entry
     evidence: Evidence
@@ -84,17 +84,17 @@ def _unknown(name: str) -> BadInput:
     return unknown_name("claim", name, [*TEXTS, *CLAIMS])
 
 
-def look_into(
+def recompute(
     entries: Iterable[Entry], *, quick: bool = False, progress: Callable[[Entry], None] | None = None
 ) -> Iterable[Finding]:
-    """Looks into claims, one after the other; within `stoppable` it ends where that ends."""
+    """Recomputes the evidence for claims, one after the other; within `stoppable` it ends where that ends."""
     for entry in entries:
         if progress is not None:
             progress(entry)
         began = time.monotonic()
         try:
-            evidence = entry.look(quick)
-        except GaveUp as reason:
+            evidence = entry.recompute(quick)
+        except BoundedSearchGaveUp as reason:
             evidence = Evidence("open", "nothing", f"z3 came to no answer: {reason}")
         stopped = stop_reason()
         if stopped is not None:

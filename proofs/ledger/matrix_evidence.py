@@ -30,17 +30,17 @@ def program(text: str) -> Program:
     return Program(notation.parse(text))
 
 
-class Told(NamedTuple):
+class ScriptedStep(NamedTuple):
     """The packets that an action transmits or takes in, and the local state after it."""
 
     packets: Sequence[Packet]
     local: Any
 
 
-def told_run(system: System, told: Sequence[tuple[int, str, str]]) -> tuple[Run, list[Told]]:
+def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
     """The run of these (process, action, message), as far as it goes, and what each transmits and leaves."""
     state, steps, seen = system.initial(), [], []
-    for process, action, name in told:
+    for process, action, name in script:
         moves = [
             (step, target)
             for step, target in system.moves(state)
@@ -53,7 +53,7 @@ def told_run(system: System, told: Sequence[tuple[int, str, str]]) -> tuple[Run,
         ((step, state),) = moves
         steps.append(step)
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
-        seen.append(Told(packets, system.local_states(state)[process]))
+        seen.append(ScriptedStep(packets, system.local_states(state)[process]))
     return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
 
 
@@ -69,7 +69,7 @@ class Both(NamedTuple):
     watches: Any
 
 
-class Beside(ProtocolMachine):
+class LockstepProduct(ProtocolMachine):
     """A protocol that decides, and with it another, which sees the same messages of the application.
 
     The other one has a single step for each input, and sends no packets but the messages.
@@ -112,7 +112,7 @@ class Beside(ProtocolMachine):
 
 
 class Guards(NamedTuple):
-    """Of every message under way, in every state: (would the one protocol deliver it, would the other)?"""
+    """Of every message in flight, in every state: whether the one protocol would deliver it, and the other."""
 
     found: frozenset[tuple[bool, bool]]
     states: int
@@ -123,7 +123,7 @@ SAME_GUARDS = frozenset({(True, True), (False, False)})
 
 def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Guards:
     found, count = set(), 0
-    for now in reachable(system_of(Beside(decides, watches), workload)):
+    for now in reachable(system_of(LockstepProduct(decides, watches), workload)):
         count += 1
         found.update(guards_in(now))
     return Guards(frozenset(found), count)
@@ -131,7 +131,7 @@ def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workloa
 
 def guards_in(now: Reached) -> set[tuple[bool, bool]]:
     machine = now.system.machine
-    assert isinstance(machine, Beside)
+    assert isinstance(machine, LockstepProduct)
     locals_ = now.locals
     return {
         (
@@ -195,8 +195,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Turned(Rst):
-    """The matrix protocol with its knobs turned."""
+class Variant(Rst):
+    """A variant of the matrix protocol, by its knobs."""
 
     invariants = {}
 
@@ -258,12 +258,12 @@ class Turned(Rst):
 
 
 @cache
-def turned(knobs: Knobs, n: int, m: int) -> CheckResult:
-    return explored(Turned(n, knobs), Free(n, m))
+def check_variant(knobs: Knobs, n: int, m: int) -> CheckResult:
+    return explored(Variant(n, knobs), Free(n, m))
 
 
 def single_changes() -> list[tuple[str, Knobs]]:
-    """Every setting with one knob turned, under the value it is turned to."""
+    """Every variant that differs in one knob, by the value of that knob."""
     return [(value, AS_PRINTED._replace(**{knob: value})) for knob, values in CHOICES.items() for value in values[1:]]
 
 
@@ -490,7 +490,7 @@ class Times:
         return tuple(bits)
 
     def implies(self, new: Value, old: Value, times: tuple[int, ...]) -> bool:
-        """At all these times, at every process: if it satisfies the new constraints, does it satisfy the old ones?"""
+        """True if, at all these times, every process that satisfies the new constraints satisfies the old ones."""
         wrong = self._wrong.get((new, old))
         if wrong is None:
             wrong = self._wrong[new, old] = tuple(self._wrong_at(q, new, old) for q in range(self.system.n))

@@ -20,11 +20,11 @@ from .evidence import (
     broken_by,
     explored,
     figure,
-    held_against,
     holds,
     is_proved,
     proof_of,
     ran,
+    refinement_scope,
     searched,
     states,
     system_of,
@@ -159,10 +159,10 @@ def mf5(quick: bool) -> Evidence:
     in_turn = explored(buffers.KearnsInTurn(3), Free(3, 3), channel="unordered")
     run = broken_by(printed, "causal")
     over_fifo = all(holds(result, "causal", "delivers-all", "never-blocks") for result in fifo)
-    told = "" if run is None else f"over channels that reorder, broken in {len(run.actions)} actions; "
+    summary = "" if run is None else f"over channels that reorder, broken in {len(run.actions)} actions; "
     because = (
-        f"{told}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if the "
-        f"sender is asked about too, in {states(in_turn)}"
+        f"{summary}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if "
+        f"the sender is asked about too, in {states(in_turn)}"
     )
     shown = () if run is None else (Shown("two messages of one client overtake each other", run, "counterexample-mf5"),)
     readings = (
@@ -280,8 +280,8 @@ def mf12(quick: bool) -> Evidence:
     runs = [broken_by(result, "causal") for result in results]
     shown = tuple(Shown("not causally ordered", run) for run in runs if run is not None)
     because = (
-        f"z3 shows it of the stages that messages go through, {held_against('buffer')}; and no delivery overtakes, in "
-        f"{states(*results)}, the last of them with messages to oneself"
+        f"z3 shows it of the stages that messages go through, {refinement_scope('buffer')}; and no delivery overtakes, "
+        f"in {states(*results)}, the last of them with messages to oneself"
     )
     return Evidence("refuted" if shown else unless(fails, "proved"), FOR_EVERY_N, because, shown)
 
@@ -306,9 +306,9 @@ def mf13(quick: bool) -> Evidence:
     fails = not (walked and is_proved("buffer", "live"))
     because = (
         "z3: the oldest in an output buffer is posted or an acknowledgement is awaited, and what is awaited is "
-        f"under way or its acknowledgement is, {held_against('buffer')}. No run comes back to a state or takes more "
-        f"than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
-        f"and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
+        f"in flight or its acknowledgement is, {refinement_scope('buffer')}. No run comes back to a state or takes "
+        f"more than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is "
+        f"got and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
     )
     verdict = "refuted" if shown else unless(fails, "proved")
     return Evidence(verdict, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, shown)
@@ -390,8 +390,8 @@ def mf16(quick: bool) -> Evidence:
     fails |= matrix.completes != "always" or buffer.completes != "always"
     fails |= not buffers.delays_z_at_its_receiver() or not buffers.delays_y_at_its_sender()
     because = (
-        f"{states(plain, matrix, buffer)}: under the matrix protocol z waits at P3 exactly while x is under way, and y "
-        "need not wait; under the buffer protocol y is never under way before x is got, and nothing that arrives waits"
+        f"{states(plain, matrix, buffer)}: under the matrix protocol z waits at P3 exactly while x is in flight, and y "
+        "need not wait; under the buffer protocol y is never in flight before x is got, and nothing that arrives waits"
     )
     shown = (Shown("Fig. 4: x is overtaken by y and z", figure("mf-fig4")), Shown("Figs 5 and 6", figure("mf-fig5")))
     return Evidence(unless(fails, "checked"), within(plain, matrix, buffer), because, shown)
@@ -550,8 +550,8 @@ def mf23(quick: bool) -> Evidence:
                 shown = () if run is None else (Shown(f"breaks {name}", run),)
                 return Evidence("refuted", "a program with plain receives", text.replace("\n", " | "), shown)
     because = f"{len(programs):,} programs: every interleaving of each comes to the end and is causally ordered"
-    told = "; ".join(f"{n} processes, {m} messages" for n, m in bounds)
-    return Evidence("checked", f"every such program of {told}; smaller ones with self-sends or unreceived", because)
+    summary = "; ".join(f"{n} processes, {m} messages" for n, m in bounds)
+    return Evidence("checked", f"every such program of {summary}; smaller ones with self-sends or unreceived", because)
 
 
 # -- §4.3, §5: costs, and what is left open ----------------------------------------------------------------------------
@@ -616,7 +616,7 @@ def mf24(quick: bool) -> Evidence:
     )
     scope = (
         f"costs: every interleaving, {n} processes, up to {m} messages; delay: 4 processes, uniform traffic, "
-        f"exponential latencies: {simulations.told(every)}; crownless cost has more"
+        f"exponential latencies: {simulations.describe(every)}; crownless cost has more"
     )
     return Evidence(unless(fails, "measured"), scope, because)
 
@@ -642,7 +642,7 @@ def mf25(quick: bool) -> Evidence:
         f"broadcast copy by copy is not causal ({length} actions), and is if delivery waits until all input buffers "
         f"have the message ({states(together)}, three packets a copy); after one loss what is stuck is all "
         "of the same sender under the buffer protocol, all for the same receiver under the matrix protocol; whether "
-        "the two can be combined is not looked into yet"
+        "the two can be combined is not examined yet"
     )
     scope = f"3 processes; up to {m} broadcasts; up to 3 messages and one loss"
     shown = () if run is None else (Shown("copy by copy: the answer is delivered first", run),)
@@ -685,23 +685,23 @@ def _lemma(name: str, quick: bool) -> Evidence:
     shown_by_z3 = put_to_z3.buffer_lemma(name)
     fails = bool(runs) or not asked or not shown_by_z3 or not is_proved("buffer", "safe")
     because = (
-        f"z3 shows it of the stages that messages go through ({shown_by_z3} claims), {held_against('buffer')}; the "
+        f"z3 shows it of the stages that messages go through ({shown_by_z3} claims), {refinement_scope('buffer')}; the "
         f"machine keeps it at each of {asked:,} steps that it is about, in {nodes:,} states ({n} processes, up to {m} "
         "messages; 2 processes, up to 3, also to oneself)"
     )
     shown = tuple(Shown(f"breaks {name}", run) for run in runs)
     if name == "Lemma 4":
         out_of_order = lemmas(buffers.TakesTheYoungest, 2, 2).broken.get(name)
-        title, told = (
+        title, summary = (
             "it falls where an input buffer hands over its youngest",
             "if the youngest is handed over, it falls",
         )
     else:
         out_of_order = lemmas("buffer-pipelined", 2, 2, "unordered").broken.get(name)
         title = "it falls where an output buffer does not wait"
-        told = "where an output buffer does not wait and the channel reorders, it falls"
+        summary = "where an output buffer does not wait and the channel reorders, it falls"
     fails |= out_of_order is None
-    because += f"; {told}"
+    because += f"; {summary}"
     if out_of_order is not None:
         shown += (Shown(title, out_of_order),)
     return Evidence("refuted" if runs else unless(fails, "proved"), FOR_EVERY_N, because, shown)

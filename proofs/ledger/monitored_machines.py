@@ -181,7 +181,7 @@ class WatchedByTheLetter(Watched):
 
 
 class Silent(ByTheLetter):
-    """RP as it is told: an acknowledgement is sent by an active process only."""
+    """RP as printed: an acknowledgement is sent by an active process only."""
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         return super().internal(i, state) if state[0] else []

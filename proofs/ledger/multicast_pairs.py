@@ -21,7 +21,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.runs import Run
 from crownless.proofs.any_multicast import Receivers
-from crownless.proofs.any_run import Moment
+from crownless.proofs.any_run import SymbolicState
 from crownless.proofs.guarded import for_every_n
 from crownless.proofs.ses_multicast import SES_MULTICAST
 from crownless.proofs.terms import Term, Terms
@@ -176,7 +176,7 @@ def lemma_2_with_multicasts() -> list[Claim]:
     now = run.before
     past = run.processes(lambda p, l, k: now.local(p).buffer[l][k] <= now.local(p).time[k], of=3)
 
-    def not_negative(moment: Moment) -> Term:
+    def not_negative(moment: SymbolicState) -> Term:
         return run.processes(lambda p, l, k: moment.local(p).buffer[l][k] >= 0, of=3)
 
     claims = [Claim("Lemma 2", given, past), Claim("not negative: at the start", {}, not_negative(run.start))]

@@ -15,10 +15,10 @@ from .claims import Evidence, Reading, Text, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     broken_by,
-    held_against,
     holds,
     is_proved,
     ran,
+    refinement_scope,
     searched,
     states,
     system_of,
@@ -50,9 +50,9 @@ def mg16(quick: bool) -> Evidence:
     fails = not (explored and is_proved("murty-garg", "live"))
     smallest_is_active = all_states_have_the_smallest_active(3, 3)
     because = (
-        "z3: a passive process waits for what is under way, or for a smaller passive one, which on going on "
-        f"acknowledges all that it owes; shown of the stages of a message, {held_against('murty-garg')}. Every send "
-        f"happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
+        "z3: a passive process waits for what is in flight, or for a smaller passive one, which on going on "
+        f"acknowledges all that it owes; shown of the stages of a message, {refinement_scope('murty-garg')}. Every "
+        f"send happens and every message is delivered, in {states(*results)}; the smallest process, on which the "
         "induction rests, is active in all"
     )
     return Evidence(
@@ -192,7 +192,7 @@ def mg19(quick: bool) -> Evidence:
     )
     scope = (
         f"every run to its end, {n} processes, {m} messages, unordered channel; 4 processes: "
-        f"{simulations.told(list(traffic.values()))}"
+        f"{simulations.describe(list(traffic.values()))}"
     )
     return Evidence(unless(fails, "measured"), scope, because)
 
@@ -204,7 +204,7 @@ def mg19(quick: bool) -> Evidence:
     "acknowledgement by at most nt.",
     "repaired",
     reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
-    "condition from the receive to its acknowledgement, while other messages are under way. What is true: at most 2t, "
+    "condition from the receive to its acknowledgement, while other messages are in flight. What is true: at most 2t, "
     "and at most 2(n − 2) t, which is more than nt from five processes on",
 )
 def mg20(quick: bool) -> Evidence:
@@ -232,13 +232,13 @@ def mg20(quick: bool) -> Evidence:
         "fewer processes. The bound is reached, and not exceeded, in all runs of Fig. 8 in "
         f"{sum(each.states for each in longest):,} states of the system and of time. The priority rule adds a request "
         f"and the way back, {priority / t:g} t if both take t. In random runs of five processes "
-        f"({simulations.told([random])}, constant latencies, load 0.1) it is withheld for {random['withheld']} t on "
-        f"the average, at most {random.most('withheld_most'):.2f} t"
+        f"({simulations.describe([random])}, constant latencies, load 0.1) it is withheld for {random['withheld']} t "
+        f"on the average, at most {random.most('withheld_most'):.2f} t"
     )
-    told = ", ".join(f"({each.n}, {each.messages})" for each in longest)
+    summary = ", ".join(f"({each.n}, {each.messages})" for each in longest)
     scope = (
         f"{ANY_NUMBER}, where an acknowledgement waits for the open send alone; Fig. 8's own code: every run up to "
-        f"(processes, messages) {told}"
+        f"(processes, messages) {summary}"
     )
     title = "P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged"
     return Evidence.of_readings(readings, scope, because, shown(title, slowest.run.run, "counterexample-mg20"))
@@ -290,7 +290,6 @@ def mg21(quick: bool) -> Evidence:
         f"other whatever it sends or receives: where all send to bigger processes, {up[0]['added']} against "
         f"{up[1]['added']}"
     )
-    scope = (
-        f"{within(ours)}; computations: 3 processes, 3 messages; times: {simulations.told([*served, *up])}, load 0.2"
-    )
+    times = simulations.describe([*served, *up])
+    scope = f"{within(ours)}; computations: 3 processes, 3 messages; times: {times}, load 0.2"
     return Evidence(unless(fails, "measured"), scope, because)

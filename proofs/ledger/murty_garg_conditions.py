@@ -9,7 +9,7 @@ from . import monitored_machines as found
 from . import proof_evidence as put_to_z3
 from . import smallest_synchronous as search
 from .claims import Evidence, Reading, Text, unless
-from .evidence import broken_by, held_against, holds, is_proved, states
+from .evidence import broken_by, holds, is_proved, refinement_scope, states
 from .fig_8_variants import commits
 from .murty_garg_shared import ANY_NUMBER, FOR_EVERY_N, LEFT_TO_THE_FULL_RUN, SILENCE, length, shown
 
@@ -33,12 +33,12 @@ def mg7(quick: bool) -> Evidence:
     asked, sent = (sum(getattr(each, kind) for each in counts) for kind in ("asked", "sent"))
     fails = any(each.wrong for each in counts) or not asked or not sent
     fails = fails or not put_to_z3.commits_go_downhill() or not is_proved("murty-garg", "safe")
-    told = ", ".join(f"{n} processes and {m} messages" for n, m in bounds)
+    summary = ", ".join(f"{n} processes and {m} messages" for n, m in bounds)
     because = (
-        f"z3, of the stages that messages go through, {held_against('murty-garg')}: in each event what a process "
+        f"z3, of the stages that messages go through, {refinement_scope('murty-garg')}: in each event what a process "
         "commits is just what it transmits to a smaller process, or receives from a bigger one; not so without "
-        f"priorities. In every step of every state, up to {told}, all {asked + sent:,} commits, {asked:,} of them of "
-        "messages that the application sends to a bigger process, are made so; and no such packet goes without"
+        f"priorities. In every step of every state, up to {summary}, all {asked + sent:,} commits, {asked:,} of them "
+        "of messages that the application sends to a bigger process, are made so; and no such packet goes without"
     )
     return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
 

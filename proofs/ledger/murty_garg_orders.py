@@ -65,7 +65,7 @@ def mg1(quick: bool) -> Evidence:
 
 
 def overtakes(c: Computation, first: int, second: int, *, causally: bool) -> bool:
-    """Is the second received before the first at one process, though sent after it (FIFO: at one process too)?"""
+    """True if the second is received before the first at one process, though sent after it (FIFO: by one process)."""
     s1, s2 = c.send_event[first], c.send_event[second]
     received = [c.receive_events[m][c.messages[m].receiver] for m in (first, second)]
     at_one_process = c.messages[first].receiver == c.messages[second].receiver
@@ -74,7 +74,7 @@ def overtakes(c: Computation, first: int, second: int, *, causally: bool) -> boo
 
 
 def has_timestamps(c: Computation) -> bool:
-    """SYNC: are there numbers for the messages that grow along every line? Distinct ones, then, in some order."""
+    """SYNC: True if messages can be numbered so that numbers grow along every line, hence with distinct numbers."""
     lines = [[event.message for event in line if event.message is not None] for line in c.lines]
     in_line = {pair for line in lines for pair in pairwise(line)}
     return any(all(times[a] < times[b] for a, b in in_line) for times in permutations(range(len(c.messages))))
@@ -237,10 +237,11 @@ def mg5(quick: bool) -> Evidence:
     ]
     because = (
         "each of three processes in a ring sends to the next one and takes in what comes first; it puts its own "
-        "message before that or after. Not all can put it after. One that puts it before cannot tell this from a run "
-        "where its message is late and the other's next one overtakes it. z3 shows that not all four runs are "
-        "synchronous, whatever is decided by what was seen, and has a model without any one of the hypotheses. Fig. 8, "
-        f"if it acknowledged at once, breaks the order after {length(run)} actions. Where receivers ask unprompted, "
+        "message before that or after. Not all can put it after. One that puts it before cannot distinguish this "
+        "from a run where its message is late and the other's next one overtakes it. z3 shows that not all four runs "
+        "are synchronous, whatever is decided by what was seen, and has a model without any one of the hypotheses. "
+        f"Fig. 8, if it acknowledged at once, breaks the order after {length(run)} actions. "
+        "Where receivers ask unprompted, "
         "each message is committed on arrival, synchronous order is kept, and everything is delivered in every fair "
         f"run, in {sum(each.states for each in asking):,} states ({POLLED[quick]})"
     )

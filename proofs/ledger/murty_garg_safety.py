@@ -26,12 +26,14 @@ def split_bounds(quick: bool) -> list[tuple[int, int]]:
 
 def splits_told(quick: bool) -> str:
     """How far the computations with control messages reach, in words."""
-    told = ", ".join(f"({n}, {m})" for n, m in split_bounds(quick))
-    return f"every complete computation up to (processes, messages) {told}, each part of the messages as control ones"
+    summary = ", ".join(f"({n}, {m})" for n, m in split_bounds(quick))
+    return (
+        f"every complete computation up to (processes, messages) {summary}, each part of the messages as control ones"
+    )
 
 
 class Splits(NamedTuple):
-    """What was found of Lemmas 1 to 4 and Theorem 6, in every computation with control messages."""
+    """Findings on Lemmas 1 to 4 and Theorem 6, in every computation with control messages."""
 
     looked_at: int
     chains_differ: int  #: pairs where ↦ by chains is not what Lemma 1 says, repaired
@@ -290,8 +292,8 @@ def counterexample_to_theorem_6(quick: bool) -> Split | None:
 
 def size_of(split: Split) -> str:
     control = len(split.whole.messages) - len(split.own)
-    told = f"{control} control message{'s' * (control != 1)}"
-    return f"{len(split.whole.processes)} processes, {len(split.own)} messages and {told}"
+    summary = f"{control} control message{'s' * (control != 1)}"
+    return f"{len(split.whole.processes)} processes, {len(split.own)} messages and {summary}"
 
 
 def none_smaller(quick: bool) -> str:
@@ -368,6 +370,6 @@ def mg15(quick: bool) -> Evidence:
         f"none of {len(looked_at):,} computations without priorities, and {len(ranked):,} with them, of systems that "
         "are held to the two formulas and to nothing else, has a crown"
     )
-    told = ", ".join(map(str, [*bounds, ranked_bound]))
-    scope = f"every run of such systems, (processes, messages) up to {told}, the last with priorities"
+    summary = ", ".join(map(str, [*bounds, ranked_bound]))
+    scope = f"every run of such systems, (processes, messages) up to {summary}, the last with priorities"
     return Evidence(unless(crown is not None or vacuous, "checked"), scope, because, shown("a crown", crown))

@@ -1,4 +1,4 @@
-"""What the claims of [MG] have in common: bounds, and how their scope is printed."""
+"""Definitions that the claims of [MG] share: bounds, and how their scope is printed."""
 
 from __future__ import annotations
 

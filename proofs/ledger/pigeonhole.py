@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from crownless.impl.extra_messages import ExtraMessages, State
-from crownless.proofs.sanchez_alvarez import WithExtraMessages
+from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim, vacuous, without_each
 
@@ -30,7 +30,7 @@ Hypotheses = dict[str, Term]
 
 
 def _adds_up(total: z3.FuncDeclRef, size: z3.FuncDeclRef) -> Hypotheses:
-    """What the total of the columns up to j is, by that of the columns before j."""
+    """The total of the columns up to j, by that of the columns before j."""
     return {f"{total.name()} adds up": total(J + 1) == total(J) + size(J)}
 
 
@@ -78,7 +78,7 @@ def fewer_when_cleared() -> list[Claim]:
 
 
 def leaves_one(protocol: type[ExtraMessages] = ExtraMessages) -> list[Claim]:
-    """What clearing column j does to the entry (k, l), by the protocol's update."""
+    """The entry (k, l) after clearing column j, by the protocol's update."""
     run = WithExtraMessages(protocol)
     machine: Any = run.machine
     i, j, k, l = map(run.terms.any_process, "ijkl")

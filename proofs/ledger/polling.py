@@ -83,11 +83,11 @@ class ReceiversAsk(ProtocolMachine):
 
 
 class Polled(NamedTuple):
-    """What is found of such a protocol in every run of a workload."""
+    """Findings on such a protocol in every run of a workload."""
 
-    receives_at_once: bool  #: is each message committed by the step in which it arrives?
+    receives_at_once: bool  #: True if each message is committed by the step in which it arrives
     broken: frozenset[str]  #: of synchronous order, and that everything is delivered at last
-    asks_in_vain: bool  #: is a process asked that has nothing for who asks?
+    asks_in_vain: bool  #: True if a process is polled that has nothing for who polls
     states: int
 
     @property

@@ -42,12 +42,12 @@ from .evidence import (
 from .matrix_evidence import (
     SAME_GUARDS,
     AttachesOneColumn,
-    Beside,
     ClearsOnce,
     ClearsTheWholeColumn,
     CountsOnce,
     ExtraMessagesNeverWait,
     ForgetsItsOwnColumn,
+    LockstepProduct,
     Numbered,
     Times,
     ToOneself,
@@ -341,19 +341,19 @@ def sa5(quick: bool) -> Evidence:
     shown = (
         () if delayed is None else (Shown("a message waits for an extra message, and not for causal order", delayed),)
     )
-    told = "; ".join(f"{n} processes, k={k}, {_told(workload)}" for n, k, workload in cases)
+    summary = "; ".join(f"{n} processes, k={k}, {_describe(workload)}" for n, k, workload in cases)
     readings = (
         Reading("the constraints after an extra message imply those before it", stronger),
         Reading("what is delivered may be delivered by the matrix protocol", no_sooner, said=False),
     )
     verdict: Verdict = "open" if fails or excluded or no_sooner != "proved" else stronger
-    scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {told}"
+    scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {summary}"
     return Evidence(verdict, scope, because, shown, readings)
 
 
 @cache
 def _delayed() -> Run | None:
-    system = system_of(Beside(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
+    system = system_of(LockstepProduct(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
     return shortest_run_to(system, lambda now: (False, True) in guards_in(now))
 
 
@@ -362,14 +362,14 @@ def _forms(machine: ProtocolMachine) -> frozenset[Any]:
     return generate(machine, Free(machine.n, 4), Unordered, Clock()).forms
 
 
-def _told(workload: Workload) -> str:
+def _describe(workload: Workload) -> str:
     if isinstance(workload, Free):
         return f"up to {workload.messages} messages"
     return f"a program of {workload.messages} messages"
 
 
 class Largest(NamedTuple):
-    """The most entries that any process keeps, and that any message carries; was any extra message sent?"""
+    """The most entries that any process keeps, and that any message carries; and whether an extra message was sent."""
 
     kept: int
     carried: int
@@ -468,18 +468,18 @@ def _full_patterns(n: int) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 
 def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], ...]) -> bool:
-    """Whatever it clears of this matrix with the least threshold, k = n, are there fewer than k entries left, and one
-    in each column that had any, after an extra message to each process whose column is less?
+    """True if, whatever it clears of this matrix with the least threshold, k = n, fewer than k entries are left, and
+    one in each column that had any, after an extra message to each process whose column is less.
     """
     n = len(matrix)
     machine = kind(n, parameters={"k": n})
     before = ExtraState(matrix, (0,) * n)
     for after, extra in machine.clearings(n - 1, before):
         columns = [(_column(matrix, j), _column(after.matrix, j)) for j in range(n)]
-        told = {packet.destination for packet in extra}
+        notified = {packet.destination for packet in extra}
         kept = all(any(old) == any(new) for old, new in columns)
         cleared = {j for j, (old, new) in enumerate(columns) if old != new}
-        if len(machine.entries(after.matrix)) >= n or not kept or told != cleared:
+        if len(machine.entries(after.matrix)) >= n or not kept or notified != cleared:
             return False
     return True
 
@@ -575,11 +575,11 @@ def _cases(quick: bool) -> list[tuple[int, Setting, int | str]]:
 
 
 def _scope(cases: Sequence[tuple[int, Setting, int | str]]) -> str:
-    told = (
+    summary = (
         f"{n} processes, k={k}, {f'up to {what} messages' if isinstance(what, int) else 'a program'}"
         for n, k, what in cases
     )
-    return f"every interleaving: {'; '.join(told)}"
+    return f"every interleaving: {'; '.join(summary)}"
 
 
 @TEXT.claim(
@@ -708,10 +708,10 @@ def _thresholds(results: Sequence[CheckResult]) -> str:
     bounds: dict[tuple[int, int], list[str]] = {}
     for each in results:
         k = each.machine.settings["k"]
-        told = "/".join(map(str, k)) if isinstance(k, tuple) else str(k)
-        bounds.setdefault((each.machine.n, each.workload.messages), []).append(told)
-    told = "; ".join(f"{n} processes, up to {m} messages, k={', '.join(ks)}" for (n, m), ks in bounds.items())
-    return f"every interleaving: {told}; two programs"
+        thresholds = "/".join(map(str, k)) if isinstance(k, tuple) else str(k)
+        bounds.setdefault((each.machine.n, each.workload.messages), []).append(thresholds)
+    summary = "; ".join(f"{n} processes, up to {m} messages, k={', '.join(ks)}" for (n, m), ks in bounds.items())
+    return f"every interleaving: {summary}; two programs"
 
 
 # -- §4: liveness ------------------------------------------------------------------------------------------------------
@@ -761,10 +761,10 @@ def sa12(quick: bool) -> Evidence:
                 ends += 1
                 left += True in kinds
     because = (
-        "z3 shows that of the messages under way, extra ones too, the one sent first is accepted; everything "
+        "z3 shows that of the messages in flight, extra ones too, the one sent first is accepted; everything "
         f"delivered and nobody blocked in {states(*results)} of the free workload and "
         f"{sum(each.exploration.states for each in programs):,} of two programs; in {ends:,} states where a run may "
-        f"end with all delivered {left or 'no'} extra message is under way"
+        f"end with all delivered {left or 'no'} extra message is in flight"
     )
     scope = f"{ANY_THRESHOLD}; {BY_FAIRNESS_IN_WORDS}; besides, {_thresholds(results)}"
     return Evidence(unless(fails or bool(left) or not ends, "proved"), scope, because)
@@ -793,17 +793,17 @@ def sa13(quick: bool) -> Evidence:
         "no extra messages": never(n),
     }
     ours = {
-        told: simulations.simulated("extra-messages", n, 0.3, runs, messages=messages, k=k)
-        for told, k in thresholds.items()
+        label: simulations.simulated("extra-messages", n, 0.3, runs, messages=messages, k=k)
+        for label, k in thresholds.items()
     }
     optimal, matrix = (simulations.simulated(name, n, 0.3, runs, messages=messages) for name in ("optimal", "rst"))
-    lost = {told: simulations.more(each, optimal, "added") for told, each in ours.items()}
+    lost = {label: simulations.more(each, optimal, "added") for label, each in ours.items()}
     larger = {
         size: simulations.simulated("extra-messages", size, 0.3, runs, messages=messages)["control"] for size in (4, 8)
     }
     least, none = ours["k=n+1"], "no extra messages"
     every = [*ours.values(), optimal, matrix]
-    # Causal order itself makes a message wait alike, whatever tells of it; only extra messages add to that.
+    # Causal order itself makes a message wait alike, whatever carries the information; only extra messages add to that.
     same_waits = all(
         abs(run.added - other.added) < 1e-9
         for some in (ours[none], matrix)
@@ -816,13 +816,13 @@ def sa13(quick: bool) -> Evidence:
     fails |= not simulations.surely_above(lost["k=n+1"], 0)
     fails |= not larger[4].mean < least["control"].mean < larger[8].mean
     figures = "; ".join(
-        f"{told}: {each['control']} extra messages, {each['bytes']} bytes, {lost[told]} lost"
-        for told, each in ours.items()
+        f"{label}: {each['control']} extra messages, {each['bytes']} bytes, {lost[label]} lost"
+        for label, each in ours.items()
     )
     because = (
         f"a message of the application costs, mean with 95% confidence, {n} processes: {figures} mean latencies. The "
         f"optimal algorithm takes {optimal['bytes']} bytes, a matrix {matrix['bytes'].mean:g}. With more processes "
         f"there are more extra messages: {larger[4]} with 4, {larger[8]} with 8 (k=n+1)"
     )
-    scope = f"uniform traffic, load 0.3, exponential latencies: {simulations.told(every)}; crownless cost has more"
+    scope = f"uniform traffic, load 0.3, exponential latencies: {simulations.describe(every)}; crownless cost has more"
     return Evidence(unless(fails, "measured"), scope, because)

@@ -131,7 +131,7 @@ def ses3(quick: bool) -> Evidence:
     "A site may delete from its buffer what it has asked all others about, once all have acknowledged, if messages "
     "between two sites arrive in the order of emission; the asked site may not delete.",
     "repaired",
-    reading="as told, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
+    reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
     "acknowledges a request when it has received the messages of it that are for itself",
 )
 def ses4(quick: bool) -> Evidence:
@@ -212,13 +212,14 @@ def ses5(quick: bool) -> Evidence:
     "entry. E1 and E2 are two events: an event's time is at most its own",
 )
 def ses6(quick: bool) -> Evidence:
-    told = timed.told_by_times(quick)
-    if told.not_in_full is not None:
-        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_in_full),))
-    fails = not 0 < told.before < told.pairs or not put_to_z3.vector_time_is_proved()
+    compared = timed.compare_times(quick)
+    if compared.not_in_full is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", compared.not_in_full),))
+    fails = not 0 < compared.before < compared.pairs or not put_to_z3.vector_time_is_proved()
     because = (
         f"z3, by induction on the run, of the clock's own code ({put_to_z3.VECTOR_TIME_CLAIMS} claims, with SES7 and "
-        f"SES8); so of all {told.pairs:,} pairs of events, {told.before:,} of them ordered, of {timed.TIMED[quick]}"
+        f"SES8); so of all {compared.pairs:,} pairs of events, {compared.before:,} of them ordered, "
+        f"of {timed.TIMED[quick]}"
     )
     return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
 
@@ -231,13 +232,13 @@ def ses6(quick: bool) -> Evidence:
     reading="E1 and E2 are two events, since nothing happens before itself; every event advances the clock (SES8)",
 )
 def ses7(quick: bool) -> Evidence:
-    told = timed.told_by_times(quick)
-    if told.not_by_entry is not None:
-        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", told.not_by_entry),))
+    compared = timed.compare_times(quick)
+    if compared.not_by_entry is not None:
+        return Evidence("refuted", timed.TIMED[quick], "it is not so here", (Shown("a pair", compared.not_by_entry),))
     counting_sends = next((c for c in computations(2, 1) if not timed.entry_tells(c, timed.CountsSends())), None)
-    fails = not told.before or counting_sends is None or not put_to_z3.vector_time_is_proved()
+    fails = not compared.before or counting_sends is None or not put_to_z3.vector_time_is_proved()
     because = (
-        f"z3, by induction on the run, of the clock's own code; so of all {told.pairs:,} pairs of events of "
+        f"z3, by induction on the run, of the clock's own code; so of all {compared.pairs:,} pairs of events of "
         f"{timed.TIMED[quick]}; if deliveries did not advance the clock one message would be enough to break it"
     )
     return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
@@ -380,7 +381,7 @@ def ses11(quick: bool) -> Evidence:
 @TEXT.claim(
     "SES12",
     "[SES] §4.2.1, end",
-    "Where a message to several sites tells each of the pairs of the others, multicasts are causally ordered.",
+    "Where a message to several sites carries to each the pairs of the others, multicasts are causally ordered.",
     "proved",
     reading="those pairs go besides the sender's buffer, older ones for the same sites included (SES10); afterwards "
     "the sender's buffer gets the pair of every destination, by §4.2.1's rule for one",
@@ -504,7 +505,7 @@ def ses16(quick: bool) -> Evidence:
     )
     fails = not is_proved("ses", "live") or no_entry is not None
     because = (
-        "z3 shows that of the messages under way the one sent first is accepted, so that each is delivered in turn"
+        "z3 shows that of the messages in flight the one sent first is accepted, so that each is delivered in turn"
     )
     shown = []
     if any_entry is not None:
@@ -565,7 +566,7 @@ def ses17(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), scope, because, shown)
 
 
-#: Z, which waits for M1, may still be under way when Q tells S3 of P; the number agreed on is then 3.
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P; the number agreed on is then 3.
 ONCE_MORE = """
 S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
 S2: receive; receive
@@ -670,7 +671,7 @@ def _all_wait_for_m1(now: Reached) -> bool:
 
 
 def _crashing(*results: CheckResult) -> str:
-    return within(*results) + "; P1 may crash at any time, and what it has under way be lost"
+    return within(*results) + "; P1 may crash at any time, and what it has in flight be lost"
 
 
 def _length(run: Run | None) -> int:

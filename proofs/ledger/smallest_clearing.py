@@ -17,7 +17,7 @@ import z3
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term
 
-from .bounded import GaveUp
+from .bounded import BoundedSearchGaveUp
 
 #: z3 steps allowed to one query: some minutes.
 EFFORT = 2_000_000_000
@@ -132,10 +132,10 @@ class Clearings:
         return left
 
     def program(self) -> str | None:
-        """What the processes of one do, as a program; None if there is none. Which of several depends on z3."""
+        """The program of one; None if there is none. Which of several depends on z3."""
         answer = self.solver.check()
         if answer == z3.unknown:
-            raise GaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+            raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
         if answer == z3.unsat:
             return None
         model = self.solver.model()

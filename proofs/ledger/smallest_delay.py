@@ -112,7 +112,7 @@ def slowest(n: int, m: int) -> Slowest | None:
     for k, name in names.items():
         lines[value(sender[k]) - 1].append((value(s[k]), f"send {name} to P{value(receiver[k])}"))
         lines[value(receiver[k]) - 1].append((value(r[k]), "receive"))
-    program = "\n".join(f"P{p}: " + "; ".join(told for _, told in sorted(line)) for p, line in enumerate(lines, 1))
+    program = "\n".join(f"P{p}: " + "; ".join(text for _, text in sorted(line)) for p, line in enumerate(lines, 1))
     handed = {names[k]: value(s[k]) for k in sorted(range(m), key=lambda k: value(s[k]))}
     delays = {names[k]: value(r[k]) - value(s[k]) for k in range(m)}
     run = timed(program, handed, delays, T)
@@ -148,7 +148,7 @@ class Longest(NamedTuple):
 @cache
 def longest(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Longest:
     """Over all runs of Fig. 8 of up to m messages, in whole t: in each t any number of things may happen, but what was
-    under way when it began arrives before it ends.
+    in flight when it began arrives before it ends.
 
     That is the greatest there is: what bounds the times of a run are sums of t, so that the longest of them is one.
     """
@@ -157,15 +157,15 @@ def longest(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Longest:
     found, nodes, withheld = {start}, [start], 0
     for state, late, ages in nodes:
         withheld = max(withheld, *ages)
-        under_way = frozenset(system.in_flight(state))
+        in_flight = frozenset(system.in_flight(state))
         after = []
         for step, target in system.moves(state):
             owing = [bool(local.acks) for local in system.local_states(target)]
             left = late - {step.action.packet} if step.action.packet is not None else late
             after.append((target, left, tuple(age if owes else 0 for age, owes in zip(ages, owing, strict=True))))
-        if under_way and not late:
+        if in_flight and not late:
             owing = [bool(local.acks) for local in system.local_states(state)]
-            after.append((state, under_way, tuple(age + owes for age, owes in zip(ages, owing, strict=True))))
+            after.append((state, in_flight, tuple(age + owes for age, owes in zip(ages, owing, strict=True))))
         for node in after:
             if node not in found:
                 found.add(node)

@@ -146,7 +146,7 @@ def any_with_crown(n: int, m: int, *, ranked: bool = True) -> Conditions:
         some.require_priority_rule()
     own_links = {(a, b): z3.Or(same, z3.And(some.goes[a, b], some.own[a])) for (a, b), same in some.same_line.items()}
     own_chains = some.chains("own", own_links)
-    some.require_circle(some.sent_before_received("own crown", own_chains))
+    some.require_cycle(some.sent_before_received("own crown", own_chains))
     return some
 
 
@@ -247,7 +247,7 @@ def against_theorem_5_by_requests() -> Found | None:
 
 
 def program_of_fig_8(c: Computation) -> str:
-    """What the applications hand over and take where Fig. 8 transmits these packets: acknowledgements are its own."""
+    """The application's sends and receives where Fig. 8 transmits these packets: acknowledgements are its own."""
     names = {message.name for message in c.messages if message.name[0] == "m"}
     lines = []
     for process, line in zip(c.processes, c.lines, strict=True):

@@ -42,7 +42,7 @@ class Split:
 
     @cached_property
     def application(self) -> Computation:
-        """What the application sees of it."""
+        """The application's view of it."""
         return restrict(self.whole, self.own)
 
     def maps_to(self, e: int, f: int) -> bool:
@@ -63,7 +63,7 @@ class Split:
         return any((e, f) == (self.send[m], self.receive[m]) for m in self.own)
 
     def lemma_1_as_printed(self, e: int, f: int) -> bool:
-        """What [MG] Lemma 1 concludes of e and f: e ≺ f, or e ≺ s1 and r1 → f, or e ⇝ g and g → f."""
+        """The conclusion of [MG] Lemma 1 for e and f: e ≺ f, or e ≺ s1 and r1 → f, or e ⇝ g and g → f."""
         through_later = any(self.precedes(e, self.send[m]) and self.leads(self.receive[m], f) for m in self.own)
         through_own = any(e == self.send[m] and self.leads(self.receive[m], f) for m in self.own)
         return self.precedes(e, f) or through_later or through_own
@@ -80,7 +80,7 @@ class Split:
         )
 
     def chain_leads(self, e: int, f: int) -> bool:
-        """Is there a chain of events, step by step, from e to f, whose first message, if any, is the application's?"""
+        """True if a chain of events leads from e to f whose first message, if any, is the application's."""
         c = self.whole
         successors = c.immediate_successors()
         line = [x for x in range(e, c.event_count) if c.process_of[x] == c.process_of[e]]
@@ -153,7 +153,7 @@ def split_by_names(whole: Computation) -> Split:
 
 
 def answers_only(split: Split) -> bool:
-    """Is every control message an acknowledgement: the only one from a receiver back to the sender, after a receive?"""
+    """True if every control message is an acknowledgement: the only one from receiver to sender, after a receive."""
     whole, answered = split.whole, set[int]()
     for c, control in enumerate(whole.messages):
         if c in split.own:

@@ -200,5 +200,5 @@ def all_proved(claims: list[Claim]) -> bool:
 
 
 def not_vacuous(given: Mapping[str, Term], situation: Term) -> bool:
-    """True if z3 has a model of the hypotheses with such a situation in it."""
+    """True if z3 has a model of the hypotheses with such a state in it."""
     return vacuous("a situation", {**given, "situation": situation}).outcome == "refuted"

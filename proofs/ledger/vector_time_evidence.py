@@ -28,7 +28,7 @@ from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import AGREED, LocalStep, System
 from crownless.proofs.any_run import AnyRun
 from crownless.proofs.guarded import for_every_n
-from crownless.proofs.schiper_eggli_sandoz import INVARIANTS
+from crownless.proofs.ses import INVARIANTS
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.clocks import Clock, VectorClock, late_messages, readings
@@ -84,7 +84,7 @@ def distinct_events(c: Computation) -> Iterator[tuple[int, int]]:
 
 
 class Late(NamedTuple):
-    """What late messages say of causal order, of all computations looked at."""
+    """How stale messages relate to violations of causal order, in all computations examined."""
 
     kept: int
     broken: int
@@ -95,7 +95,7 @@ class Late(NamedTuple):
 
 @cache
 def late_by(clock: Clock, quick: bool) -> Late:
-    """Is a message late just where causal order is broken?"""
+    """Compares where a message is stale with where causal order is broken."""
     kept = broken = kept_and_late = 0
     needless = unnoticed = None
     for c in timed_computations(quick):
@@ -116,7 +116,7 @@ def first_kept_and_late_by(clock: Clock) -> Computation | None:
     return kept_and_late(clock, (c for n, m in bounds for c in computations(n, m)))
 
 
-class ToldByTimes(NamedTuple):
+class TimeComparison(NamedTuple):
     """Of pairs of events: how many, how many ordered, and where vector time says otherwise than happened-before."""
 
     pairs: int
@@ -126,8 +126,8 @@ class ToldByTimes(NamedTuple):
 
 
 @cache
-def told_by_times(quick: bool) -> ToldByTimes:
-    """Do vector times tell what happened before, compared in full and by the first event's own entry?"""
+def compare_times(quick: bool) -> TimeComparison:
+    """Compares vector times with happened-before: in full, and by the first event's own entry."""
     vector = VectorClock()
     pairs = before = 0
     not_in_full = not_by_entry = None
@@ -141,7 +141,7 @@ def told_by_times(quick: bool) -> ToldByTimes:
                 not_in_full = not_in_full or c
             if times[e][i] <= times[f][i] and not happened:
                 not_by_entry = not_by_entry or c
-    return ToldByTimes(pairs, before, not_in_full, not_by_entry)
+    return TimeComparison(pairs, before, not_in_full, not_by_entry)
 
 
 class CountsSends(VectorClock):
@@ -164,7 +164,7 @@ def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | No
 
 
 def entry_tells(c: Computation, clock: VectorClock) -> bool:
-    """Does Lemma 1 hold of all events?"""
+    """True if Lemma 1 holds of all events."""
     times = [reading.time for reading in readings(c, clock)]
     return all(
         c.happened_before(e, f) for e, f in distinct_events(c) if times[e][c.process_of[e]] <= times[f][c.process_of[e]]
@@ -175,7 +175,7 @@ def entry_tells(c: Computation, clock: VectorClock) -> bool:
 
 
 def one_order(lines: Iterable[tuple[str, ...]]) -> bool:
-    """Do these see the same updates in the same order, as far as they have got?"""
+    """True if these see the same updates in the same order, as far as they have got."""
     longest = max(lines := list(lines), key=len)
     return all(line == longest[: len(line)] for line in lines)
 
@@ -257,7 +257,7 @@ def updates(now: Reached, p: int) -> tuple[str, ...]:
 
 
 class Found(NamedTuple):
-    """A shortest run to a situation, how many actions that takes, and what is shown to happen then."""
+    """A shortest run to a state, how many actions that takes, and what is shown to happen then."""
 
     length: int
     run: Run
@@ -270,9 +270,9 @@ def first_run(
     only: Mapping[str, Callable[[Reached], bool]] | None = None,
     then: str | None = None,
 ) -> Found | None:
-    """A shortest run to such a situation; None if there is none.
+    """A shortest run to such a state; None if there is none.
 
-    `only`: some actions, and in which situations alone they happen. `then`: an action that is shown at the end, with
+    `only`: some actions, and in which states alone they happen. `then`: an action that is shown at the end, with
     what all survivors learn by it.
     """
     ends: list[Reached] = []
@@ -346,7 +346,7 @@ class AgreesOnlyOnce(SesRollback):
         return None if any(state.failure for state in states.values()) else super().agree(states, crashed)
 
 
-# -- situations --------------------------------------------------------------------------------------------------------
+# -- states ------------------------------------------------------------------------------------------------------------
 
 
 def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
@@ -358,7 +358,7 @@ def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
 
 
 def numbers_a_message_for(now: Reached, s: int, packet: Packet, i: int) -> bool:
-    """Is the event VT[i] of site i, VT being the pair for S, the emission of a message for S?"""
+    """True if event VT[i] of site i, VT being the pair for S, is the emission of a message for S."""
     kind, message = events(now, i)[packet.stamp.buffer[s][i] - 1]
     return kind == "send" and s in message.receivers
 
@@ -371,7 +371,7 @@ def all_of_the_first_is_delivered(now: Reached) -> bool:
 
 
 def never(now: Reached) -> bool:
-    """In no situation."""
+    """In no state."""
     return False
 
 
@@ -381,7 +381,7 @@ def somebody_waits_for_ever(now: Reached) -> bool:
 
 
 def is_at_rest(now: Reached) -> bool:
-    """Nothing is under way to a survivor of P1, and none has anything that it might deliver."""
+    """Nothing is in flight to a survivor of P1, and none has anything that it might deliver."""
     deliverable = [now.system.machine.receive(i, local, None) for i, local in enumerate(now.locals) if i]
     return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
 
@@ -428,7 +428,7 @@ _OF_PAIRS = (
 
 
 def lemma_2(protocol: type[Ses]) -> bool:
-    """Does it follow from the invariants of the proof that every pair of a site is of its past?"""
+    """True if the invariants of the proof imply that every pair of a site is of its past."""
     run = AnyRun(protocol)
     given = {name: INVARIANTS[name](run, run.before) for name in ("what is known or delivered is sent", *_OF_PAIRS)}
     of_the_past = run.processes(
@@ -453,7 +453,7 @@ def no_pair_for_itself(protocol: type[Ses]) -> bool:
 
 
 def older_pair_says_nothing_more(protocol: type[Ses]) -> bool:
-    """Given Lemma 2: is a discarded pair at most the one that takes its place?"""
+    """True if, given Lemma 2, a discarded pair is at most the one that takes its place."""
     run = _Site(protocol)
     past = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.state.time[k])
     shows = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.sent.buffer[run.j][k])
@@ -461,7 +461,7 @@ def older_pair_says_nothing_more(protocol: type[Ses]) -> bool:
 
 
 def merged_pair_says_the_same(protocol: type[Ses]) -> bool:
-    """Is a time at least the merged pair for another site iff it is at least either of the two?"""
+    """True if a time is at least the merged pair for another site iff it is at least either of the two."""
     run = _Site(protocol)
     time, l = run.terms.any_vector("time"), run.terms.any_process("l")
 

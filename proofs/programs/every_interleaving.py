@@ -2,12 +2,12 @@
 
 Each property is one query on the formula of `symbolic_run`: is there a run that breaks it (or, of a `sometimes`
 property, reaches it)? The properties, their names and what they mean are those of `model_check.properties`, so that a
-verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not asked are the orders one-n and
-n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`: when
-a packet has come so far that the protocol can refuse it depends on when those ahead of it were put into the mail room.
+verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here are the orders one-n
+and n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`:
+when a packet can be refused depends on when those ahead of it were put into the hold-back queue.
 
-No run is believed that z3 tells of: it is replayed on the explorer's own system, move by move, where the protocol runs
-on ints, and its observers must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
+No run from z3 is reported unchecked: it is replayed on the explorer's own system, move by move, where the protocol runs
+on ints, and its monitors must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
 alone. Effort is bounded by z3's count of its steps; where it gives up the verdict is `unknown`.
 """
 
@@ -46,7 +46,7 @@ from crownless.spec.errors import BadInput
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, condition_for, implied, negated
 from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, refusal
 
-#: z3 steps allowed to one query, unless told otherwise.
+#: z3 steps allowed to one query, by default.
 EFFORT = 100_000_000
 #: The formula grows with the square of the messages, and what z3 takes much faster.
 MOST_MESSAGES = 60
@@ -62,16 +62,16 @@ class ReplayFailed(AssertionError):
 
 
 @dataclass(frozen=True)
-class Found:
-    """What z3 says of one property. `run` shows what breaks it, or, of a `sometimes` property, what reaches it."""
+class PropertyFinding:
+    """z3's verdict on one property. `run` violates it, or, for a `sometimes` property, reaches it."""
 
     property: Property
     verdict: Outcome
     run: Run | None = None
-    #: Is no run shorter? False if z3 gave up looking for one, or was not asked.
+    #: True if no run is shorter; False if z3 gave up looking for one, or was not to look.
     shortest: bool = False
     note: str = ""
-    #: Did z3 give up?
+    #: True if z3 gave up.
     gave_up: bool = False
     seconds: float = 0.0
 
@@ -89,20 +89,20 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What z3 says of a program under a protocol."""
+class ProgramVerdict:
+    """z3's verdict on a program under a protocol."""
 
     protocol: str
     program: str
     channel: str
-    properties: tuple[Found, ...]
-    #: What `crownless check` also decides of the protocol, and what is not asked here.
+    properties: tuple[PropertyFinding, ...]
+    #: What `crownless check` also decides of the protocol, and what is not decided here.
     not_asked: tuple[str, ...]
     scope: str
     seconds: float
 
-    def found(self, name: str) -> Found:
-        """What was found of the property of that name."""
+    def found(self, name: str) -> PropertyFinding:
+        """The finding on the property of that name."""
         return next(found for found in self.properties if found.property.name == name)
 
     @property
@@ -116,7 +116,7 @@ class Judged:
 
     @property
     def completes(self) -> str:
-        """Does the program come to its end: `always`, `sometimes`, `never`, or is that `unknown`?"""
+        """Whether the program comes to its end: `always`, `sometimes`, `never`, or `unknown`."""
         always, can = self.found(COMPLETES.name), self.found(CAN_COMPLETE.name)
         if always.verdict != "violated":
             return "unknown" if always.gave_up else "always"
@@ -143,37 +143,37 @@ def judge(
     progress: Callable[[Property], None] | None = None,
     *,
     shortest: bool = True,
-) -> Judged:
-    """The verdict on every property that can be asked; raises `BadInput` for what cannot be asked at all.
+) -> ProgramVerdict:
+    """The verdict on every property that can be put to z3; raises `BadInput` for a check that cannot be.
 
-    `shortest`: of what is violated look for a run with the fewest sends and deliveries. `progress` is told of each
-    property before z3 is asked.
+    `shortest`: find a violating run with the fewest sends and deliveries. `progress` is called with each
+    property before it is put to z3.
     """
     started = time.monotonic()
-    asked = _resolved(check)
-    program = asked.workload
+    resolved = _resolved(check)
+    program = resolved.workload
     assert isinstance(program, Program)
-    decided = asked.properties()
+    decided = resolved.properties()
     found = []
-    with machine_errors(type(asked.machine)):
-        asking = _Asking(_run(asked, program), asked, effort, attempts, shortest)
+    with machine_errors(type(resolved.machine)):
+        queries = _Queries(_run(resolved, program), resolved, effort, attempts, shortest)
         for known in decided:
-            if known.name in asking.questions:
+            if known.name in queries.formulas:
                 if progress is not None:
                     progress(known)
-                found.append(asking.ask(known))
-    return Judged(
-        asked.protocol,
+                found.append(queries.decide(known))
+    return ProgramVerdict(
+        resolved.protocol,
         program.name,
-        asked.channel_name,
+        resolved.channel_name,
         tuple(found),
-        tuple(known.name for known in decided if known.name not in asking.questions),
-        _scope(asked, effort),
+        tuple(known.name for known in decided if known.name not in queries.formulas),
+        _scope(resolved, effort),
         time.monotonic() - started,
     )
 
 
-# -- what can be asked -------------------------------------------------------------------------------------------------
+# -- which checks are possible -----------------------------------------------------------------------------------------
 
 
 def _resolved(check: Check) -> ResolvedCheck:
@@ -181,23 +181,23 @@ def _resolved(check: Check) -> ResolvedCheck:
         raise BadInput("only a program can be put to z3: the free workload has none", mend="name one with --program")
     if check.crash is not None or check.clocks:
         raise BadInput("crashes and clocks are the explorer's", mend="leave out --crash and --clock, or use check")
-    asked = check.resolve()
-    assert isinstance(asked.workload, Program)
-    name = asked.workload.name
-    messages = len(asked.workload.all_messages)
+    resolved = check.resolve()
+    assert isinstance(resolved.workload, Program)
+    name = resolved.workload.name
+    messages = len(resolved.workload.all_messages)
     if messages > MOST_MESSAGES:
         raise BadInput(
             f"program {name} has {messages} messages: the formula would be too large for z3",
-            mend=f"give at most {MOST_MESSAGES}; or: crownless check {asked.protocol} --program {name}",
+            mend=f"give at most {MOST_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
         )
-    if asked.channel_name not in CHANNELS:
+    if resolved.channel_name not in CHANNELS:
         raise BadInput(
-            f"a {asked.channel_name} channel cannot be put to z3", mend=f"use {' or '.join(CHANNELS)}, or use check"
+            f"a {resolved.channel_name} channel cannot be put to z3", mend=f"use {' or '.join(CHANNELS)}, or use check"
         )
-    for order in asked.orders:
+    for order in resolved.orders:
         if order not in ORDERS:
             raise BadInput(f"{order} order cannot be put to z3", mend=f"ask for {', '.join(ORDERS)}, or use check")
-    return asked
+    return resolved
 
 
 def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
@@ -219,18 +219,18 @@ def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
     )
 
 
-def _scope(asked: ResolvedCheck, effort: int) -> str:
+def _scope(check: ResolvedCheck, effort: int) -> str:
     parts = [
-        asked.workload.scope,
-        f"{asked.channel_name} channel: {asked.channel.meaning}",
+        check.workload.scope,
+        f"{check.channel_name} channel: {check.channel.meaning}",
     ]
-    if asked.machine.ordered_at is not None:
-        names = ", ".join(asked.workload.processes[i] for i in sorted(asked.machine.ordered_at))
+    if check.machine.ordered_at is not None:
+        names = ", ".join(check.workload.processes[i] for i in sorted(check.machine.ordered_at))
         parts.append(f"orders judged at {names} alone")
     return "; ".join([*parts, "every interleaving, as one formula", f"up to {effort:,} steps of z3 a query"])
 
 
-# -- asking ------------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 class _Answer(NamedTuple):
@@ -240,68 +240,68 @@ class _Answer(NamedTuple):
     reason: str = ""
 
 
-class _Asking:
+class _Queries:
     """Puts a program's properties to z3."""
 
-    def __init__(self, run: SymbolicRun, asked: ResolvedCheck, effort: int, attempts: int, shortest: bool) -> None:
+    def __init__(self, run: SymbolicRun, check: ResolvedCheck, effort: int, attempts: int, shortest: bool) -> None:
         self.run = run
-        self.asked = asked
+        self.check = check
         self.effort = effort
         self.attempts = attempts
         self.shortest = shortest
         #: Property → what is true of a run that breaks it, or reaches it.
-        self.questions: dict[str, Callable[[], Condition]] = {
-            "fifo": lambda: overtakes(run, asked.machine.ordered_at, same_sender=True),
-            "causal": lambda: overtakes(run, asked.machine.ordered_at),
-            "mailbox": lambda: circle_of_sends(run),
+        self.formulas: dict[str, Callable[[], Condition]] = {
+            "fifo": lambda: overtakes(run, check.machine.ordered_at, same_sender=True),
+            "causal": lambda: overtakes(run, check.machine.ordered_at),
+            "mailbox": lambda: cycle_of_sends(run),
             "synchronous": lambda: crown(run),
             DELIVERS_ONCE.name: lambda: delivers_again(run),
             COMPLETES.name: lambda: all_hold((at_rest(run), negated(at_end(run)))),
             CAN_COMPLETE.name: lambda: at_end(run),
             DELIVERS_SOMETHING.name: lambda: any_holds(run.happens[slot] for slot in run.takes),
         }
-        for name, predicate in asked.machine.invariants.items():
+        for name, predicate in check.machine.invariants.items():
             try:
                 broken = breaks_invariant(run, predicate)
             except TypeError:
                 continue
-            self.questions[name] = partial(_known, broken)
+            self.formulas[name] = partial(_known, broken)
         if not run.fifo:
-            self.questions[HOLDS_BACK.name] = lambda: refuses(run)
+            self.formulas[HOLDS_BACK.name] = lambda: refuses(run)
 
-    def ask(self, known: Property) -> Found:
+    def decide(self, known: Property) -> PropertyFinding:
         began = time.monotonic()
         sometimes = known.kind == "sometimes"
-        question = self.questions[known.name]()
-        answer = self._solve([question])
+        formula = self.formulas[known.name]()
+        answer = self._solve([formula])
         seconds = time.monotonic() - began
         if answer.reason:
             note = f"z3 gave up: {answer.reason}"
-            return Found(known, "unknown", note=note, gave_up=True, seconds=seconds)
+            return PropertyFinding(known, "unknown", note=note, gave_up=True, seconds=seconds)
         if answer.model is None:
             note = "no run reaches it" if sometimes else ""
-            return Found(known, "unknown" if sometimes else "holds", note=note, seconds=seconds)
+            return PropertyFinding(known, "unknown" if sometimes else "holds", note=note, seconds=seconds)
         is_shortest = False
         if self.shortest and not sometimes:
-            answer, is_shortest = self._shorter(question, answer)
-        replay = _Replay(self.run, self.asked, known, answer.model)
-        note = "; ".join(self.asked.workload.describe(replay.position)) if known == COMPLETES else ""
+            answer, is_shortest = self._shorter(formula, answer)
+        replay = _Replay(self.run, self.check, known, answer.model)
+        note = "; ".join(self.check.workload.describe(replay.position)) if known == COMPLETES else ""
         seconds = time.monotonic() - began
         shown = run_of(replay.system, replay.steps, keep_names=True)
-        return Found(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
+        return PropertyFinding(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
-    def _shorter(self, question: Condition, answer: _Answer) -> tuple[_Answer, bool]:
+    def _shorter(self, formula: Condition, answer: _Answer) -> tuple[_Answer, bool]:
         """A run with the fewest events; and whether z3 showed that it is one."""
         events = list(self.run.happens.values())
         while length := len(self.run.happenings(answer.model)):
-            shorter = self._solve([question, z3.AtMost(*events, length - 1)])
+            shorter = self._solve([formula, z3.AtMost(*events, length - 1)])
             if shorter.model is None:
                 return answer, not shorter.reason
             answer = shorter
         return answer, True
 
     def _solve(self, conditions: Sequence[Condition]) -> _Answer:
-        """Is there a run of which these hold? Each attempt is made with another seed."""
+        """A run of which these hold, if there is one. Each attempt is made with another seed."""
         wanted = all_hold(conditions)
         if wanted is False:
             return _Answer()
@@ -330,7 +330,7 @@ def at_end(run: SymbolicRun) -> Condition:
 
 
 def at_rest(run: SymbolicRun) -> Condition:
-    """Nothing more can happen: no process stands at a send, or at a receive for which something may be taken in."""
+    """Nothing more can happen: no process stands at a send, or at a receive for which something may be received."""
     conditions = []
     for slot in run.slots:
         stands = run.stands(*slot)
@@ -346,7 +346,7 @@ def at_rest(run: SymbolicRun) -> Condition:
 
 
 def refuses(run: SymbolicRun) -> Condition:
-    """A packet is there and may not be taken in yet."""
+    """A packet is there and not deliverable yet."""
     return any_holds(
         all_hold((run.stands(c.destination, k), run.sent(c), negated(run.taken(c)), negated(run.accepts(c, k))))
         for c in run.copies
@@ -394,7 +394,7 @@ def overtakes(run: SymbolicRun, at: frozenset[int] | None, *, same_sender: bool 
 
 
 def crown(run: SymbolicRun) -> Condition:
-    """No completion is synchronous: messages drawn as points are in a circle, each before the next on some line.
+    """No completion is synchronous: messages drawn as points form a cycle, each before the next on some line.
 
     What is sent and not delivered will come after all that is on its receiver's line.
     """
@@ -411,11 +411,11 @@ def crown(run: SymbolicRun) -> Condition:
                 ways.append(all_hold((there, to_come)))
         return any_holds(ways)
 
-    return _circle({(x, y): comes_before(x, y) for x, y in permutations(run.program.all_messages, 2)})
+    return _cycle({(x, y): comes_before(x, y) for x, y in permutations(run.program.all_messages, 2)})
 
 
-def circle_of_sends(run: SymbolicRun) -> Condition:
-    """No linearization has one queue a receiver: events are in a circle, where sends to one process also come in the
+def cycle_of_sends(run: SymbolicRun) -> Condition:
+    """No linearization has one queue a receiver: events form a cycle, where sends to one process also come in the
     order in which it receives, those it has not received last.
     """
     before: dict[tuple[Slot, Slot], list[Condition]] = {}
@@ -438,7 +438,7 @@ def circle_of_sends(run: SymbolicRun) -> Condition:
             ]
             never = all_hold((run.delivered(x, q), negated(run.delivered(y, q))))
             comes_before(run.sent_in[x], run.sent_in[y], any_holds([*received_so, never]))
-    return _circle({pair: any_holds(conditions) for pair, conditions in before.items()})
+    return _cycle({pair: any_holds(conditions) for pair, conditions in before.items()})
 
 
 def _receives(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
@@ -451,8 +451,8 @@ def _has_event(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
     return run.happens[slot] if run.sent_in[message] == slot else _receives(run, message, slot)
 
 
-def _circle(before: dict[tuple[Any, Any], Condition]) -> Condition:
-    """Is there a circle? There is if some of the things have, each, another of them before it."""
+def _cycle(before: dict[tuple[Any, Any], Condition]) -> Condition:
+    """True if there is a cycle: if some of the things have, each, another of them before it."""
     inside = {thing: z3.FreshBool("inside") for pair in before for thing in pair}
     to: dict[Any, list[Condition]] = {thing: [] for thing in inside}
     for (x, y), condition in before.items():
@@ -468,13 +468,13 @@ def _circle(before: dict[tuple[Any, Any], Condition]) -> Condition:
 class _Replay:
     """The run that a model stands for, made on the explorer's own system."""
 
-    def __init__(self, run: SymbolicRun, asked: ResolvedCheck, known: Property, model: Term) -> None:
-        self.system = asked.system()
+    def __init__(self, run: SymbolicRun, check: ResolvedCheck, known: Property, model: Term) -> None:
+        self.system = check.system()
         self.state: State = self.system.initial()
         self.ghost = self.system.initial_ghost()
         self.steps: list[LocalStep] = []
         self.broken: set[str] = set()
-        self.invariants = asked.machine.invariants
+        self.invariants = check.machine.invariants
         happenings = run.happenings(model)
         for happening in happenings:
             self._happen(run, happening)
@@ -492,7 +492,7 @@ class _Replay:
         return self.system.position(self.state)
 
     def _happen(self, run: SymbolicRun, happening: Happening) -> None:
-        """Makes the move; over a FIFO channel, once the packets ahead of it are in the mail room."""
+        """Makes the move; over a FIFO channel, once the packets ahead of it are in the hold-back queue."""
         p, c = happening.slot.process, happening.taken
         message = run.lines[p][happening.slot.place] if c is None else c.message
         while True:
@@ -507,12 +507,12 @@ class _Replay:
                 raise ReplayFailed(f"{happening}: z3's run goes on with what the protocol does not do")
 
     def _come_to_rest(self) -> None:
-        """Over a FIFO channel: what is still on a link goes to the mail room."""
+        """Over a FIFO channel: what is still on a link goes to the hold-back queue."""
         while self._put_away(lambda source, at: True):
             pass
 
     def _put_away(self, of_link: Callable[[int, int], bool]) -> bool:
-        """Puts a packet of such a link, from and to these processes, into the mail room; false if none can be."""
+        """Puts a packet of such a link, from and to these processes, into the hold-back queue; false if none can be."""
         for step, target in self.system.moves(self.state):
             packet = step.action.packet
             if step.action.name == "receive" and packet is not None and of_link(packet.source, packet.destination):

@@ -154,7 +154,7 @@ class SymbolicEntries:
 
 
 def condition_of(value: Any) -> Condition:
-    """What a guard says: plain truth, or a `Truth`."""
+    """The value of a guard: plain truth, or a `Truth`."""
     return value.condition if isinstance(value, Truth) else value
 
 
@@ -193,7 +193,7 @@ def implied(condition: Condition, by: Condition) -> Condition:
 
 
 def condition_for(predicate: Callable[[Any], Any], value: Any) -> Condition:
-    """When does a predicate hold of a value of tuples? It is plain Python and may branch, but not on what it
+    """When a predicate holds of a value of tuples. It is plain Python and may branch, but not on what it
     reckons; or it gives a `Truth`, as `ops` do.
 
     It is asked once for each way in which its questions can be answered, first that each of them holds.

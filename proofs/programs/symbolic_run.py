@@ -1,14 +1,14 @@
 """Every run of a program as one formula: the protocol's own steps, taken on numbers that z3 is to find.
 
-What a process does depends on its own events alone: so no interleaving needs to be told apart from another that has
+What a process does depends on its own events alone: so no interleaving needs to be distinguished from another that has
 the same events at each process. Each statement of the program is a *slot*. It happens or not, a run being a beginning
 of each process's line; a receive that happens takes one of the packets that its statement admits; and each slot has a
 time, so that what is received was sent before. Local states are functions of what is taken, and so is what a packet
 carries: `initial`, `send`, `accepts` and `arrive` of `impl` compute them on terms (`symbolic_entries`).
 
 Over a FIFO channel a packet is delivered only if each earlier one of its link is delivered, or refused where the
-process stands; that is all that the links and the mail room leave to say, since a packet that is refused can always be
-put into the mail room just then.
+process stands; that is all that the links and the hold-back queue leave to say, since a packet that is refused can
+always be put into the hold-back queue just then.
 
 Protocols of vectors and matrices alone can be run so, and only if a step sends or delivers the one message, and
 nothing else happens in it: see `refusal`.
@@ -50,7 +50,7 @@ class Slot(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A packet that the program puts on a channel, told apart by its number; what is in it says `SymbolicRun.carried`.
+    """A packet that the program puts on a channel, identified by its number; what is in it says `SymbolicRun.carried`.
 
     Numbers grow along the line of each sender, and so along each link.
     """
@@ -64,7 +64,7 @@ class Copy(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a packet carries, as terms, and what its sender knew: of each message, is its send in the causal past?"""
+    """What a packet carries, as terms, and what its sender knew: which sends are in its causal past."""
 
     stamp: Any
     past: tuple[Condition, ...]
@@ -89,7 +89,7 @@ class SymbolicRun:
         self.lines = program.statements
         self.number = {message: m for m, message in enumerate(program.all_messages)}
         self.slots = [Slot(p, k) for p, line in enumerate(self.lines) for k in range(len(line))]
-        #: Does this statement happen in the run?
+        #: True if this statement happens in the run.
         self.happens = {slot: z3.Bool(f"happens-{slot.process}-{slot.place}") for slot in self.slots}
         self.time = {slot: z3.Int(f"time-{slot.process}-{slot.place}") for slot in self.slots}
         self.sent_in: dict[Message, Slot] = {
@@ -101,7 +101,7 @@ class SymbolicRun:
         #: What each packet carries if it is sent first of all: the form of what it ever carries.
         self._like: dict[Copy, Any] = {}
         self.copies = list(self._copies())
-        #: Does this receive take this packet?
+        #: True if this receive takes this packet.
         self.takes = {
             slot: {c: z3.Bool(f"takes-{slot.process}-{slot.place}-{c.number}") for c in self._admitted(slot)}
             for slot in self.slots
@@ -118,7 +118,7 @@ class SymbolicRun:
     # -- the program ---------------------------------------------------------------------------------------------------
 
     def sends(self, slot: Slot) -> bool:
-        """Is this statement a send?"""
+        """True if this statement is a send."""
         return isinstance(self.lines[slot.process][slot.place], Message)
 
     def _copies(self) -> Iterable[Copy]:
@@ -149,7 +149,7 @@ class SymbolicRun:
     def _walk(self) -> None:
         """The local states along each line.
 
-        A receive needs what the packets carry that it may take. Where processes may wait for each other in a circle,
+        A receive needs what the packets carry that it may take. Where processes may wait for each other in a cycle,
         what one packet carries is a constant of its own, and equal to what its sender puts there.
         """
         unfinished = set(range(self.n))
@@ -230,11 +230,11 @@ class SymbolicRun:
         return all_hold((before, negated(self.happens[Slot(q, k)]) if k < len(self.lines[q]) else True))
 
     def sent(self, copy: Copy) -> Condition:
-        """Is the packet sent?"""
+        """True if the packet is sent."""
         return self.happens[copy.sent_in]
 
     def taken(self, copy: Copy, before: int | None = None) -> Condition:
-        """Is the packet taken in, before that slot of its destination?"""
+        """True if the packet is received before that slot of its destination."""
         return any_holds(
             takes[copy]
             for slot, takes in self.takes.items()
@@ -242,11 +242,11 @@ class SymbolicRun:
         )
 
     def delivered(self, message: Message, q: int, before: int | None = None) -> Condition:
-        """Is the message delivered at process q, before that slot?"""
+        """True if the message is delivered at process q before that slot."""
         return any_holds(self.taken(c, before) for c in self.copies if c.message == message and c.destination == q)
 
     def accepts(self, copy: Copy, k: int) -> Condition:
-        """Does the guard let the packet in where its destination stands before slot k?"""
+        """True if the packet is deliverable where its destination stands before slot k."""
         if (k, copy) not in self._accepted:
             q = copy.destination
             guard = self.machine.accepts(q, self.states[q][k], self.packet(copy))
@@ -254,7 +254,7 @@ class SymbolicRun:
         return self._accepted[k, copy]
 
     def may_arrive(self, copy: Copy, k: int) -> Condition:
-        """May the packet, if it is under way, be taken in before slot k, as far as guard and channel go?"""
+        """True if the packet, if in flight, may be received before slot k, as far as guard and channel go."""
         conditions = [self.accepts(copy, k)]
         if self.fifo:
             link = (copy.source, copy.destination)
@@ -264,7 +264,7 @@ class SymbolicRun:
 
     @cached_property
     def axioms(self) -> list[Term]:
-        """What makes it a run."""
+        """The axioms of a run."""
         axioms = list(self._axioms)
         for slot, happens in self.happens.items():
             p, k = slot

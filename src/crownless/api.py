@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .model_check.realizing import Realization
     from .model_check.request import Check
     from .model_check.runs import Run
-    from .proofs.proving import Proved
+    from .proofs.proving import ProofReport
     from .spec.computation import Computation
     from .spec.enumeration import Sends
     from .spec.notation import Script
@@ -263,7 +263,7 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
     return counting.count(processes, messages, self_sends=self_sends, limits=Limits(seconds=max_seconds))
 
 
-def prove(protocol: ProtocolLike, *, effort: int | None = None) -> Proved:
+def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     """What z3 shows of a protocol for any number of processes and messages.
 
     A class derived from a protocol that has a proof is put to that proof. `effort`: the steps of z3 allowed to a query.

@@ -10,7 +10,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.runs import Run
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.ledger.claims import VERDICTS, Shown
-from crownless.proofs.ledger.ledger import Finding, entries_named, look_into
+from crownless.proofs.ledger.ledger import Finding, entries_named, recompute
 from crownless.spec.diagram import draw
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
@@ -39,7 +39,7 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as
     entries = entries_named(claims)
     findings = []
     with status(as_json) as line, stoppable_proof(limits) as part:
-        for finding in look_into(
+        for finding in recompute(
             entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}") if line else None
         ):
             findings.append(finding)

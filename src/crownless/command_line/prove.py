@@ -13,7 +13,7 @@ from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, STEPS, Proved, needs, proof_of, prove, trusted
+from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, necessary_hypotheses, proof_of, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -57,7 +57,7 @@ What = TypeVar("What", bound=Hashable)
     "--spacer",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Let z3's Spacer look for an invariant of N processes, with two messages under way.",
+    help="Let z3's Spacer look for an invariant of N processes, with two messages in flight.",
 )
 @click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
 @click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
@@ -121,7 +121,7 @@ def prove_(
     proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
     if recheck:
         second_solver.required()
-    found: list[Proved] = []
+    found: list[ProofReport] = []
     needed: dict[str, dict[str, list[str]]] = {}
     with status(as_json) as line, stoppable_proof(limits) as part:
         for name, proof in proofs.items():
@@ -134,7 +134,7 @@ def prove_(
             if found[-1].stopped is not None:
                 break
             if why:
-                needed[name] = needs(proof, effort, tell)
+                needed[name] = necessary_hypotheses(proof, effort, tell)
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
@@ -152,7 +152,7 @@ def prove_(
     return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
 
 
-def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None:
+def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]]) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
     of = ["of"] if any(proved.of != CODE for proved in found) else []
     rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
@@ -193,7 +193,7 @@ def _print(found: list[Proved], needed: dict[str, dict[str, list[str]]]) -> None
             print(f"- {thing}")
 
 
-def _print_machine(proved: Proved) -> None:
+def _print_machine(proved: ProofReport) -> None:
     """How far the machine does what is proved of an abstraction, or of another form of it."""
     steps = [put for put in proved.claims if put.part == STEPS]
     if steps and proved.covers_machine:
@@ -208,7 +208,7 @@ def _print_machine(proved: Proved) -> None:
         print(f"{proved.protocol}: {compared} ({same.scope}, {same.states:,} states)")
 
 
-def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
+def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
     """What was not shown, and what the rest cannot do without."""
     if proved.stopped is not None:
         given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
@@ -229,28 +229,28 @@ def _print_doubts(proved: Proved, needed: dict[str, list[str]]) -> None:
     if proved.replayed is not None:
         _print_replayed(proved.replayed)
     for difference in proved.ops_differ:
-        print(f"{proved.protocol}: z3 is asked of other arithmetic than runs: {difference}")
+        print(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
     for put in proved.claims:
         if put.again not in (None, "proved"):
             print(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     if not proved.not_vacuous:
-        print(f"{proved.protocol}: no situation was found of which the proof speaks")
+        print(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for name, hypotheses in needed.items():
         print(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
 
 
 def _print_replayed(found: Replayed) -> None:
-    """Where a proof fails: is that a fault of the protocol?"""
+    """Where a proof fails: whether that is a fault of the protocol."""
     if found.sent:
-        situation = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
-        print(f"{found.claim}: fails in a situation with {situation}")
+        size = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
+        print(f"{found.claim}: fails in a state with {size}")
     else:
-        print(f"{found.claim}: no situation of a few processes and messages was found in which it fails")
+        print(f"{found.claim}: no state of a few processes and messages was found in which it fails")
     if found.run is None:
         print("no run of as many messages breaks the order, or delivers not all: so nothing is refuted; perhaps the")
         print("protocol is right, and the proof lacks an invariant (crownless check goes on to larger bounds)")
         return
-    whose = "the same messages" if found.of_the_situation else "other messages"
+    whose = "the same messages" if found.same_messages else "other messages"
     print(f"a run with {whose} in which the order breaks, or not all is delivered:")
     console().print(found.run.draw(unicode=speaks_unicode()))
     console().print(found.run.say())

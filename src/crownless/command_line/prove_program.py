@@ -10,7 +10,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
 from crownless.proofs.interrupts import stoppable_proof
-from crownless.proofs.programs.every_interleaving import EFFORT, Judged, judge
+from crownless.proofs.programs.every_interleaving import EFFORT, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
 
 from .endings import say
@@ -50,7 +50,7 @@ def prove_program(
 
     every = [check(protocol) for protocol in protocols_on_terms()]
     checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
-    found: list[Judged] = []
+    found: list[ProgramVerdict] = []
     with status(as_json) as line, stoppable_proof(limits) as part:
         for one in checks:
 
@@ -72,7 +72,7 @@ def prove_program(
     return next((EXITS[worst] for worst in ("violated", "unknown") if worst in verdicts), EXIT_HOLDS)
 
 
-def _print(judgements: list[Judged]) -> None:
+def _print(judgements: list[ProgramVerdict]) -> None:
     out = console()
     rows = table("protocol", "property", "kind", "verdict", right=("seconds",))
     for judged in judgements:

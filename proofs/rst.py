@@ -17,7 +17,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstSentAlone
 
-from .any_run import AnyRun, Moment
+from .any_run import AnyRun, SymbolicState
 from .causal_order import OF_CHANNELS, CausalOrder, Invariants
 from .terms import Term
 
@@ -26,10 +26,10 @@ class Counts(NamedTuple):
     """Where a protocol of matrices keeps its counts."""
 
     #: moment, process p, k, l → the messages from k to l that p knows of.
-    known: Callable[[Moment, Term, Term, Term], Term]
+    known: Callable[[SymbolicState, Term, Term, Term], Term]
     #: moment, process p, k → those from k that are delivered to p.
-    delivered: Callable[[Moment, Term, Term], Term]
-    #: run, message m, k, l → those from k to l that happened before m, as m's stamp tells.
+    delivered: Callable[[SymbolicState, Term, Term], Term]
+    #: run, message m, k, l → those from k to l that happened before m, by m's stamp.
     carried: Callable[[AnyRun, Term, Term, Term], Term]
 
 

@@ -25,12 +25,12 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .any_run import AnyRun, Event, Moment, chosen
+from .any_run import AnyRun, Event, SymbolicState, chosen
 from .causal_order import OF_CHANNELS, CausalOrder
 from .terms import Term
 
 
-class OneByOne(ExtraMessages):
+class OneMessagePerStep(ExtraMessages):
     """The protocol, one message a step, with matrices as they are."""
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
@@ -45,7 +45,7 @@ class OneByOne(ExtraMessages):
 
 
 @dataclass(frozen=True)
-class Covered(Moment):
+class Covered(SymbolicState):
     """A moment, and which entries cover what is known."""
 
     #: Process, message → the row of the entry of its matrix, in the receiver's column, that covers it.
@@ -58,7 +58,7 @@ class WithExtraMessages(AnyRun):
     before: Covered
 
     def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
-        super().__init__(type(f"{protocol.__name__}OneByOne", (OneByOne, protocol), {}), **sorts)
+        super().__init__(type(f"{protocol.__name__}OneMessagePerStep", (OneMessagePerStep, protocol), {}), **sorts)
         process, message = self.terms.process, self.message
         self.extra = z3.Function("extra", message, z3.BoolSort())
         #: The covers (`Covered.cover`) of its sender when it was sent.
@@ -104,12 +104,12 @@ class WithExtraMessages(AnyRun):
         ]
 
 
-def _covered(moment: Moment, cover: Callable[[Term, Term], Term]) -> Covered:
+def _covered(moment: SymbolicState, cover: Callable[[Term, Term], Term]) -> Covered:
     return Covered(**{**vars(moment), "cover": cover})
 
 
 def _covers(run: AnyRun, matrix: Term, row: Term, x: Term) -> Term:
-    """Is the entry of that row a message to x's receiver, and x the same or sent before it?"""
+    """True if the entry of that row is a message to x's receiver, and x the same or sent before it."""
     entry = matrix[row][run.receiver(x)]
     counted = run.numbered(row, run.receiver(x), entry)
     return z3.And(entry >= 1, z3.Or(x == counted, run.precedes(x, counted)))
@@ -124,8 +124,8 @@ def _previous(run: AnyRun, m: Term) -> Term:
     return run.numbered(run.sender(m), run.receiver(m), run.number(m) - 1)
 
 
-def _is_before(run: AnyRun, now: Moment, x: Term, m: Term) -> Term:
-    """Is x one of m's channel, with the number before, and was it sent before m?"""
+def _is_before(run: AnyRun, now: SymbolicState, x: Term, m: Term) -> Term:
+    """True if x is the message before m on m's channel, and was sent before m."""
     return z3.And(now.sent(x), _one_channel(run, x, m), run.number(x) == run.number(m) - 1, run.precedes(x, m))
 
 

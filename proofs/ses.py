@@ -1,9 +1,10 @@
 """The vector-pair protocol realises causal order, for every n, with deletion of obsolete pairs and without ([SES]).
 
-Why it works: vector time tells what is known, and what happened before (§4.1, Lemma 1). Of every message that a site
-knows of, it keeps a pair for its receiver with a time at least as late, unless the message is known to be delivered;
-and so does every message that carries its sender's pairs. So the guard asks the receiver to have reached the time of
-all that was sent to it before, hence to know of it; and a site knows of no message to itself but by delivering it.
+Why it works: vector time determines what is known, and what happened before (§4.1, Lemma 1). Of every message that a
+site knows of, it keeps a pair for its receiver with a time at least as late, unless the message is known to be
+delivered; and so does every message that carries its sender's pairs. So the guard asks the receiver to have reached the
+time of all that was sent to it before, hence to know of it; and a site knows of no message to itself but by delivering
+it.
 
 For optimality the pairs must not ask for more: each entry of a pair is that of a message to this receiver.
 """
@@ -21,12 +22,12 @@ from .terms import Term
 
 
 def _covers(run: AnyRun, pairs: Term, x: Term) -> Term:
-    """Is there, among these pairs, one for the receiver of x that is as late as x?"""
+    """True if, among these pairs, one for the receiver of x is as late as x."""
     return run.processes(lambda k: run.stamp(x).time[k] <= pairs[run.receiver(x)][k])
 
 
-def _told_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
-    """Is x a message to l whose time has this entry for k?"""
+def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
+    """True if x is a message to l whose time has this entry for k."""
     return z3.And(run.receiver(x) == l, entry <= run.stamp(x).time[k])
 
 
@@ -42,7 +43,7 @@ INVARIANTS: Invariants = {
             lambda m: run.processes(lambda k: z3.Implies(now.sent(m), run.stamp(m).time[k] <= now.local(k).time[k]))
         ),
     ),
-    "time tells what is known": lambda run, now: run.processes(
+    "time determines what is known": lambda run, now: run.processes(
         lambda p: run.messages(
             lambda x: z3.Implies(
                 now.sent(x),
@@ -50,7 +51,7 @@ INVARIANTS: Invariants = {
             )
         )
     ),
-    "time tells what happened before": lambda run, now: run.messages(
+    "time determines what happened before": lambda run, now: run.messages(
         lambda x, m: z3.Implies(
             z3.And(now.sent(m), now.sent(x), x != m),
             run.precedes(x, m) == (run.stamp(x).time[run.sender(x)] <= run.stamp(m).time[run.sender(x)]),
@@ -98,7 +99,7 @@ INVARIANTS: Invariants = {
             now.local(p).buffer[l][k] > 0,
             z3.And(
                 now.knows(p, now.witness(p, l, k)),
-                _told_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
+                _covered_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
             ),
         ),
         of=3,
@@ -109,7 +110,7 @@ INVARIANTS: Invariants = {
                 z3.And(now.sent(m), run.stamp(m).buffer[l][k] > 0),
                 z3.And(
                     run.precedes(run.witness(m, l, k), m),
-                    _told_by(run, run.witness(m, l, k), l, k, run.stamp(m).buffer[l][k]),
+                    _covered_by(run, run.witness(m, l, k), l, k, run.stamp(m).buffer[l][k]),
                 ),
             ),
             of=2,
@@ -119,7 +120,7 @@ INVARIANTS: Invariants = {
 
 SAFE_BY = (
     "what is known or delivered is sent",
-    "time tells what is known",
+    "time determines what is known",
     "a site knows of messages to itself by delivering them",
     "a message has a pair for what happened before",
 )
@@ -131,16 +132,16 @@ OPTIMAL_BY = (
     "a message's pairs are those of messages before",
 )
 KEPT_BY = {
-    "time tells what is known": (
+    "time determines what is known": (
         "what is known or delivered is sent",
         "nobody is ahead of a site's own time",
-        "time tells what happened before",
+        "time determines what happened before",
     ),
     "a site has a pair for what it knows": (
         "what is known or delivered is sent",
         "no message is to its sender",
-        "time tells what is known",
-        "time tells what happened before",
+        "time determines what is known",
+        "time determines what happened before",
         "a site knows of messages to itself by delivering them",
         "what its sender delivered before is delivered",
         "a message has a pair for what happened before",

@@ -1,4 +1,4 @@
-"""Does the extra-message machine do what is proved of it (`sanchez_alvarez.OneByOne`)? Checked up to a bound.
+"""Checks, up to a bound, that the extra-message machine follows what is proved (`extra_messages.OneMessagePerStep`).
 
 What is proved is of matrices as they are, one message a step, and extra messages at any time. The machine keeps its
 non-zero entries, and sends extra messages in the step that brought its matrix to k. So each of its steps must be that
@@ -21,17 +21,17 @@ from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
 from crownless.spec.computation import Message
 
+from .extra_messages import OneMessagePerStep
 from .refinement import Refinement
-from .sanchez_alvarez import OneByOne
 
 
-def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: int) -> Refinement:
+def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int, k: int) -> Refinement:
     """Compares every step of the machine, in all states of n processes and so many messages with that threshold, with
     what is proved.
     """
     machine = protocol(n, parameters={"k": k})
     #: The updates and the guard that are put to z3, on ints.
-    plain = type("Plain", (OneByOne, protocol), {})(n)
+    plain = type("Plain", (OneMessagePerStep, protocol), {})(n)
     workload = Free(n, messages)
     system = System(machine, workload, Unordered, ())
     states = transitions = 0
@@ -41,17 +41,17 @@ def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: 
         locals_ = now.locals
         for wish in workload.wishes(system.position(now.state)):
             for step in machine.send(wish.process, locals_[wish.process], wish.message):
-                differs = differs or _told(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
+                differs = differs or _difference(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
         for packet in {packet for packet, _ in system.flight(now.state)}:
             i = packet.destination
-            differs = differs or _told(_taken_in, plain, i, locals_[i], packet, machine)
+            differs = differs or _difference(_received, plain, i, locals_[i], packet, machine)
         if differs is not None:
             break
     return Refinement(n, messages, states, transitions, None, differs)
 
 
-def _told(compare: Callable[..., str | None], plain: OneByOne, i: int, *given: Any) -> str | None:
-    """What tells a step apart, in words; what cannot even be read as a step of the protocol is another, too."""
+def _difference(compare: Callable[..., str | None], plain: OneMessagePerStep, i: int, *given: Any) -> str | None:
+    """How a step differs, in words; a step that cannot be read as one of the protocol differs too."""
     try:
         return compare(plain, i, *given)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -65,19 +65,19 @@ def _matrix(n: int, entries: Any) -> Value:
     )
 
 
-def _sent(plain: OneByOne, i: int, state: State, message: Message, step: Step) -> str | None:
+def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, step: Step) -> str | None:
     """How sending differs, in words."""
-    (told,) = plain.send(i, state, message)
+    (expected,) = plain.send(i, state, message)
     if not step.packets:
-        return f"P{i + 1} transmits nothing, not {told.packets[0]}"
+        return f"P{i + 1} transmits nothing, not {expected.packets[0]}"
     first, *extra = step.packets
     carried = first._replace(stamp=_matrix(plain.n, first.stamp))
-    if carried != told.packets[0] or list(step.events) != [Happened("send", message)]:
-        return f"P{i + 1} transmits {first}, not {told.packets[0]}"
-    return _extra(plain, i, told.state, extra, step.state)
+    if carried != expected.packets[0] or list(step.events) != [Happened("send", message)]:
+        return f"P{i + 1} transmits {first}, not {expected.packets[0]}"
+    return _extra(plain, i, expected.state, extra, step.state)
 
 
-def _taken_in(plain: OneByOne, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
+def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
     """How accepting or taking in a packet differs, in words."""
     matrix = _matrix(plain.n, packet.stamp)
     accepts = bool(machine.accepts(i, state, packet))
@@ -87,21 +87,21 @@ def _taken_in(plain: OneByOne, i: int, state: State, packet: Packet, machine: Ex
         return None
     for step in machine.arrive(i, state, packet):
         if packet.message is None:
-            told, events = plain.after_extra(state, packet.source), []
+            expected, events = plain.after_extra(state, packet.source), []
         else:
-            told, events = (
+            expected, events = (
                 plain.after_delivering(i, state, packet.source, matrix),
                 [Happened("deliver", packet.message)],
             )
         if list(step.events) != events:
             return f"P{i + 1} says that {list(step.events)} happened"
-        differs = _extra(plain, i, told, step.packets, step.state)
+        differs = _extra(plain, i, expected, step.packets, step.state)
         if differs is not None:
             return differs
     return None
 
 
-def _extra(plain: OneByOne, i: int, state: State, packets: Sequence[Packet], after: State) -> str | None:
+def _extra(plain: OneMessagePerStep, i: int, state: State, packets: Sequence[Packet], after: State) -> str | None:
     """How what was sent beside differs from extra messages, in whatever order, that end in that state; in words."""
     if not packets:
         return None if state == after else f"P{i + 1} comes to {after}, not {state}"

@@ -1,6 +1,6 @@
 """The matrix protocol in its increment-before form realises causal order, for every n ([MF] §2).
 
-The same counts as in `kuper`, kept elsewhere: M_i counts what i knows of; its own column, what is delivered to i; and
+The same counts as in `rst`, kept elsewhere: M_i counts what i knows of; its own column, what is delivered to i; and
 an attached matrix counts, beside what happened before, the message itself.
 """
 
@@ -11,7 +11,7 @@ import z3
 from crownless.impl.rst_before import RstBefore
 
 from .any_run import AnyRun
-from .kuper import Counts, by_counts
+from .rst import Counts, by_counts
 from .terms import Term
 
 

@@ -2,7 +2,7 @@
 
 The two run side by side, each by its own code: in every step SENT_i is M_i, the message carries one more in the one
 form at its own place, and one form accepts it just when the other does. What is assumed, beside the equality before
-the step, is what `kuper` proves of every run in which nobody sends to himself: such a message would be delivered in
+the step, is what `rst` proves of every run in which nobody sends to himself: such a message would be delivered in
 the one form, and never in the other.
 """
 
@@ -21,7 +21,7 @@ from .any_run import AnyRun
 from .deliv_is_redundant import INVARIANT as COLUMN
 from .deliv_is_redundant import deliv_equals_sent_column
 from .guarded import for_every_n
-from .kuper import RST
+from .rst import RST
 from .terms import Term, Terms
 from .theorem import Claim
 
@@ -77,13 +77,13 @@ def claims(after: type[Rst] = Rst, before: type[RstBefore] = RstBefore) -> tuple
 
 
 def _not_delivered() -> Claim:
-    """What `claims` assumes of a message under way is so in every run."""
+    """What `claims` assumes of a message in flight is so in every run."""
     run = AnyRun(Rst)
     by = ("a stamp counts those before on its channel", "DELIV counts what is delivered")
     given = {name: RST.invariants[name](run, run.before) for name in by}
     sender = run.sender(run.m)
     shows = run.before.local(run.i).deliv[sender] <= run.stamp(run.m)[sender][run.i]
-    return Claim(NOT_DELIVERED, {**given, **run.under_way}, shows)
+    return Claim(NOT_DELIVERED, {**given, **run.in_flight}, shows)
 
 
 def _only(steps: Sequence[Step]) -> Step:

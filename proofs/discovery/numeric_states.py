@@ -1,7 +1,7 @@
-"""Situations of a few processes and messages: what a moment of a run is in plain numbers, with its ghosts.
+"""States of a few processes and messages in plain numbers, with their history variables.
 
 Here the protocol takes its steps on ints. Candidates for invariants are tried on what simulated runs come to, and on
-the situations with which z3 shows that a step does not keep them; these need not be situations of any run.
+the states with which z3 shows that a step does not keep them; these need not be states of any run.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Numbers = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Situation:
+class NumericState:
     """Processes and messages are numbered from 0. What belongs for good to a message not yet sent may be anything."""
 
     local: tuple[Any, ...]  #: by process
     sender: Numbers  #: by message, as all that follows
     receiver: Numbers
     number: Numbers  #: on its channel, from 1
-    is_its_number: Truths  #: is the message of its number on its channel this one?
+    is_its_number: Truths  #: True if the message of its number on its channel is this one
     stamp: tuple[Any, ...]
     precedes: tuple[
         Truths, ...
-    ]  #: by message and message: does the send of the first happen before that of the second?
+    ]  #: by message and message: True if the send of the first happens before that of the second
     sent: Truths
     delivered: Truths
     knows: tuple[Truths, ...]  #: by process and message
@@ -46,7 +46,7 @@ class Situation:
 
     @property
     def overtakes(self) -> bool:
-        """Is a message delivered, and one to the same receiver not, whose send happened before?"""
+        """True if a message is delivered, and one to the same receiver, whose send happened before, is not."""
         messages = range(len(self.sender))
         return any(
             self.delivered[m]
@@ -58,18 +58,18 @@ class Situation:
             for m in messages
         )
 
-    def under_way(self, m: int) -> bool:
+    def in_flight(self, m: int) -> bool:
         return self.sent[m] and not self.delivered[m]
 
 
-def nothing_happened(machine: ProtocolMachine, like: Situation) -> Situation:
-    """The start, with what belongs to the messages of this situation for good."""
+def nothing_happened(machine: ProtocolMachine, like: NumericState) -> NumericState:
+    """The start, with what belongs to the messages of this state for good."""
     n, no = like.n, (False,) * len(like.sender)
     local = tuple(machine.initial(i) for i in range(n))
     return replace(like, local=local, sent=no, delivered=no, knows=(no,) * n, count=((0,) * n,) * n)
 
 
-def sent(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
+def sent(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
     """The sender of m sends it; what belongs to m for good is given."""
     i, j = now.sender[m], now.receiver[m]
     (step,) = machine.send(i, now.local[i], Message("m", i, (j,)))
@@ -82,7 +82,7 @@ def sent(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
     )
 
 
-def delivered(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
+def delivered(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
     """The receiver of m delivers it."""
     i = now.receiver[m]
     (step,) = machine.arrive(i, now.local[i], now.packet(m))
@@ -95,21 +95,21 @@ def delivered(machine: ProtocolMachine, now: Situation, m: int) -> Situation:
     )
 
 
-def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Random) -> Iterator[Situation]:
+def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Random) -> Iterator[NumericState]:
     """Every moment of a random run; to the last, one message more than are sent in it."""
     machine = protocol(n)
     k = messages + 1
     (step,) = machine.send(0, machine.initial(0), Message("m", 0, (1,)))
     of_each, no = (0,) * k, (False,) * k
     stamps = (step.packets[0].stamp,) * k
-    blank = Situation((None,) * n, of_each, of_each, of_each, (True,) * k, stamps, (no,) * k, no, no, (), ())
+    blank = NumericState((None,) * n, of_each, of_each, of_each, (True,) * k, stamps, (no,) * k, no, no, (), ())
     now = nothing_happened(machine, blank)
     yield _with_anything(machine, now, random)
     for _ in range(2 * messages):
         acceptable = [
             m
             for m in range(k)
-            if now.under_way(m) and machine.accepts(now.receiver[m], now.local[now.receiver[m]], now.packet(m))
+            if now.in_flight(m) and machine.accepts(now.receiver[m], now.local[now.receiver[m]], now.packet(m))
         ]
         more = sum(now.sent) < messages
         if not acceptable and not more:
@@ -122,7 +122,7 @@ def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Ra
         yield _with_anything(machine, now, random)
 
 
-def _about_to_send(machine: ProtocolMachine, now: Situation, m: int, i: int, j: int) -> Situation:
+def _about_to_send(machine: ProtocolMachine, now: NumericState, m: int, i: int, j: int) -> NumericState:
     """m is what i sends to j now."""
     (step,) = machine.send(i, now.local[i], Message("m", i, (j,)))
     return replace(
@@ -135,7 +135,7 @@ def _about_to_send(machine: ProtocolMachine, now: Situation, m: int, i: int, j: 
     )
 
 
-def _with_anything(machine: ProtocolMachine, now: Situation, random: Random) -> Situation:
+def _with_anything(machine: ProtocolMachine, now: NumericState, random: Random) -> NumericState:
     """Of the messages that are not sent nothing is known: whatever is said of them without need shall be wrong."""
     messages = range(len(now.sender))
     unsent = [m for m in messages if not now.sent[m]]

@@ -11,7 +11,7 @@ from crownless.proofs.terms import Term
 
 
 def conjuncts(term: Term) -> list[Term]:
-    """What a formula says, one clause after another."""
+    """The conjuncts of a formula."""
     term = z3.simplify(term, arith_lhs=True)
     return [part for each in term.children() for part in conjuncts(each)] if z3.is_and(term) else [term]
 
@@ -20,7 +20,7 @@ def conjuncts(term: Term) -> list[Term]:
 About = Callable[[str, int | None, int | None], str | None]
 
 
-def in_words(clause: Term, about: About) -> str:
+def render_clause(clause: Term, about: About) -> str:
     """The clause as an implication."""
     given: list[str] = []
     then: list[str] = []

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from .templates import Bound, Clause, Context, Literal, Number, Process, Vocabulary
 
 
-class Reading:
+class ClauseRenderer:
     """How the words of a protocol are read."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
     def sentences(self, context: Context, clauses: Sequence[Clause]) -> list[str]:
-        """What they say: a bound both ways is an equation, an implication both ways an equivalence."""
+        """The sentences: a bound both ways is an equation, an implication both ways an equivalence."""
         rest, found = list(clauses), []
         while rest:
             clause = rest.pop(0)
