@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 from test_proofs_of_causal_order import CAUSAL, put
 
-from crownless.command_line import prove as verb
 from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
@@ -73,12 +72,14 @@ def test_a_proof_that_lacks_an_invariant_has_a_situation_and_no_run() -> None:
     assert sum(found.sent.values()) <= MOST_MESSAGES
 
 
-def test_the_run_is_drawn_by_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hasty(Rst):
-        def accepts(self, i: object, state: object, packet: object) -> object:
-            return True
+class Hasty(Rst):
+    """Delivers whatever comes."""
 
-    monkeypatch.setattr(verb, "PROOFS", {"rst": replace(CAUSAL["rst"], protocol=Hasty)})
-    result = CliRunner().invoke(prove_, ["rst", "--effort", "100000"], standalone_mode=False)
+    def accepts(self, i: object, state: object, packet: object) -> object:
+        return True
+
+
+def test_the_run_is_drawn_by_the_command() -> None:
+    result = CliRunner().invoke(prove_, [f"{__name__}:Hasty", "--effort", "100000"], standalone_mode=False)
     assert "a run with the same messages in which the order breaks" in result.output
     assert "deliver m2" in result.output
