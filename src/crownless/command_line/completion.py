@@ -1,0 +1,22 @@
+"""What shells complete, beside verbs and options: the names of protocols. See docs/command_line.md."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from crownless.impl.registry import PROTOCOLS
+
+
+class ProtocolName(click.ParamType):
+    """The name of a protocol, as it was typed: what there is under that name is found out later."""
+
+    name = "protocol"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The bundled protocols whose names begin so; or else files, which may hold a protocol."""
+        known = [CompletionItem(name) for name in PROTOCOLS if name.startswith(incomplete)]
+        return known or [CompletionItem(incomplete, type="file")]
+
+
+PROTOCOL = ProtocolName()
