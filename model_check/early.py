@@ -2,7 +2,8 @@
 
 The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
 thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer
-has a first try, within `TRIED_STATES` and `TRIED_SECONDS`; a search that grows beyond is started over by the native one.
+has a first try, within `TRIED_STATES` and `TRIED_SECONDS`; a search that grows beyond is started over by the native
+one.
 """
 
 from __future__ import annotations

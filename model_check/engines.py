@@ -138,7 +138,9 @@ def engine_for(
     return Engine("native", crew, wanted, shared)
 
 
-def _admitted(check: ResolvedCheck, engine: str | None, reductions: Iterable[str]) -> tuple[tuple[str, ...], str | None]:
+def _admitted(
+    check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
+) -> tuple[tuple[str, ...], str | None]:
     """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or one of
     them, was asked for and is not possible.
     """

@@ -337,8 +337,8 @@ class NativeSearch:
         first: bool = False,
     ) -> Exploration:
         """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken;
-        with `first`, up to the level with the first violation. Given a checkpoint, goes on from it if it holds something, and saves itself there now and then, and where it
-        stops early.
+        with `first`, up to the level with the first violation. Given a checkpoint, goes on from it if it holds
+        something, and saves itself there now and then, and where it stops early.
         """
         self.until = set(until)
         self.first = first

@@ -55,7 +55,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--crash", "crashes", metavar="PROCESS", multiple=True, help="This process may crash, such as P1.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol, or KEY=4,4,5.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
 @click.option("--first", is_flag=True, help="Stop at the first violation: it is a shortest one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
@@ -350,5 +350,3 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
 def _over(check: Check) -> str:
     """What is special about a check, beside its protocol."""
     return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
-
-

@@ -40,8 +40,7 @@ class Overview:
 
     def print_headings(self) -> None:
         """What is printed before anything is known."""
-        print_line("Every interleaving within the bound. A number behind a property that a protocol breaks: the")
-        print_line("actions of a shortest run, which `crownless check PROTOCOL` shows.")
+        print_line("Every interleaving within the bound. A number is the length of a shortest run, in actions.")
         self._rows.print_headings()
 
     def print_row(self, result: CheckResult) -> None:

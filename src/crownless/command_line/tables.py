@@ -44,7 +44,7 @@ class Rows:
 class StreamedRows:
     """A table of which each row is printed as soon as it is known: so its widths are known before.
 
-    `widest` has for each heading how wide the longest text will be that is to come; the column `rest` gets what is left.
+    `widest` has for each heading how wide the longest text to come will be; the column `rest` gets what is left.
     """
 
     def __init__(self, widest: dict[str, int], *, rest: str, right: Sequence[str] = ()) -> None:

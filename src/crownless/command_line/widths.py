@@ -58,7 +58,7 @@ def fitting(cells: Sequence[Collection[str]], room: int, whole: Collection[int] 
     widths = list(natural)
     for least in (words, folded, [1] * len(widths)):
         while sum(widths) > room:
-            place = max(range(len(widths)), key=lambda k: widths[k] if widths[k] > least[k] else 0)  # noqa: B023
+            place = max(range(len(widths)), key=lambda k: widths[k] if widths[k] > least[k] else 0)
             if widths[place] <= least[place]:
                 break
             widths[place] -= 1
