@@ -34,7 +34,7 @@ from crownless.spec.errors import BadInput, unknown_name
 
 from .check_overview import Overview
 from .check_report import print_check, print_runs
-from .completion import PROTOCOL
+from .completion import complete_protocol
 from .endings import say
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
@@ -45,7 +45,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 
 @click.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=PROTOCOL)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")

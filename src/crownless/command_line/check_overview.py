@@ -83,6 +83,8 @@ class Overview:
     def _sum(self) -> str:
         counts = Counter(result.verdict for result in self._results)
         parts = [f"{counts['holds']} hold{'s' * (counts['holds'] == 1)}"]
+        never = sum(one.verdict == "holds" and bool(_never_exercised(one, self._results)) for one in self._results)
+        parts[0] += f" ({never} with rules never exercised)" * bool(never)
         parts += [f"{counts['violated']} break{'s' * (counts['violated'] == 1)}"] * bool(counts["violated"])
         parts += [f"{counts['unknown']} unknown"] * bool(counts["unknown"])
         said = f"{some(len(self._results), 'check')}: {', '.join(parts)}"

@@ -8,15 +8,7 @@ from click.shell_completion import CompletionItem
 from crownless.impl.registry import PROTOCOLS
 
 
-class ProtocolName(click.ParamType):
-    """The name of a protocol, as it was typed: what there is under that name is found out later."""
-
-    name = "protocol"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The bundled protocols whose names begin so; or else files, which may hold a protocol."""
-        known = [CompletionItem(name) for name in PROTOCOLS if name.startswith(incomplete)]
-        return known or [CompletionItem(incomplete, type="file")]
-
-
-PROTOCOL = ProtocolName()
+def complete_protocol(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The bundled protocols whose names begin so; or else files, which may hold a protocol."""
+    known = [CompletionItem(name) for name in PROTOCOLS if name.startswith(incomplete)]
+    return known or [CompletionItem(incomplete, type="file")]

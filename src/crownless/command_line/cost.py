@@ -15,7 +15,7 @@ from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.model_check.stopping import stoppable
 from crownless.spec.errors import BadInput, unknown_name
 
-from .completion import PROTOCOL
+from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import Folder, parse_settings, with_limits, with_output
 from .output import ended_with_nothing, print_json, print_line, some, status
@@ -31,7 +31,7 @@ MOST_SEEDS = 100_000
 
 
 @click.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=PROTOCOL)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
 @click.option(

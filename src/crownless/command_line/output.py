@@ -101,7 +101,9 @@ def speaks_unicode() -> bool:
 
 def spelled(text: str) -> str:
     """The text without characters that are only there for the eye, where those cannot be shown or are not wanted."""
-    return text if text.isascii() or speaks_unicode() else text.translate(_SPELLED)
+    if text.isascii() or speaks_unicode():
+        return text
+    return text.translate(_SPELLED).encode("ascii", "backslashreplace").decode()
 
 
 def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:

@@ -18,7 +18,7 @@ from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
-from .completion import PROTOCOL
+from .completion import complete_protocol
 from .endings import say
 from .options import parse_settings, with_limits, with_output
 from .output import (
@@ -41,7 +41,7 @@ What = TypeVar("What", bound=Hashable)
 
 
 @click.command("prove")
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=PROTOCOL)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option(
     "--effort",
     type=click.IntRange(min=1),

@@ -14,7 +14,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
 
-from .completion import PROTOCOL
+from .completion import complete_protocol
 from .endings import keep_to_the_end
 from .options import parse_settings, with_limits, with_output
 from .output import (
@@ -32,7 +32,7 @@ from .tables import Rows
 
 
 @click.command()
-@click.argument("protocol", type=PROTOCOL)
+@click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
