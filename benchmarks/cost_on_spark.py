@@ -13,7 +13,7 @@ import time
 
 import psutil
 
-from crownless.pipeline.costs.studies import combinations
+from crownless.model_check.simulation.studies.combinations import combinations
 from crownless.pipeline.costs.sweeps import sweep
 from crownless.pipeline.session import session
 

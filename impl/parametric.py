@@ -258,7 +258,7 @@ def is_longer(value: Any, most: int) -> bool:
 
 
 def _messages_in(value: Any, most: int) -> int:
-    if type(value) is Message:
+    if isinstance(value, Message):
         return 1
     if not isinstance(value, tuple):
         return 0

@@ -58,12 +58,26 @@ class Happened(NamedTuple):
     message: Message
 
 
+def sent(message: Message) -> Happened:
+    """The message was sent, for the application."""
+    return Happened("send", message)
+
+
+def delivered(message: Message) -> Happened:
+    """The message was delivered to the application."""
+    return Happened("deliver", message)
+
+
 class Step(NamedTuple):
     """One outcome of an input: next local state, packets to transmit, application events in order."""
 
     state: Any
     packets: Sequence[Packet] = ()
     events: Sequence[Happened] = ()
+
+
+#: How the action of an arrival begins that delivers nothing; the kind of the packet follows.
+ARRIVAL = "receive "
 
 
 class Transition(NamedTuple):
@@ -115,6 +129,16 @@ class Transition(NamedTuple):
     def delivers(self) -> list[Message]:
         """The messages delivered, in order."""
         return [] if self.step is None else [event.message for event in self.step.events if event.kind == "deliver"]
+
+
+def name_of_arrival(packet: Packet) -> str:
+    """The action that a packet's arrival is called by, where it delivers nothing."""
+    return f"{ARRIVAL}{packet.kind}"
+
+
+def is_arrival(action: str) -> bool:
+    """True if this is the action of an arrival that delivers nothing."""
+    return action.startswith(ARRIVAL)
 
 
 #: A predicate on local transitions: predicate(machine, transition).
@@ -254,3 +278,7 @@ class ProtocolMachine:
             None if message is None else renaming.message(message),
             None if stamp is None else self.renamed_stamp(kind, stamp, renaming),
         )
+
+
+#: What a protocol of one's own is derived from.
+Protocol = ProtocolMachine

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from crownless.spec.errors import unknown_name
 
+from . import own_protocols
 from .protocol import ProtocolMachine
 
 #: name → file and class in this folder.
@@ -66,17 +67,29 @@ PROTOCOLS: Mapping[str, type[ProtocolMachine]] = _Protocols()
 
 
 def protocol_named(name: str) -> type[ProtocolMachine]:
-    """The protocol of that name; raises `BadInput` with the nearest name otherwise."""
-    if name not in PROTOCOLS:
-        raise unknown_name("protocol", name, PROTOCOLS)
-    return PROTOCOLS[name]
+    """The protocol of that name, which may also be `file.py:Class`, `package.module:Class`, or one that an installed
+    package registers; raises `BadInput` with the nearest name otherwise.
+    """
+    if name in PROTOCOLS:
+        return PROTOCOLS[name]
+    if own_protocols.is_own(name):
+        return own_protocols.load(name)
+    if name in own_protocols.registered():
+        return own_protocols.load_registered(name)
+    raise unknown_name("protocol", name, [*PROTOCOLS, *own_protocols.registered()])
 
 
 def name_of(kind: type[ProtocolMachine]) -> str:
-    """The name of a protocol in reports: that of the class, if it is not bundled."""
+    """The name of a protocol in reports: if it is not bundled, as it was loaded, or that of the class."""
+    return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or kind.__name__
+
+
+def qualified_name_of(kind: type[ProtocolMachine]) -> str:
+    """A name that leads to it again: of one that is not bundled, as it was loaded, or `module:Class`."""
+    return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _bundled_name(kind: type[ProtocolMachine]) -> str | None:
     package, _, module = kind.__module__.rpartition(".")
-    if package == __package__:
-        for name, where in _WHERE.items():
-            if where == f"{module}.{kind.__qualname__}":
-                return name
-    return kind.__qualname__.rpartition(".")[2]
+    where = f"{module}.{kind.__qualname__}" if package == __package__ else None
+    return next((name for name, known in _WHERE.items() if known == where), None)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from crownless.spec.computation import Message
 
-from .workloads import free_message
+from .free_message import FreeMessage
 
 #: Several messages or processes: in their order, or as a set.
 Messages = TypeVar("Messages", tuple[Message, ...], frozenset[Message])
@@ -46,9 +46,8 @@ class Renaming:
         """A message of the free workload: it keeps its number, and is called by its new sender and receivers."""
         renamed = self._messages.get(message)
         if renamed is None:
-            sender, receivers = self.image[message.sender], tuple(sorted([self.image[q] for q in message.receivers]))
-            number = int(message.name.split("#")[1])
-            renamed = self._messages[message] = free_message(sender, receivers, number)
+            assert isinstance(message, FreeMessage), f"{message} is no message of the free workload"
+            renamed = self._messages[message] = message.renamed(self.image)
         return renamed
 
     def messages(self, messages: Messages) -> Messages:

@@ -8,15 +8,15 @@ and is always ready; a program says, process by process, what is sent and receiv
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message, process_names
 from crownless.spec.enumeration import Sends, receiver_sets
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
-if TYPE_CHECKING:
-    from .renaming import Renaming
+from .free_message import FreeMessage
+from .renaming import Renaming
 
 #: How far the applications have got; hashable.
 Position = Any
@@ -76,6 +76,10 @@ class Workload:
         """Every message that can be sent; there may be very many."""
         raise NotImplementedError
 
+    def has(self, message: Message) -> bool:
+        """True if an application can send this message."""
+        return any(message == one for one in self.universe())
+
     def alone(self, position: Position, process: int) -> Position:
         """The position, if all but this process had done nothing: what it may do next depends on that alone."""
         raise NotImplementedError
@@ -92,11 +96,6 @@ def count_of(processes: Sequence[str]) -> str:
 
 #: To whom the free workload addresses a message.
 _RECEIVERS = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
-
-
-def free_message(sender: int, receivers: tuple[int, ...], number: int) -> Message:
-    """The message of that number which the free workload sends on a channel."""
-    return Message(f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}", sender, receivers)
 
 
 class Free(Workload):
@@ -148,13 +147,17 @@ class Free(Workload):
         """The message of that number on a channel."""
         message = self._messages.get((channel, number))
         if message is None:
-            message = self._messages[channel, number] = free_message(*self.channels[channel], number)
+            message = self._messages[channel, number] = FreeMessage(*self.channels[channel], number)
         return message
 
     def universe(self) -> Iterator[Message]:
         for channel in self.channels:
             for number in range(1, self.messages + 1):
-                yield free_message(*channel, number)
+                yield FreeMessage(*channel, number)
+
+    def has(self, message: Message) -> bool:
+        channel = self._number.get((message.sender, message.receivers))
+        return channel is not None and any(message == self.message(channel, k + 1) for k in range(self.messages))
 
     def alone(self, position: Position, process: int) -> Position:
         return tuple(
@@ -216,7 +219,8 @@ class Program(Workload):
 
     @property
     def scope(self) -> str:
-        return f"program {self.name}, {count_of(self.processes)}"
+        called = self.name if self.script.name is None else f"program {self.name}"
+        return f"{called}, {count_of(self.processes)}"
 
     def start(self) -> Position:
         return (0,) * len(self.processes)

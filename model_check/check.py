@@ -27,8 +27,9 @@ from .properties import DELIVERS_ALL, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
-from .stopping import INTERRUPTED, reason_of
+from .stopping import StoppedInCall, ending_calls, is_interrupt, reason_of
 from .system import Ghost, LocalStep, State, System
+from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -82,10 +83,11 @@ def run_check(
     if not (engine or reductions or workers or checkpoint or resume) and may_be_native(resolved):
         began = time.monotonic()
         trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), first=first)
-        found, _ = trial.explore(None)
-        if not has_grown(found, limits):
-            trial.limits, trial.progress = limits, progress
-            return trial.judged(found, lambda: time.monotonic() - began)
+        with _calls_of(resolved, time.monotonic, limits):
+            found, _ = trial.explore(None)
+            if not has_grown(found, limits):
+                trial.limits, trial.progress = limits, progress
+                return trial.judged(found, lambda: time.monotonic() - began)
         if reports is not None:
             reports.report(found)
         limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
@@ -98,10 +100,10 @@ def run_check(
         progress = reports.around(progress)
     search = Search(resolved, chosen, limits, progress, elsewhere, first)
     with (
+        _calls_of(resolved, _clock_for(chosen), limits) as clock,
         _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving,
         nullcontext() if chosen.name == "plain" else around_native(),
     ):
-        clock = _clock_for(chosen)
         started = clock()
         found, seconds_before = search.explore(saving)
         try:
@@ -117,6 +119,16 @@ def run_check(
             else:
                 saving.remove()
     return result
+
+
+@contextmanager
+def _calls_of(check: ResolvedCheck, clock: Callable[[], float], limits: Limits) -> Iterator[Callable[[], float]]:
+    """Around a search: what a machine's own code raises is reported of it, and a call of it that does not return is
+    ended by the limits, by this clock, which is yielded.
+    """
+    kind, began = type(check.machine), clock()
+    with machine_errors(kind), ending_calls(kind, lambda: limits.reached(clock() - began)):
+        yield clock
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
@@ -153,8 +165,9 @@ def _saving(
         raise BadInput(
             f"{check.protocol}: {option}: the plain explorer does not save itself{why}", mend=f"leave out {option}"
         )
-    if check.monitors:
-        raise BadInput(f"{option}: a check with monitors of one's own cannot be saved", mend=f"leave out {option}")
+    if check.monitors or check.only:
+        own = "monitors" if check.monitors else "a choice of properties"
+        raise BadInput(f"{option}: a check with {own} of one's own cannot be saved", mend=f"leave out {option}")
     if engine.name == "spark":
         assert elsewhere is not None
         with elsewhere.saving(check, engine, checkpoint, resume) as saving:
@@ -199,7 +212,10 @@ class Search:
 
     def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
         """What is found, and how many seconds it took before the search was gone on with."""
-        found, seconds_before, symmetry = self._explore(saving)
+        try:
+            found, seconds_before, symmetry = self._explore(saving)
+        except StoppedInCall as ending:  # before anything was found
+            found, seconds_before, symmetry = Exploration(stopped=reason_of(ending)), 0.0, SymmetryCheck()
         self.engine = self.engine.after(symmetry)
         return found, seconds_before
 
@@ -264,7 +280,7 @@ class Search:
         """The limits within which runs to show are looked for."""
         if not found.stopped and not isinstance(lassos, str):
             return self.limits
-        in_a_hurry = INTERRUPTED in (found.stopped, lassos)
+        in_a_hurry = is_interrupt(found.stopped) or (isinstance(lassos, str) and is_interrupt(lassos))
         return self.limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else self.limits.seconds)
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.impl.protocol import ProtocolMachine, Setting
+from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
+from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
+from crownless.spec.dataframes import data_frame
+from crownless.spec.errors import Undecided
 
 from .engines import Engine
 from .exploration import Exploration
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES, Property
+from .reachable import Reached, reachable, state_graph
 from .request import ResolvedCheck
 from .runs import Run
-from .stopping import INTERRUPTED
+from .stopping import is_interrupt
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
 
 Outcome = Literal["holds", "violated", "unknown"]
 
 #: The actions that are no internal steps of a protocol, beside `receive …`.
 NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
-
-
-class Undecided(ArithmeticError):
-    """A verdict that is unknown was used as a truth value."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +84,46 @@ class CheckResult:
         return f"<{self.protocol}: {self.verdict}, {self.exploration.states:,} states{broken}>"
 
     def __str__(self) -> str:
-        drawn = [f"{line.property.name}:\n{line.run}" for line in self.violations.values() if line.run is not None]
+        drawn = [f"{self.protocol} breaks {', '.join(names)}:\n\n{run}" for run, names in self.shown_runs()]
         return "\n\n".join([f"{self.protocol}: {self.verdict}; {self.scope}", *drawn])
+
+    def shown_runs(self) -> list[tuple[Run, list[str]]]:
+        """Each run that shows a violation, once, with the names of the properties that it breaks."""
+        shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}
+        for name, line in self.violations.items():
+            if line.run is not None:
+                shown.setdefault(line.run.actions, (line.run, []))[1].append(name)
+        return list(shown.values())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row a property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""
+        return data_frame(
+            {
+                "property": line.property.name,
+                "kind": line.property.kind,
+                "verdict": line.verdict,
+                "actions": None if line.run is None else len(line.run),
+                "note": line.note,
+            }
+            for line in self.properties
+        )
+
+    def states(self) -> Iterator[Reached]:
+        """Every reachable state, the nearest first; they are searched for anew."""
+        return reachable(self.check.system())
+
+    def to_networkx(self) -> nx.MultiDiGraph[int]:
+        """The state graph, searched for anew; see `reachable.state_graph`."""
+        return state_graph(self.check.system())
 
     @property
     def _by_name(self) -> dict[str, PropertyResult]:
         return {line.property.name: line for line in self.properties}
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.verdict == "violated"
 
     @property
     def holds(self) -> bool:
@@ -176,8 +214,8 @@ class CheckResult:
     def _kinds_of_rules(self) -> dict[str, bool]:
         """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
-        arrivals = [name for name in actions if name == "deliver" or name.startswith("receive ")]
-        internal = [name for name in actions if name not in NOT_INTERNAL and not name.startswith("receive ")]
+        arrivals = [name for name in actions if name == "deliver" or is_arrival(name)]
+        internal = [name for name in actions if not (name in NOT_INTERNAL or is_arrival(name))]
         kinds = {"send": "send" in actions, "arrival": bool(arrivals)}
         if own.receive is not base.receive:
             kinds["receive by the application"] = "deliver" in actions
@@ -195,7 +233,7 @@ class CheckResult:
         verdict = self[COMPLETES.name].verdict
         if verdict != "violated":
             return {"holds": "always", "unknown": "unknown"}[verdict]
-        if self[CAN_COMPLETE.name].verdict == "holds":
+        if CAN_COMPLETE.name in self.exploration.reached:
             return "sometimes"
         return "unknown" if self.exploration.stopped else "never"
 
@@ -207,14 +245,14 @@ class CheckResult:
     @property
     def interrupted(self) -> bool:
         """True if Ctrl-C ended it."""
-        return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
+        return any(map(is_interrupt, (self.exploration.stopped, *(line.ended_early for line in self.properties))))
 
     def json(self) -> dict[str, Any]:
         """The stable keys of the command line, and a few more."""
         check, engine, found = self.check, self.engine, self.exploration
         shared = engine.symmetry if engine.shared else None
         return {
-            "protocol": check.protocol,
+            "protocol": qualified_name_of(type(check.machine)),
             "processes": len(check.workload.processes),
             "process_names": list(check.workload.processes),
             "messages": check.workload.messages,

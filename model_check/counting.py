@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crownless.spec.computation import Computation
+from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide, weaker
 
 from .limits import Limits, allocation_failed
 from .stopping import reason_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 MOST_PROCESSES = 8
 MOST_MESSAGES = 8
@@ -32,7 +37,16 @@ class Count:
     counts: dict[str, int]
     stopped: str | None = None
 
+    def __str__(self) -> str:
+        lines = [f"{name:12} {number:>12,}" for name, number in self.counts.items()]
+        return "\n".join([*lines, *([] if self.stopped is None else [f"at least: {self.stopped}"])])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an order: `order`, `computations`."""
+        return data_frame({"order": name, "computations": number} for name, number in self.counts.items())
+
     def json(self) -> dict[str, Any]:
+        """The stable keys of the command line."""
         return {
             "processes": self.processes,
             "messages": self.messages,

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import networkx as nx
-
 from crownless.spec.computation import topological_order
 
 from .explorer import live_properties_broken
@@ -36,6 +34,8 @@ class EndlessRuns:
         self.components: list[set[int]] = []
         if topological_order(successors) is not None:
             return
+        import networkx as nx  # it takes a while to import
+
         graph: nx.DiGraph[int] = nx.DiGraph((node, to) for node, targets in enumerate(successors) for to in targets)
         for members in nx.attracting_components(graph):
             # One node without a way back to itself is a terminal state: the explorer has judged it.
@@ -55,11 +55,6 @@ class EndlessRuns:
             nearest, step = self.came_by[nearest]
             steps.append(step)
         return list(reversed(steps))
-
-
-def endless(system: System, live: Property) -> list[LocalStep] | None:
-    """The steps to where a run may go on for ever and never meet the property; None if there is no such place."""
-    return EndlessRuns(system).without(live)
 
 
 def _graph(

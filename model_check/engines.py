@@ -129,13 +129,7 @@ def engine_for(
     shared = _told_apart(check) is None
     if engine == "spark":
         return Engine("spark", cpus(), wanted, shared)
-    crew = workers or cpus()
-    if (wanted or crew > 1) and not _numba_is_there():
-        for name in wanted:
-            why, mend = not_compiled() or ("", "")
-            raise BadInput(f"{check.protocol}: --reduce {name}: needs numba, and {why}", mend=mend)
-        crew = 1
-    return Engine("native", crew, wanted, shared)
+    return Engine("native", workers or cpus(), wanted, shared)
 
 
 def _admitted(
@@ -194,19 +188,6 @@ def cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
     return max(1, min(MOST_WORKERS, os.cpu_count() or 1))
-
-
-def _numba_is_there() -> bool:
-    from .native.compiled import HAVE_NUMBA  # it takes a while to import
-
-    return HAVE_NUMBA
-
-
-def not_compiled() -> tuple[str, str] | None:
-    """Why the native engine is not compiled, and how that is changed; None if it is."""
-    from .native.compiled import NOT_COMPILED  # it takes a while to import
-
-    return NOT_COMPILED
 
 
 def _not_native(check: ResolvedCheck) -> str | None:
@@ -297,9 +278,6 @@ def compiling(tell: Callable[[], None]) -> Iterator[None]:
 
     What is compiled is kept on disk: a part that is only loaded from there is not told of.
     """
-    if not _numba_is_there():
-        yield
-        return
     from numba.core import event
 
     class Listener(event.Listener):

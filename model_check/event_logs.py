@@ -6,8 +6,8 @@
 `index` counts a process's events within a run, from 0 (or from 1, where 1 is the least index in the whole run). `kind`
 is send, deliver (receive is a synonym) or internal. `peer` is the receiver of a send, or the list of its receivers; at
 a deliver it is the sender, and may be left out. `run` may be left out. Names and runs that are integers are read as
-their digits; null is as good as absent. Any further key is ignored; so is `clock`, a vector clock, which is not read
-yet. The lines of a run may come in any order, and runs may be interleaved.
+their digits; null is as good as absent. Any further key is ignored; so is `clock`, a vector clock, which only
+`pipeline.logs` reads. The lines of a run may come in any order, and runs may be interleaved.
 
 A log may have lost events. What shows it is called a hole: indices missing on a process's line, or a deliver whose send
 is not in the log. With a hole no order can be said to be kept. A violation among the events that are there stands all
@@ -50,11 +50,33 @@ MEANING = {
 
 
 @dataclass(frozen=True)
-class Hole:
-    """What shows that the log has lost events, in words, and the process on whose line it shows."""
+class Gap:
+    """Events `first` to `last` of a process are missing from the log."""
 
     process: str
-    text: str
+    first: int
+    last: int
+
+    @property
+    def text(self) -> str:
+        lost = f"event {self.first} is" if self.first == self.last else f"events {self.first} to {self.last} are"
+        return f"{self.process}: {lost} missing"
+
+
+@dataclass(frozen=True)
+class MissingSend:
+    """A process delivers a message whose send is missing from the log."""
+
+    process: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} delivers {self.message}, whose send is not in the log"
+
+
+#: What shows that the log has lost events, and the process on whose line it shows.
+Hole = Gap | MissingSend
 
 
 @dataclass(frozen=True)
@@ -256,12 +278,10 @@ def _holes(
         for row in line:
             if row.index > expected:
                 torn.add(process)
-                last = row.index - 1
-                lost = f"event {expected} is" if last == expected else f"events {expected} to {last} are"
-                holes.append(Hole(process, f"{process}: {lost} missing"))
+                holes.append(Gap(process, expected, row.index - 1))
             expected = row.index + 1
             if row.kind == "deliver" and row.message not in sends:
-                holes.append(Hole(process, f"{process} delivers {row.message}, whose send is not in the log"))
+                holes.append(MissingSend(process, row.message))
                 # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
                 known = row.message in senders
                 torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}

@@ -184,6 +184,10 @@ class Clock:
     def __call__(self, said: str) -> str | None:
         if self._progress is not None:
             self._progress(said)
+        return self.over()
+
+    def over(self) -> str | None:
+        """The limit that is reached, if one is."""
         return self._limits.reached(time.monotonic() - self._started)
 
     def enough(self) -> bool:

@@ -9,19 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
+from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
-from crownless.spec.orders import ORDERS, Reading, Verdict, decide, strongest
+from crownless.spec.orders import ORDERS, Outcome, Reading, Verdict, decide, strongest
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
 
 from .event_logs import Hole, read_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
 N_N_UP_TO = 1_000
@@ -29,7 +34,7 @@ LOG_SUFFIXES = (".jsonl", ".ndjson", ".json", ".log")
 
 
 @dataclass(frozen=True)
-class Subject:
+class NamedComputation:
     """A computation to be classified: from which file and run, what is missing from it, and what was assumed."""
 
     file: str
@@ -39,28 +44,56 @@ class Subject:
     notes: tuple[str, ...] = ()
 
 
-Outcome = Literal["kept", "broken", "unknown"]
-
-
 @dataclass(frozen=True)
-class Classification:
-    """The outcome for each order asked for: the verdict, or, where it is unknown, why."""
+class Classification(Mapping[str, Verdict]):
+    """The verdict on each order asked for, by the order's name."""
 
-    subject: Subject
+    subject: NamedComputation
     reading: Reading
     verdicts: tuple[Verdict, ...]
-    unknown: Mapping[str, str]
 
-    def outcome(self, verdict: Verdict) -> Outcome:
-        return "unknown" if verdict.order in self.unknown else "kept" if verdict.kept else "broken"
+    def __getitem__(self, order: str) -> Verdict:
+        for verdict in self.verdicts:
+            if verdict.order == order:
+                return verdict
+        raise KeyError(order)
 
+    def __iter__(self) -> Iterator[str]:
+        return (verdict.order for verdict in self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __repr__(self) -> str:
+        kept = ", ".join(self.kept) or "none"
+        return f"<{len(self.subject.computation.messages)} messages: kept: {kept}>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.verdicts))
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return any(verdict.shows_violation for verdict in self.verdicts)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an order: `order`, `verdict`, and why in a line."""
+        return data_frame({"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts)
+
+    @property
     def outcomes(self) -> dict[str, Outcome]:
-        return {verdict.order: self.outcome(verdict) for verdict in self.verdicts}
+        """Of each order in a word."""
+        return {verdict.order: verdict.outcome for verdict in self.verdicts}
 
+    @property
+    def kept(self) -> list[str]:
+        """The orders that are kept."""
+        return [verdict.order for verdict in self.verdicts if verdict.kept]
+
+    @property
     def strongest(self) -> list[str]:
         """The strongest orders kept, of those asked for; none while there are holes."""
-        kept = [order for order, outcome in self.outcomes().items() if outcome == "kept"]
-        return strongest(kept, self.subject.computation, self.reading)
+        return strongest(self.kept, self.subject.computation, self.reading)
 
     def crowns(self) -> dict[str, Any] | None:
         """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""
@@ -84,79 +117,76 @@ class Classification:
             "reading": self.reading,
             "notes": list(self.subject.notes),
             "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
-            "orders": {
-                verdict.order: {**verdict.json(c), "verdict": self.outcome(verdict)} for verdict in self.verdicts
-            },
-            "unknown": dict(self.unknown),
-            "strongest": self.strongest(),
+            "orders": {verdict.order: verdict.json(c) for verdict in self.verdicts},
+            "unknown": {verdict.order: verdict.unknown for verdict in self.verdicts if verdict.unknown is not None},
+            "strongest": self.strongest,
             "crowns": self.crowns(),
         }
 
 
-def classify(subject: Subject, orders: Sequence[str] = tuple(ORDERS), reading: Reading = "lost") -> Classification:
+def classify(
+    subject: NamedComputation, orders: Sequence[str] = tuple(ORDERS), reading: Reading = "lost"
+) -> Classification:
     """Decides each of these orders. Holes can hide what breaks an order, and never undo it."""
-    return classified(subject, list(decisions(subject, orders, reading)), reading)
+    return Classification(subject, reading, tuple(verdicts(subject, orders, reading)))
 
 
-#: An order's verdict, and why it is unknown, or None.
-Decision = tuple[Verdict, str | None]
-
-
-def decisions(subject: Subject, orders: Iterable[str], reading: Reading) -> Iterator[Decision]:
+def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Reading) -> Iterator[Verdict]:
     """The orders, one after the other."""
     c = subject.computation
     for order in orders:
-        verdict: Verdict | None
-        why = None
         if order == "n-n" and len(c.messages) > N_N_UP_TO:
             verdict = _n_n_by_its_neighbours(c, reading)
-            if verdict is None:
-                why = f"not decided for more than {N_N_UP_TO:,} messages"
-                verdict = Verdict(order, kept=True)
         else:
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
-            why = "nothing in the log breaks it, but the log has holes"
-        yield verdict, why
+            verdict = _unknown(order, "nothing in the log breaks it, but the log has holes")
+        yield verdict
 
 
 def classified(
-    subject: Subject, decided: Sequence[Decision], reading: Reading, orders: Iterable[str] = (), because: str = ""
+    subject: NamedComputation,
+    decided: Sequence[Verdict],
+    reading: Reading,
+    orders: Iterable[str] = (),
+    because: str = "",
 ) -> Classification:
     """What was decided; of those of the orders that were not, it is unknown, and because of what."""
-    known = {verdict.order for verdict, _ in decided}
-    rest = ((Verdict(order, kept=True), f"not decided: {because}") for order in orders if order not in known)
-    every = [*decided, *rest]
-    unknown = {verdict.order: why for verdict, why in every if why is not None}
-    return Classification(subject, reading, tuple(verdict for verdict, _ in every), unknown)
+    known = {verdict.order for verdict in decided}
+    rest = (_unknown(order, f"not decided: {because}") for order in orders if order not in known)
+    return Classification(subject, reading, (*decided, *rest))
 
 
-def _n_n_by_its_neighbours(c: Computation, reading: Reading) -> Verdict | None:
+def _unknown(order: str, why: str) -> Verdict:
+    return Verdict(order, kept=False, unknown=why)
+
+
+def _n_n_by_its_neighbours(c: Computation, reading: Reading) -> Verdict:
     """n-n holds if the next stronger order does, and is broken if a weaker one is."""
     if decide(c, "synchronous", reading).kept:
-        return Verdict("n-n", kept=True)
+        return Verdict("n-n", kept=True, computation=c)
     for order in ("mailbox", "one-n"):
         weaker = decide(c, order, reading)
         if not weaker.kept:
-            return Verdict("n-n", kept=False, witness=weaker.witness)
-    return None
+            return Verdict("n-n", kept=False, witness=weaker.witness, computation=c)
+    return _unknown("n-n", f"not decided for more than {N_N_UP_TO:,} messages")
 
 
-def subjects(name: str) -> Iterator[Subject]:
+def subjects(name: str) -> Iterator[NamedComputation]:
     """What is in a file (`-`: standard input) or the bundled file of that name: one computation, or a log's runs."""
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
-        raise BadInput("Parquet logs cannot be read yet", mend="give the log as JSON Lines", file=name)
+        raise BadInput("Parquet logs are read on Spark only", mend="add --engine spark, or give JSON Lines", file=name)
     content = read_text(path, name)
     if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
         for logged in read_log(content.splitlines(), name):
             notes = ("indices were taken to count from 1: no event of this run has index 0",) if logged.from_one else ()
-            yield Subject(name, logged.run, logged.computation, logged.holes, notes)
+            yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
     else:
         script = notation.parse(content, name)
         unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
         try:
-            yield Subject(name, None, notation.to_computation(script))
+            yield NamedComputation(name, None, notation.to_computation(script))
         except BadInput as error:
             if not unnamed:
                 raise

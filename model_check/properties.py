@@ -44,6 +44,10 @@ DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is d
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")
 RELEASES = Property("releases", "sometimes", "a packet held back in one local state may be taken in in another")
 
+#: The live and the `sometimes` properties that a search sees of any protocol.
+LIVE = (DELIVERS_ALL, NEVER_BLOCKS, COMPLETES)
+SOMETIMES = (CAN_COMPLETE, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES)
+
 #: What can be asked of the deliveries at one process alone.
 AT_ONE_RECEIVER = ("fifo", "causal")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free
 from crownless.spec.computation import Computation
+from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
@@ -18,7 +20,11 @@ from .generating import EVERY, Clock, Form, Search, computation_of, form_of, gen
 from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
 from .request import Check, ResolvedCheck
-from .stopping import reason_of
+from .stopping import ending_calls, reason_of
+from .wrong_machine import machine_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass
@@ -36,7 +42,7 @@ class Comparison:
     extra: Computation | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class Realization:
     """The answer. `computations` counts what is generated with exactly as many messages as the bound.
 
@@ -53,6 +59,22 @@ class Realization:
     impossible: int = 0
     broken_by: Computation | None = None
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        which = self.equals or "no order exactly"
+        return f"<{self.check.protocol}: {self.computations:,} computations: {self.stopped or which}>"
+
+    def __str__(self) -> str:
+        smallest = {"missing": self.shown_missing and self.orders[self.shown_missing].missing, "extra": self.broken_by}
+        drawn = [f"{what}:\n{c}" for what, c in smallest.items() if c and possible(c)]
+        return "\n\n".join([f"{self!r}; {self.scope}", *drawn])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an order: how many computations it has, and how many of them are generated."""
+        return data_frame(
+            {"order": name, "computations": one.computations, "generated": one.generated}
+            for name, one in self.orders.items()
+        )
 
     @property
     def machine(self) -> ProtocolMachine:
@@ -131,7 +153,7 @@ class Realization:
 
     def json(self) -> dict[str, Any]:
         return {
-            "protocol": self.check.protocol,
+            "protocol": qualified_name_of(type(self.machine)),
             "processes": self.processes,
             "messages": self.messages,
             "channel": self.channel,
@@ -194,7 +216,9 @@ def realize(
     resolved = check.resolve()
     workload = resolved.workload
     assert isinstance(workload, Free), "programs are not for this question"
-    found = generate(resolved.machine, workload, resolved.channel, clock)
+    kind = type(resolved.machine)
+    with machine_errors(kind), ending_calls(kind, clock.over):
+        found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:
         _compare(answer, clock)

@@ -18,10 +18,12 @@ from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable_name
 
+from .class_facts import check_class, make
 from .clocks import Clocks
 from .observers import Observer, observers_of
-from .properties import AT_ONE_RECEIVER, Property, default_orders, properties_of
+from .properties import AT_ONE_RECEIVER, LIVE, SOMETIMES, Property, default_orders, properties_of
 from .system import System
+from .wrong_machine import machine_errors
 
 #: Beyond these no search ends; asking for more is taken for a slip.
 MOST_PROCESSES = 16
@@ -62,6 +64,8 @@ class Check:
     crash: str | None = None
     workload: Workload | None = None
     monitors: tuple[Observer, ...] = ()
+    #: Decides these alone; none: all that the protocol, the orders and the workload suggest.
+    properties: tuple[Property, ...] = ()
 
     @property
     def kind(self) -> type[ProtocolMachine]:
@@ -73,26 +77,33 @@ class Check:
     @property
     def name(self) -> str:
         """The protocol's name in reports."""
-        return self.protocol if isinstance(self.protocol, str) else name_of(self.kind)
+        return name_of(self.kind)
 
     def resolve(self) -> ResolvedCheck:
         """The check with everything that it names; raises `BadInput` if there is no such thing, and `NotApplicable` if
         it cannot be checked of this protocol.
         """
-        workload = workload_of(self)
-        machine = _machine(self, len(workload.processes))
+        check_class(self.kind)
+        with machine_errors(self.kind):
+            workload = workload_of(self)
+            machine = _machine(self, len(workload.processes))
+            orders = orders_of(self, machine)
         name, channel = _channel(self.kind.needs_channel if self.channel is None else self.channel)
-        return ResolvedCheck(
+        resolved = ResolvedCheck(
             protocol=self.name,
             machine=machine,
             workload=workload,
             channel=channel,
             channel_name=name,
-            orders=orders_of(self, machine),
+            orders=orders,
             clocks=clocks_of(self),
             crash=crash_of(self, workload),
             monitors=self.monitors,
+            only=self.properties,
         )
+        if self.properties:
+            resolved.refuse_undecided()
+        return resolved
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,7 @@ class ResolvedCheck:
     clocks: tuple[Clock, ...] = ()
     crash: int | None = None  #: the process that may crash
     monitors: tuple[Observer, ...] = ()
+    only: tuple[Property, ...] = ()  #: the properties to decide; none: all
 
     @property
     def program(self) -> Script | None:
@@ -126,10 +138,30 @@ class ResolvedCheck:
 
     def properties(self) -> list[Property]:
         """All that is decided."""
+        if self.only:
+            return list(self.only)
         program, crash = not self.workload.takes_anything, self.crash is not None
         properties = properties_of(self.machine, self.orders, program=program, crash=crash, clocks=self.clocks)
         watched = [name for monitor in self.monitors for name in monitor.watches]
         return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in watched)]
+
+    def refuse_undecided(self) -> None:
+        """Raises `NotApplicable` if a property is chosen that this check cannot decide."""
+        machine = self.machine
+        decidable = {
+            "always": [*(name for each in self.observers() for name in each.watches), *machine.invariants],
+            "live": [known.name for known in LIVE],
+            "sometimes": [known.name for known in SOMETIMES] + [*machine.witnesses, *machine.rules],
+        }
+        for known in self.only:
+            if known.name not in decidable[known.kind]:
+                named = ", ".join(dict.fromkeys(decidable[known.kind]))
+                raise NotApplicable(
+                    self.protocol,
+                    f"{known.kind} property '{known.name}' cannot be decided by this check",
+                    mend=f"known: {named}",
+                    joint=": ",
+                )
 
     def system(self, observers: Iterable[Observer] | None = None) -> System:
         """The transition system, with these observers or new ones."""
@@ -144,7 +176,7 @@ def _machine(check: Check, n: int) -> ProtocolMachine:
     if not isinstance(check.protocol, ProtocolMachine):
         kind = check.kind
         given = settings_of(check.name, kind, n, check.parameters, in_program=check.program is not None)
-        return kind(n, parameters=given)
+        return make(kind, n, given)
     if check.protocol.n != n:
         raise BadInput(f"{check.name}: a machine for {check.protocol.n} processes, not for {n}", mend="give its class")
     if check.parameters:
@@ -291,7 +323,7 @@ def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
     """The orders that the protocol is held to."""
     for order in check.orders:
         order_named(order)
-        if machine.ordered_at is not None and order not in AT_ONE_RECEIVER:
+        if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
             raise NotApplicable(
                 check.name,
                 f"orders the deliveries at one process only, of which {order} says nothing",

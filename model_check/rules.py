@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition
-from crownless.spec.errors import BadInput
+from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition, name_of_arrival
 
 from .properties import HOLDS_BACK, RELEASES
 
@@ -53,7 +52,7 @@ class Exercised:
         if not accepted:
             self.reached.add(HOLDS_BACK.name)
             if self.left:
-                self.add(Transition(process, state, f"receive {packet.kind}", packet.message, packet))
+                self.add(Transition(process, state, name_of_arrival(packet), packet.message, packet))
         if self.awaits_release:
             of_this, of_other = (self._let_in, self._held_back)[:: 1 if accepted else -1]
             of_this.add(known_as or packet)
@@ -64,31 +63,19 @@ class Exercised:
                 self._let_in.clear()
 
     def by(self, transition: Transition) -> list[str]:
-        """The rules that this transition exercises and none did before; raises `BadInput` for a rule that fails."""
+        """The rules that this transition exercises and none did before."""
         left = self.left
-        found = [name for name, holds in left if self._holds(name, holds, transition)]
+        found = [name for name, holds in left if holds(self.machine, transition)]
         if self._images is None or len(found) == len(left):
             return found
         missing = {name: holds for name, holds in left if name not in found}
         for image in self._images(transition):
-            for name in [name for name, holds in missing.items() if self._holds(name, holds, image)]:
+            for name in [name for name, holds in missing.items() if holds(self.machine, image)]:
                 found.append(name)
                 del missing[name]
             if not missing:
                 break
         return found
-
-    def _holds(self, name: str, holds: Rule, transition: Transition) -> bool:
-        try:
-            return bool(holds(self.machine, transition))
-        except Exception as error:
-            kind = type(self.machine)
-            owner = next(base for base in kind.__mro__ if name in vars(base).get("rules", ()))
-            raise BadInput(
-                f"{kind.__name__}: its rule '{name}', of {owner.__name__}, fails at P{transition.process + 1} "
-                f"({transition.action}): {type(error).__name__}: {error}",
-                mend="where states or stamps are of another shape, give the class rules of its own: rules = {}",
-            ) from error
 
     def add(self, transition: Transition) -> None:
         """The input of this transition was refused."""

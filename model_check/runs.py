@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crownless.impl.protocol import Packet
 from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.dataframes import data_frame
+from crownless.spec.diagram import draw
 from crownless.spec.printable import printable_name
 
-from .diagram import draw
 from .system import LocalStep, System
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class ShownAction:
         return f" ({', '.join(further)})" if further else ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run of a system from its initial state; messages are called m1, m2, … as handed over, or as the program calls
     them.
@@ -102,8 +106,26 @@ class Run:
     #: What each message is called here; empty for a run read from JSON.
     names: Mapping[Message, str] = field(default_factory=dict, compare=False)
 
+    def __str__(self) -> str:
+        return f"{self.draw()}\n{self.say()}"
+
+    def __repr__(self) -> str:
+        return f"<{'; '.join(action.say() for action in self.actions)}>"
+
+    def __len__(self) -> int:
+        """How many actions it has."""
+        return len(self.actions)
+
     def json(self) -> list[dict[str, Any]]:
+        """As `crownless check --json` prints it."""
         return [action.json() for action in self.actions]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an action: `process`, `action`, `message`, and in words."""
+        return data_frame(
+            {"process": each.process, "action": each.action, "message": each.message, "in_words": each.say()}
+            for each in self.actions
+        )
 
     def say(self) -> str:
         """One line an action."""

@@ -25,11 +25,15 @@ from types import FrameType
 
 from crownless.spec.memory import lacks_memory, release_reserve
 
+from .lasting_calls import LastingCalls
 from .limits import NO_MEMORY, Limits, allocation_failed
 from .threads import Beside, Repeatedly
 
 #: Why a search ended that a signal ended.
 INTERRUPTED = "interrupted"
+
+#: What stands between the reason and the call in whose middle something ended.
+_IN_A_CALL = "; meanwhile "
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 #: By which the thread has the main thread run its handler.
@@ -56,9 +60,21 @@ class Stopped(KeyboardInterrupt):
     """Raised in the main thread: end, and tell what is known. Its text says why."""
 
 
+class StoppedInCall(Stopped):
+    """The same in the middle of a call of a machine's own code, which a search cannot end by itself."""
+
+    def __init__(self, reason: str, call: str) -> None:
+        super().__init__(f"{reason.partition(_IN_A_CALL)[0]}{_IN_A_CALL}{call}")
+
+
 def reason_of(ending: KeyboardInterrupt) -> str:
     """Why something ended."""
     return str(ending) or INTERRUPTED
+
+
+def is_interrupt(reason: str | None) -> bool:
+    """True if a signal is why something ended, also in the middle of a call."""
+    return reason is not None and reason.partition(_IN_A_CALL)[0] == INTERRUPTED
 
 
 class Part:
@@ -96,6 +112,8 @@ class _Watch:
 
     def __init__(self) -> None:
         self.part: Part | None = None
+        #: The calls of a machine's own code that are made.
+        self.calls: LastingCalls | None = None
         #: What is to be raised as soon as that can be.
         self.pending: KeyboardInterrupt | None = None
         #: Does a search look for itself whether it is to end?
@@ -159,8 +177,12 @@ class _Watch:
             if not self.at_once and self.first_is_told:
                 return  # by a nudge, whose handler was run before this one
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
+        calls = self.calls
+        call = None if calls is None else calls.lasting(frame, self.heard_at)
         ending = self.pending or self.of_the_part
-        waits = self.leaving or self._is_left_to_the_search() or _would_be_lost(frame)
+        if ending is None and call is not None and calls is not None and calls.reason is not None:
+            ending = Stopped(calls.reason)
+        waits = self.leaving or (call is None and self._is_left_to_the_search()) or _would_be_lost(frame)
         # Two come together after compiled code: the second would be in the way of the first.
         again = number == _NUDGE and self.heard_at - self.raised_at < NUDGE_EVERY / 2
         if ending is None or waits or again:
@@ -168,7 +190,9 @@ class _Watch:
         self.raised_at = self.heard_at
         self.pending = None
         self.first_is_told |= bool(self._came) and reason_of(ending) == INTERRUPTED
-        if self.part is not None and self.part.reason is None:
+        if call is not None and not self.at_once:
+            ending = StoppedInCall(reason_of(ending), call)
+        if self.part is not None and (self.part.reason is None or isinstance(ending, StoppedInCall)):
             self.part.reason = reason_of(ending)
         raise ending
 
@@ -221,10 +245,26 @@ class _Watch:
             if now - self._stopped_at > LEAVES_WITHIN:
                 code = _CODE_OF_SIGNALS if came else _CODE_OF_LIMITS
                 _end(code, f"{part.reason}, in the middle of what cannot be ended otherwise")
+        self._look_at_calls(now)
         if len(came) > 1 and now - came[1] > ENDS_WITHIN:
             _end(_CODE_OF_SIGNALS, INTERRUPTED)
         if came and not self.heard and self.heard_at < came[0] and now - came[0] > HEARS_WITHIN:
             _end(_CODE_OF_SIGNALS, f"{INTERRUPTED}, in the middle of what cannot be ended otherwise")
+
+    def _look_at_calls(self, now: float) -> None:
+        """Ends a call that lasts where a limit is reached, or after a signal."""
+        calls = self.calls
+        if calls is None:
+            return
+        calls.look(now, INTERRUPTED if self._came else None)
+        if calls.reason is None:
+            return
+        if now - self._nudged_at > NUDGE_EVERY:
+            self._nudged_at = now
+            self._nudge()
+        if now - calls.reason_since > LEAVES_WITHIN:
+            code = _CODE_OF_SIGNALS if self._came else _CODE_OF_LIMITS
+            _end(code, f"{calls.reason}, in the middle of a call that cannot be ended otherwise")
 
     def _nudge(self) -> None:
         main = threading.main_thread().ident
@@ -353,5 +393,22 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
                 watch.pending = None  # the search has heard of it
 
 
+@contextmanager
+def ending_calls(kind: type, over: Callable[[], str | None]) -> Iterator[None]:
+    """Within it a call of a machine's own code that does not return is ended by the first signal, and where a limit is
+    reached, of which `over` says which it is: by `StoppedInCall`, also where a search looks for itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with watching():
+        (watch,) = _watches
+        outer, watch.calls = watch.calls, LastingCalls(kind, over)
+        try:
+            yield
+        finally:
+            watch.calls = outer
+
+
 #: What the context managers of this module run.
-_CONTEXTS = [unwrap(context).__code__ for context in (_Watch.installed, watching, stoppable, deferred)]
+_CONTEXTS = [unwrap(context).__code__ for context in (_Watch.installed, watching, stoppable, deferred, ending_calls)]

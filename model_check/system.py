@@ -23,11 +23,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Channel, Flight
-from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
 from .observers import Ledger, Observation, Observer
+from .own_steps import OwnSteps
 from .purity import Purity
 from .rules import Exercised
 
@@ -113,7 +114,7 @@ class System:
     ) -> None:
         self.machine = machine
         #: The machine's inputs, called through the canary.
-        self.inputs = Purity(machine)
+        self.inputs = Purity(machine, workload.has)
         self.workload = workload
         self.observers = tuple(observers)
         self.n = machine.n
@@ -131,6 +132,7 @@ class System:
         self.exercised = Exercised(machine)
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
+        self._by_itself = OwnSteps(machine)
         self._with_own_steps = range(self.n if takes_own_steps else 0)
         self._messages = Interner()
         self._sends: dict[tuple[int, int], tuple[LocalStep, ...]] = {}
@@ -420,9 +422,9 @@ class System:
         steps = self._own.get(key)
         if steps is None:
             state = self._locals.values[local]
-            outcomes = [
-                (Action(process, name, None, None), step) for name, step in self.inputs.internal(process, state)
-            ]
+            internal = self.inputs.internal(process, state)
+            self._by_itself.look_at(process, state, internal)
+            outcomes = [(Action(process, name, None, None), step) for name, step in internal]
             if asks:
                 received = self.inputs.receive(process, state, sender)
                 if not received:
@@ -483,4 +485,4 @@ class System:
 
 def _arrival(process: int, packet: Packet, step: Step) -> Action:
     delivers = any(event == ("deliver", packet.message) for event in step.events)
-    return Action(process, "deliver" if delivers else f"receive {packet.kind}", packet.message, packet)
+    return Action(process, "deliver" if delivers else name_of_arrival(packet), packet.message, packet)

@@ -17,6 +17,7 @@ from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, Step
 from crownless.impl.workloads import Free
+from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
 from crownless.spec.computation import Message
 
@@ -33,23 +34,20 @@ def refines_one_by_one(protocol: type[ExtraMessages], n: int, messages: int, k: 
     plain = type("Plain", (OneByOne, protocol), {})(n)
     workload = Free(n, messages)
     system = System(machine, workload, Unordered, ())
-    known, waiting, transitions = {system.initial()}, [system.initial()], 0
+    states = transitions = 0
     differs: str | None = None
-    while waiting and differs is None:
-        state = waiting.pop()
-        locals_ = system.local_states(state)
-        for wish in workload.wishes(system.position(state)):
+    for now in reachable(system):
+        states, transitions = states + 1, transitions + len(now.moves)
+        locals_ = now.locals
+        for wish in workload.wishes(system.position(now.state)):
             for step in machine.send(wish.process, locals_[wish.process], wish.message):
                 differs = differs or _told(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
-        for packet in {packet for packet, _ in system.flight(state)}:
+        for packet in {packet for packet, _ in system.flight(now.state)}:
             i = packet.destination
             differs = differs or _told(_taken_in, plain, i, locals_[i], packet, machine)
-        for _, after in system.moves(state):
-            transitions += 1
-            if after not in known:
-                known.add(after)
-                waiting.append(after)
-    return Refinement(n, messages, len(known), transitions, None, differs)
+        if differs is not None:
+            break
+    return Refinement(n, messages, states, transitions, None, differs)
 
 
 def _told(compare: Callable[..., str | None], plain: OneByOne, i: int, *given: Any) -> str | None:

@@ -11,7 +11,12 @@ from typing import Any, Literal
 import z3
 
 from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import qualified_name_of
+from crownless.model_check.class_facts import check_class
 from crownless.model_check.stopping import Stopped, stop_reason
+from crownless.model_check.wrong_machine import machine_errors
+from crownless.spec.errors import BadInput
 
 from .birman_schiper_stephenson import CBCAST
 from .buffer import BUFFER
@@ -50,6 +55,20 @@ PROOFS: Mapping[str, Proof] = {
     "buffer": BUFFER,
     "murty-garg": MURTY_GARG,
 }
+
+
+def proof_of(protocol: type[ProtocolMachine]) -> Proof:
+    """The proof of a protocol, or that of the one it is derived from, put to its own code; raises `BadInput` if there
+    is none.
+    """
+    for kind in protocol.__mro__:
+        for proof in PROOFS.values():
+            if proof.protocol is kind:
+                return proof if kind is protocol else replace(proof, protocol=protocol)
+    name = qualified_name_of(protocol)
+    mend = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
+    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", mend=mend)
+
 
 #: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
 SHOWN = ("safe", "optimal", "live")
@@ -234,6 +253,14 @@ def prove(
 
     With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
     """
+    check_class(proof.protocol)
+    with machine_errors(proof.protocol):
+        return _prove(protocol, proof, effort, progress, attempts, recheck)
+
+
+def _prove(
+    protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
+) -> Proved:
     started = time.monotonic()
     claims: list[Put] = []
     stopped = None

@@ -16,13 +16,11 @@ import z3
 
 from crownless.impl.channels import Unordered
 from crownless.impl.workloads import Free, Position, Wish
-from crownless.model_check.explorer import explore
+from crownless.model_check.check import run_check
 from crownless.model_check.limits import Limits
-from crownless.model_check.observers import observers_of
 from crownless.model_check.properties import properties_of
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import System
+from crownless.model_check.request import Check
+from crownless.model_check.runs import Run
 
 from .any_run import AnyRun
 from .causal_order import CausalOrder
@@ -106,15 +104,12 @@ def _situations(
 def _broken_run(proof: CausalOrder, n: int, workload: Free) -> tuple[Run, str] | None:
     """A shortest run that breaks FIFO or causal order, or does not deliver all, and which of them."""
     machine = proof.protocol(n)
-    system = System(machine, workload, Unordered, observers_of(machine, ["fifo", "causal"]))
-    properties = properties_of(machine, ["fifo", "causal"], program=False)
-    found = explore(system, properties, Limits(states=MOST_STATES))
-    broken = [known for known in properties if known.name in BREAKS and known.name in found.broken]
-    if not broken:
-        return None
-    nearest = min(broken, key=lambda known: found.broken[known.name])
-    steps, *_ = shortest_run(system, nearest, found.broken[nearest.name])
-    return run_of(system, steps, keep_names=False), nearest.name
+    orders = ("fifo", "causal")
+    properties = tuple(known for known in properties_of(machine, orders, program=False) if known.name in BREAKS)
+    check = Check(machine, workload=workload, channel=Unordered, orders=orders, properties=properties)
+    found = run_check(check, Limits(states=MOST_STATES), engine="plain")
+    runs = [(each.run, name) for name, each in found.violations.items() if each.run is not None]
+    return min(runs, key=lambda shown: len(shown[0]), default=None)
 
 
 def messages_of(run: AnyRun, model: Term) -> tuple[int, Counter[Channel]]:

@@ -16,11 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, pairwise, permutations, product
 from typing import Protocol
 
-import networkx as nx
-
 from .computation import Computation, topological_order
 from .constraints import SMALLEST_UP_TO, Constraints
 from .crowns import crown_of, smallest_crown
+from .graphs import shortest_path, strong_components
 from .witnesses import Crown, Cycle, Link, Overtaking, Unreceived, Witness
 
 
@@ -382,10 +381,7 @@ def _crown_to_come(c: Computation, points: Points) -> Cycle:
 
 def _short_cycle(points: Points, *, exhaustive: bool) -> list[int]:
     """A cycle of points, a shortest one if searched exhaustively."""
-    graph: nx.DiGraph[int] = nx.DiGraph((m, following) for m, targets in enumerate(points) for following in targets)
-    if not exhaustive:
-        through, following = nx.find_cycle(graph)[0][:2]
-        return list(nx.shortest_path(graph, following, through))
-    component = {m: k for k, ms in enumerate(nx.strongly_connected_components(graph)) for m in ms}
-    paths = [list(nx.shortest_path(graph, n, m)) for m, n in graph.edges if component[m] == component[n]]
-    return min(paths, key=len)
+    component = strong_components(points)
+    within = [[n for n in targets if component[n] == component[m]] for m, targets in enumerate(points)]
+    paths = (shortest_path(within, n, m) for m, targets in enumerate(within) for n in targets)
+    return min(paths, key=len) if exhaustive else next(paths)

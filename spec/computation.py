@@ -16,9 +16,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from .dataframes import data_frame
 from .errors import BadInput
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+#: So many characters of a computation are shown on one line.
+SHOWN = 100
 
 Kind = Literal["send", "receive", "internal"]
 
@@ -44,7 +52,7 @@ class Event(NamedTuple):
     message: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Computation:
     """A validated computation; raises `BadInput` when built from lines that are none.
 
@@ -62,6 +70,46 @@ class Computation:
     def of_lines(cls, n: int, messages: Sequence[Message], lines: Iterable[Iterable[Event]]) -> Computation:
         """A computation of processes called P1 … Pn."""
         return cls(process_names(n), tuple(messages), tuple(tuple(line) for line in lines))
+
+    def __str__(self) -> str:
+        from .diagram import draw  # which draws computations
+
+        return draw(self)
+
+    def __repr__(self) -> str:
+        from .notation import of_computation
+
+        said = " | ".join(of_computation(self).print().splitlines())
+        return f"<{said if len(said) <= SHOWN else said[: SHOWN - 1] + '…'}>"
+
+    def to_networkx(self) -> nx.DiGraph[int]:
+        """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each
+        event to the next on its line, and from a send to its receives. Happened-before is its transitive closure.
+        """
+        import networkx as nx
+
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        for e, row in enumerate(self._rows()):
+            graph.add_node(e, **row)
+        graph.add_edges_from((e, f) for e, targets in enumerate(self.immediate_successors()) for f in targets)
+        return graph
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an event, in one order that happened-before allows: `process`, `index`, `kind`, `message`."""
+        rows = self._rows()
+        return data_frame({**rows[e], "index": e - self.first_event[self.process_of[e]]} for e in self.linearization)[
+            ["process", "index", "kind", "message"]
+        ]
+
+    def _rows(self) -> list[dict[str, str | None]]:
+        return [
+            {
+                "process": self.processes[self.process_of[e]],
+                "kind": event.kind,
+                "message": None if event.message is None else self.messages[event.message].name,
+            }
+            for e, event in enumerate(self.events)
+        ]
 
     # -- events by number ------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ it, and there is none iff there is a cycle.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import networkx as nx
+from itertools import takewhile
 
 from .computation import Computation, topological_order
+from .graphs import lightest_path, shortest_path, strong_components
 from .witnesses import Cycle, Link
 
 #: Up to this many events a witness (crown, cycle, chain) is a smallest one; in larger computations one found quickly.
@@ -66,18 +66,16 @@ class Constraints:
 
     def _smallest_cycle(self) -> list[int]:
         """Fewest forced edges and messages; steps along a line are free."""
-        graph: nx.DiGraph[int] = nx.DiGraph()
-        for e, targets in enumerate(self.successors):
-            graph.add_weighted_edges_from((e, f, self._weight(e, f)) for f in targets)
-        component = {node: k for k, nodes in enumerate(nx.strongly_connected_components(graph)) for node in nodes}
-        best: tuple[float, list[int]] | None = None
+        component = strong_components(self.successors)
+        within = [[f for f in targets if component[f] == component[e]] for e, targets in enumerate(self.successors)]
+        best: tuple[int, list[int]] | None = None
         for e, f in self.forced:
             if component[e] != component[f]:
                 continue
-            path = nx.dijkstra_path(graph.subgraph(n for n in graph if component[n] == component[e]), f, e)
-            length = nx.path_weight(graph, path, "weight") + 1
-            if best is None or length < best[0]:
-                best = (length, path)
+            found = lightest_path(within, f, e, self._weight)
+            assert found is not None, "they are in one component"
+            if best is None or found[0] < best[0]:
+                best = found
             if len(self.successors) > SMALLEST_UP_TO:
                 break
         assert best is not None, "the computation itself is acyclic, so a forced edge is on every cycle"
@@ -109,7 +107,7 @@ class Constraints:
         mirrors = self.forced[e, f].mirrors
         if mirrors is None or self._happened_before(*mirrors):
             return
-        path = nx.shortest_path(self._earlier_than((e, f)), *mirrors)
+        path = shortest_path(self._earlier_than((e, f)), *mirrors)
         for a, b in zip(path, path[1:], strict=False):
             if (a, b) in self.forced:
                 self._explain(a, b, derived)
@@ -120,14 +118,11 @@ class Constraints:
     def _happened_before(self, e: int, f: int) -> bool:
         return max(e, f) < self.c.event_count and self.c.happened_before(e, f)
 
-    def _earlier_than(self, edge: tuple[int, int]) -> nx.DiGraph[int]:
+    def _earlier_than(self, edge: tuple[int, int]) -> list[list[int]]:
         """The graph before this constraint and those derived after it were added (dictionaries keep their order)."""
-        graph: nx.DiGraph[int] = nx.DiGraph()
-        graph.add_edges_from((e, f) for e, fs in enumerate(self.successors) for f in fs if (e, f) not in self.forced)
-        for known in self.forced:
-            if known == edge:
-                break
-            graph.add_edge(*known)
+        graph = [[f for f in targets if (e, f) not in self.forced] for e, targets in enumerate(self.successors)]
+        for before, after in takewhile(lambda known: known != edge, self.forced):
+            graph[before].append(after)
         return graph
 
     def say(self, node: int) -> str:

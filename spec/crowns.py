@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import networkx as nx
-
 from .computation import Computation
+from .graphs import shortest_path, strong_components
 from .witnesses import Crown
 
+#: Of each message those that it leads to, and by which receive.
+CrownGraph = list[dict[int, int]]
 
-def crown_graph(c: Computation, *, strong: bool = False) -> nx.DiGraph[int]:
-    """Messages; m → m' if the send of m happened before a receive of m', which the edge names."""
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(c.messages)))
+
+def crown_graph(c: Computation, *, strong: bool = False) -> CrownGraph:
+    """m leads to m' if the send of m happened before a receive of m', which is named."""
+    graph: CrownGraph = [{} for _ in c.messages]
     for m, send in enumerate(c.send_event):
         for other, receives in enumerate(c.receive_events):
             if other == m:
@@ -28,32 +29,33 @@ def crown_graph(c: Computation, *, strong: bool = False) -> nx.DiGraph[int]:
             for receive in receives.values():
                 at_one_process = c.process_of[send] == c.process_of[receive]
                 if c.happened_before(send, receive) and (at_one_process or not strong):
-                    graph.add_edge(m, other, receive=receive)
+                    graph[m][other] = receive
                     break
     return graph
 
 
 def crowns(c: Computation, *, strong: bool = False) -> Iterator[Crown]:
     """Every crown (every strong crown), each once; there can be exponentially many."""
+    import networkx as nx  # it takes a while to import
+
     graph = crown_graph(c, strong=strong)
-    for messages in nx.simple_cycles(graph):
+    edges: nx.DiGraph[int] = nx.DiGraph((m, following) for m, targets in enumerate(graph) for following in targets)
+    for messages in nx.simple_cycles(edges):
         yield _named(c, graph, messages)
 
 
 def smallest_crown(c: Computation, *, strong: bool = False) -> Crown | None:
     """A crown (a strong crown) of least size, or None if there is none."""
     graph = crown_graph(c, strong=strong)
+    component = strong_components(graph)
+    within = [[n for n in sorted(targets) if component[n] == component[m]] for m, targets in enumerate(graph)]
     shortest: list[int] | None = None
-    for component in nx.strongly_connected_components(graph):
-        if len(component) < 2:
-            continue
-        part = graph.subgraph(component)
-        for m in sorted(component):
-            for successor in sorted(part.successors(m)):
-                path = nx.shortest_path(part, successor, m)
-                if shortest is None or len(path) < len(shortest):
-                    shortest = path
-            if shortest is not None and len(shortest) == 2:
+    for m, successors in enumerate(within):
+        for successor in successors:
+            path = shortest_path(within, successor, m)
+            if shortest is None or len(path) < len(shortest):
+                shortest = path
+            if len(shortest) == 2:
                 return _named(c, graph, shortest)
     return None if shortest is None else _named(c, graph, shortest)
 
@@ -69,10 +71,10 @@ def crown_of(c: Computation, messages: list[int]) -> Crown | None:
     return Crown(tuple(messages), tuple(links)) if len(set(messages)) == len(messages) >= 2 else None
 
 
-def _named(c: Computation, graph: nx.DiGraph[int], messages: list[int]) -> Crown:
+def _named(c: Computation, graph: CrownGraph, messages: list[int]) -> Crown:
     """The crown of this cycle, from its least message on."""
     least = messages.index(min(messages))
     messages = [*messages[least:], *messages[:least]]
     following = [*messages[1:], messages[0]]
-    links = tuple((c.send_event[m], graph.edges[m, n]["receive"]) for m, n in zip(messages, following, strict=True))
+    links = tuple((c.send_event[m], graph[m][n]) for m, n in zip(messages, following, strict=True))
     return Crown(tuple(messages), links)

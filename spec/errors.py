@@ -45,6 +45,10 @@ class BadInput(ValueError):
         )
 
 
+class Undecided(ArithmeticError):
+    """A verdict that is unknown was used as a truth value; compare its `verdict` or `outcome`."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """An unknown protocol, order, channel, …: with the nearest name and all known ones."""
     names = list(known)

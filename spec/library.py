@@ -16,10 +16,14 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from .computation import Message
 from .errors import unknown_name
 
 #: Where a sentence ends: not after "Fig.".
 SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")
+
+#: The initial of control messages in bundled counterexamples.
+CONTROL = "c"
 
 # The package is installed as files, so that its resources have paths.
 _FIGURES = Path(str(files(__package__))) / "figures"
@@ -63,6 +67,11 @@ def is_file_name(name: str) -> bool:
         return Path(name).exists()
     except (OSError, ValueError):
         return False
+
+
+def is_control(message: Message) -> bool:
+    """True if it is a control message: in the bundled counterexamples those are called c1, c2, …, and no others."""
+    return message.name[0] == CONTROL
 
 
 def comment(name: str) -> str:

@@ -31,14 +31,14 @@ receives.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
-from .errors import unknown_name
+from .errors import Undecided, unknown_name
 from .witnesses import Witness
 
 Reading = Literal["lost", "pending"]
@@ -54,17 +54,60 @@ class Order:
     procedure: Procedure
 
 
+Outcome = Literal["kept", "broken", "unknown"]
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a computation keeps an order; if not, the witness shows why."""
+    """Whether a computation keeps an order; if not, the witness shows why.
+
+    `kept` is True only if that is certain; `unknown` says why nothing is. As a truth value
+    a verdict is whether the order is kept; an unknown one has none, and raises `Undecided`.
+    """
 
     order: str
     kept: bool
     witness: Witness | None = None
+    unknown: str | None = None
+    computation: Computation | None = field(default=None, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        if self.unknown is not None:
+            raise Undecided(f"{self!r} is neither true nor false: look at its outcome")
+        return self.kept
+
+    def __repr__(self) -> str:
+        return f"<{self.order}: {self._in_a_line}>"
+
+    def __str__(self) -> str:
+        if self.witness is None or self.computation is None:
+            return f"{self.order}: {self._in_a_line}"
+        return "\n  ".join([f"{self.order}: {self._in_a_line}", *self.witness.details(self.computation)])
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.outcome == "broken"
+
+    @property
+    def outcome(self) -> Outcome:
+        """In a word."""
+        return "unknown" if self.unknown is not None else "kept" if self.kept else "broken"
+
+    @property
+    def because(self) -> str:
+        """Why it is broken or unknown, in a line."""
+        if self.witness is None or self.computation is None:
+            return self.unknown or ""
+        return self.witness.headline(self.computation)
+
+    @property
+    def _in_a_line(self) -> str:
+        return f"{self.outcome}, {self.because}" if self.because else self.outcome
 
     def json(self, c: Computation) -> dict[str, Any]:
         return {
-            "verdict": "kept" if self.kept else "broken",
+            "verdict": self.outcome,
             "witness": None if self.witness is None else self.witness.json(c),
         }
 
@@ -127,7 +170,7 @@ def order_named(name: str) -> Order:
 def decide(c: Computation, order: str, reading: Reading = "lost") -> Verdict:
     """Does the computation keep this order?"""
     witness = order_named(order).procedure(c, pending=reading == "pending")
-    return Verdict(order, witness is None, witness)
+    return Verdict(order, witness is None, witness, computation=c)
 
 
 #: What every computation that keeps an order keeps also, at least (the next weaker orders).

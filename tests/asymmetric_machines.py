@@ -211,16 +211,6 @@ class TwoOutcomes(FifoAck):
         return [*steps, Step(state)] if i == 0 and packet.kind == "ack" else steps
 
 
-class FailsAtTheLast(FifoAck):
-    """An error at one process alone is that of the plain explorer."""
-
-    def acknowledged(self, state: Any, j: int) -> Any:
-        return super().acknowledged(state, {0: 0, 1: 1, 2: 2}[j])
-
-    def renamed(self, state: Any, renaming: Renaming) -> Any:
-        raise LookupError("not said")
-
-
 class Unnumbered(FifoSequence):
     """The last process takes messages as they come."""
 
@@ -326,11 +316,11 @@ class TrustsByAMixin(Rst, Trusting):
 
 
 class TrustsByAFact(Rst):
-    def bound(self, i: Any) -> bool:  # type: ignore[override]
+    def setting(self, i: Any) -> bool:  # type: ignore[override]
         return isinstance(i, int) and i == 2
 
     def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.bound(i) or super().accepts(i, state, packet)
+        return self.setting(i) or super().accepts(i, state, packet)
 
 
 class TrustsByAnAttributeOfAFunction(Rst):
@@ -445,7 +435,6 @@ ASYMMETRIC = (
     Row(DropsTheFirst),
     Row(NeverWaits),
     Row(TwoOutcomes),
-    Row(FailsAtTheLast),
     Row(Unnumbered),
     Row(AlwaysReady),
     Row(KeepsNothing),

@@ -16,10 +16,8 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Of these none is in the sample: in every process of the tests they start a Spark of their own, or an engine without
-#: Numba.
+#: Of these none is in the sample: in every process of the tests they start a Spark of their own.
 NOT_IN_THE_SAMPLE = {
-    "test_numpy_path.py",
     "test_pipeline_exploration.py",
     "test_pipeline_live.py",
     "test_pipeline_logs.py",
@@ -54,7 +52,6 @@ ONE_IN = {
     "test_machines_are_pure.py": 11,
     "test_native_engine.py": 31,
     "test_native_parts.py": 11,
-    "test_numpy_path.py": 3,
     "test_observers.py": 3,
     "test_ops_comparison.py": 3,
     "test_orders.py": 11,
@@ -78,6 +75,7 @@ ONE_IN = {
     "test_story_schiper_eggli_sandoz.py": 7,
     "test_suite.py": 7,
     "test_symbolic_runs.py": 17,
+    "test_uncompiled_kernels.py": 5,
     "test_unsound_proof_machines.py": 3,
 }
 
@@ -85,7 +83,6 @@ ONE_IN = {
 LONG = {
     "test_one_run_is_judged_as_one_of_many_is",
     "test_symmetry_reduction_of_processes_that_differ_is_dropped",
-    "test_the_answers_are_those_of_the_plain_explorer",
     "test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions[NumbersNothing-fifo]",
     "test_a_planted_fault_changes_the_verdict[SA5: waits for nothing]",
     "test_an_encoding_that_caps_what_it_counts_is_not_proved_of_the_machine",

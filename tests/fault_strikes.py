@@ -15,8 +15,10 @@ from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.purity import Purity
+from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
 from crownless.model_check.system import System
+from crownless.spec.errors import BadInput
 
 Machine = type[ProtocolMachine]
 
@@ -117,17 +119,6 @@ def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
     return iter(noted)
 
 
-def reachable(system: System) -> Iterator[Any]:
-    """Every state of the system."""
-    states = {system.initial(): None}
-    for state in (found := list(states)):
-        yield state
-        for _, target in system.moves(state):
-            if target not in states:
-                states[target] = None
-                found.append(target)
-
-
 def strikes_in(protocol: str, machine: Machine) -> str | None:
     """The first sample in which some step of the machine is not the right one's; None if there is none."""
     machines: dict[tuple[Any, ...], ProtocolMachine] = {}
@@ -143,8 +134,12 @@ def strikes_in(protocol: str, machine: Machine) -> str | None:
 # -- everywhere --------------------------------------------------------------------------------------------------------
 
 
-class OtherStep(Exception):
-    """A machine does what the right one does not; its class is the argument."""
+class OtherStep(BadInput):
+    """A machine does what the right one does not: a `BadInput`, as others are said to be the machine's mistakes."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(f"another step is made by {machine.__name__}")
+        self.machine = machine
 
 
 def compared(base: Machine, others: Sequence[Machine]) -> Machine:
@@ -182,7 +177,7 @@ def other_steps(protocol: str, machines: Sequence[Machine]) -> dict[str, str]:
             try:
                 check_of(compared(PROTOCOLS[protocol], left), check)
             except OtherStep as error:
-                found[error.args[0].__name__] = name
+                found[error.machine.__name__] = name
             else:
                 break
     return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.limits import Limits
-from crownless.model_check.observers import Ledger, Observation, Observer
+from crownless.model_check.observers import Observation, Observer
+from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
 from crownless.model_check.system import Ghost, LocalStep, State, System
 from crownless.spec import notation
@@ -67,14 +67,29 @@ def never_reached(result: CheckResult) -> set[str]:
     }
 
 
+def over(
+    machine: ProtocolMachine,
+    workload: Workload,
+    channel: str = "unordered",
+    *,
+    crash: str | None = None,
+    monitors: tuple[Observer, ...] = (),
+) -> System:
+    """The transition system of a machine, with no order to judge."""
+    asked = Check(machine, workload=workload, channel=channel, orders=("asynchronous",), crash=crash, monitors=monitors)
+    return asked.resolve().system()
+
+
 class Replay:
     """One run of a program, move by move. A move is told in words: `P1 send x`, `P1 post`, `P3 deliver z from P2`."""
 
-    def __init__(self, kind: type[ProtocolMachine], program: Script | str, channel: str = "unordered") -> None:
+    def __init__(
+        self, kind: type[ProtocolMachine], program: Script | str, channel: str = "unordered", crash: str | None = None
+    ) -> None:
         script = notation.parse(program) if isinstance(program, str) else program
         self.processes = script.processes
         self.machine = kind(len(self.processes))
-        self.system = System(self.machine, Program(script), channel_named(channel), [Ledger()])
+        self.system = over(self.machine, Program(script), channel, crash=crash)
         self.state = self.system.initial()
         #: What has happened for the applications: `P1 sends x`.
         self.happened: list[str] = []
@@ -153,19 +168,11 @@ class Ending(NamedTuple):
 def endings(kind: type[ProtocolMachine], workload: Workload, channel: str = "unordered") -> Iterator[Ending]:
     """Every end of every run, told apart by the computations that led there."""
     machine = kind(len(workload.processes))
-    system = System(machine, workload, channel_named(channel), [Ledger(), Recorder(machine.n)])
-    nodes = [(system.initial(), system.initial_ghost())]
-    known = set(nodes)
-    for state, ghost in nodes:
-        moves = system.moves(state)
-        if not moves:
-            waiting = workload.describe(system.position(state))
-            yield Ending(ghost[1], system.finished(state), system.local_states(state), waiting)
-        for step, target in moves:
-            node = (target, system.judge(ghost, step)[0])
-            if node not in known:
-                known.add(node)
-                nodes.append(node)
+    system = over(machine, workload, channel, monitors=(Recorder(machine.n),))
+    for now in reachable(system, monitored=True):
+        if not now.moves:
+            waiting = workload.describe(system.position(now.state))
+            yield Ending(now.ghost[1], system.finished(now.state), now.locals, waiting)
 
 
 def computation_of(script: Script) -> Lines:

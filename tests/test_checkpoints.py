@@ -303,7 +303,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another version": (
         lambda d: put(d / MANIFEST, '"version": "0.1.0"', '"version": "0.0.9"'),
-        "written by another version (crownless 0.0.9, crownless checkpoint 2)",
+        "written by another version (crownless 0.0.9, crownless checkpoint 3)",
     ),
     "a flipped bit": (lambda d: flip(next(d.glob("*-level-1.npy")), -3), "part-1-level-1.npy: damaged or missing"),
     "a file cut short": (lambda d: cut(d / "part-1-log.npy"), "part-1-log.npy: damaged or missing"),

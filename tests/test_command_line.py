@@ -442,7 +442,7 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
             "chek",
             (
                 "unknown verb 'chek'; did you mean 'check'? "
-                "known: check, claims, classify, cost, count, list, prove, realize, show"
+                "known: check, claims, classify, cost, count, list, new, prove, realize, show"
             ),
         ),
         ("prove rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
@@ -535,7 +535,10 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
         ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
         ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
         ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
-        ("classify gone.parquet", "gone.parquet: Parquet logs cannot be read yet; give the log as JSON Lines"),
+        (
+            "classify gone.parquet",
+            "gone.parquet: Parquet logs are read on Spark only; add --engine spark, or give JSON Lines",
+        ),
     ],
 )
 def test_bad_usage_is_one_line_that_says_what_to_do(crownless: Crownless, arguments: str, line: str) -> None:

@@ -30,15 +30,16 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
 from crownless.model_check.simulation.estimates import estimate, probability_within, student
-from crownless.model_check.simulation.latencies import LATENCIES
+from crownless.model_check.simulation.latencies import LATENCIES, ROUND_TRIP, output_wait
 from crownless.model_check.simulation.simulation import Experiment, Measured, Simulation, simulate, simulate_machine
+from crownless.model_check.simulation.studies import combinations as cost_studies
+from crownless.model_check.simulation.studies import figures as cost_figures
+from crownless.model_check.simulation.studies import findings as cost_findings
+from crownless.model_check.simulation.studies.experiment_rows import experiment_of, row_of
 from crownless.model_check.simulation.traffic import TRAFFIC, Applications
-from crownless.pipeline.costs import figures as cost_figures
-from crownless.pipeline.costs import findings as cost_findings
+from crownless.pipeline.costs import figures_on_spark
 from crownless.pipeline.costs import page as cost_page
-from crownless.pipeline.costs import studies as cost_studies
 from crownless.pipeline.costs import table as cost_table
-from crownless.pipeline.costs.rows import experiment_of, row_of
 from crownless.pipeline.costs.sweeps import dealt, effort, sweep
 from crownless.proofs.ledger import cost_evidence
 from crownless.spec.computation import Computation, Event, Message
@@ -175,7 +176,7 @@ def test_an_output_buffer_is_the_queue_that_theory_says(latency: str, squared: f
     found = estimate(run.before for run in runs)
     assert found is not None
     assert abs(found.mean - load * squared / (2 * (1 - 2 * load))) < 2 * found.error
-    assert cost_findings.output_wait(load, latency) == pytest.approx(load * squared / (2 * (1 - 2 * load)))
+    assert output_wait(load, latency) == pytest.approx(load * squared / (2 * (1 - 2 * load)))
 
 
 def test_a_queue_never_emptied_in_time_drifts() -> None:
@@ -495,7 +496,8 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
 KILLED = """
 import sys
 from pathlib import Path
-from crownless.pipeline.costs import studies, sweeps
+from crownless.model_check.simulation.studies import combinations as studies
+from crownless.pipeline.costs import sweeps
 sweeps.ROWS_A_FILE = 2
 sweeps.sweep(studies.combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
 """
@@ -717,7 +719,7 @@ def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:  # n
     assert sweep(small(2), engine="spark", out=tmp_path, progress=lambda done, total: told.append(done)) == plain
     assert told == list(range(15))
     assert sweep(small(2), out=tmp_path) == plain
-    frame = cost_figures.figures(spark.createDataFrame(cost_table.arrow_table(plain)))
+    frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(plain)))
     found = {tuple(row[name] for name in (*cost_figures.ASKED_OF_ALL, "figure")): row for row in frame.collect()}
     for point in cost_figures.points(plain):
         asked = tuple(point.asked.values())
@@ -737,7 +739,7 @@ def test_on_spark_too_there_are_no_figures_where_a_run_got_stuck(spark: SparkSes
     rows = sweep(asked)
     (point,) = cost_figures.points(rows)
     assert 0 < point.stuck < 4
-    frame = cost_figures.figures(spark.createDataFrame(cost_table.arrow_table(rows)))
+    frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(rows)))
     found = {row["figure"]: row for row in frame.collect()}
     assert found["stuck"]["mean"] == point.stuck / 4
     assert {found[name]["values"] for name in cost_figures.AVERAGED} == {0}
@@ -803,8 +805,8 @@ def test_the_committed_page_keeps_to_what_is_known_exactly() -> None:
         if line["growing"] != "0" or line["stuck"] != "0":
             continue
         open_ = line["workload"] == "uniform" and line["bandwidth"] == "0.0"
-        if line["protocol"] == "buffer" and open_ and line["latency"] in cost_findings.ROUND_TRIP:
-            off = abs(float(line["before"]) - cost_findings.output_wait(float(line["load"]), line["latency"]))
+        if line["protocol"] == "buffer" and open_ and line["latency"] in ROUND_TRIP:
+            off = abs(float(line["before"]) - output_wait(float(line["load"]), line["latency"]))
             assert off < 2 * float(line["before_error"]), line
             within += off <= float(line["before_error"])
             waits += 1

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crownless.model_check.diagram import draw
 from crownless.spec.computation import Computation, Event, Kind, Message
+from crownless.spec.diagram import draw
 
 Run: TypeAlias = tuple[Computation, list[int]]
 KINDS: dict[str, Kind] = {"send": "send", "receive": "receive"}

@@ -19,7 +19,6 @@ from crownless import command_line
 from crownless.command_line import VERBS, count, endings
 from crownless.model_check import stopping
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import compiled
 from crownless.model_check.stopping import Stopped, deferred, stop_reason, stoppable, watching
 from crownless.spec import reading
 
@@ -351,8 +350,6 @@ print(kept.double(21), sum(kept.double.stats.cache_misses.values()))
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [b"", b"garbage", None], ids=["empty", "garbage", "one byte"])
 def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path, suffix: str, damage: bytes | None) -> None:
-    if not compiled.HAVE_NUMBA:
-        pytest.skip("nothing is compiled here")
     (tmp_path / "kept.py").write_text(
         "from crownless.model_check.native.compiled import compiled\n@compiled\ndef double(x):\n    return 2 * x\n"
     )
@@ -369,9 +366,3 @@ def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path, suffix: str, dam
     file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :] if damage is None else damage)
     assert answer().startswith("42 ")
     assert answer() == "42 0\n"
-
-
-def test_without_compiling_the_native_engine_says_that_it_is_slow() -> None:
-    ended = run("crownless check rst -n 2 -m 2 --quiet", NUMBA_DISABLE_JIT=1)
-    assert ended.returncode == 0
-    assert ended.stderr.startswith("crownless: NUMBA_DISABLE_JIT is set, so that the native engine runs on NumPy")

@@ -24,8 +24,9 @@ from fuzz_readers import Reader
 from fuzz_verdicts import Input, run, wrong_with
 
 from crownless.command_line import output
-from crownless.model_check import diagram, runs
+from crownless.model_check import runs
 from crownless.model_check.native import saved_directories
+from crownless.spec import diagram
 
 INPUTS, BATCH = 2_000, 250
 

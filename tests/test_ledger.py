@@ -16,7 +16,6 @@ import pytest
 from crownless.command_line import main
 from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
-from crownless.model_check.diagram import draw
 from crownless.proofs.ledger import bundled, sanchez_alvarez, smallest_delay
 from crownless.proofs.ledger import smallest_synchronous as search
 from crownless.proofs.ledger.bounded import Bounded, GaveUp, computation_of
@@ -28,6 +27,7 @@ from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
 from crownless.proofs.proving import Proved
 from crownless.proofs.theorem import without_each
 from crownless.spec import bibliography, library
+from crownless.spec.diagram import draw
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide

@@ -169,7 +169,7 @@ def test_a_program_has_its_processes_and_is_no_computation(name: str, processes:
 @pytest.mark.parametrize(("name", "order"), STRONGEST.items())
 def test_the_oracle_tells_of_each_figure_the_strongest_order_that_it_keeps(name: str, order: str) -> None:
     (subject,) = subjects(name)
-    assert classify(subject).strongest() == [order]
+    assert classify(subject).strongest == [order]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.search import NativeSearch, Worker
 from crownless.model_check.observers import Observer, observers_for
+from crownless.model_check.reachable import reachable
 from crownless.model_check.request import load_program
 from crownless.model_check.stopping import INTERRUPTED
 from crownless.spec.computation import Message
@@ -398,15 +399,10 @@ def test_a_space_is_said_to_be_graded_or_without_circles_only_if_it_is(protocol:
 
 def graph_of(asked: Question) -> networkx.DiGraph[Any]:
     """The states, and which leads to which."""
-    system = asked.system()
     graph: networkx.DiGraph[Any] = networkx.DiGraph()
-    states = [system.initial()]
-    graph.add_node(states[0])
-    for state in states:
-        for _, target in system.moves(state):
-            if target not in graph:
-                states.append(target)
-            graph.add_edge(state, target)
+    for now in reachable(asked.system()):
+        graph.add_node(now.state)
+        graph.add_edges_from((now.state, target) for _, target in now.moves)
     return graph
 
 
@@ -713,7 +709,7 @@ def test_a_checkpoint_of_another_question_or_format_is_refused(stopped: tuple[Qu
     asked, directory = stopped
     refused(directory, "is of another check: ask ", "this", "that", "ask as it was asked then", ask="that")
     with patch.object(Checkpoint, "kind", replace(CHECKPOINT, format="crownless checkpoint 0")):
-        refused(directory, "written by another version", "crownless checkpoint 2")
+        refused(directory, "written by another version", "crownless checkpoint 3")
     assert told(asked.native(checkpoint=saved(directory, resume=True))) == told(asked.plain())
 
 

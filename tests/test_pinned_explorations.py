@@ -14,14 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from crownless.impl.channels import channel_named
-from crownless.impl.registry import protocol_named
-from crownless.impl.workloads import Free
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
-from crownless.model_check.observers import observers_of
-from crownless.model_check.properties import default_orders, properties_of
-from crownless.model_check.system import System
+from crownless.model_check.request import Check
 
 
 class Counts(NamedTuple):
@@ -120,11 +115,8 @@ PINS = (
 
 
 def explored(protocol: str, channel: str, n: int, m: int) -> Exploration:
-    kind = protocol_named(protocol)
-    orders = default_orders(kind)
-    observers = observers_of(kind(n), orders)
-    system = System(kind(n), Free(n, m), channel_named(channel), observers)
-    return explore(system, properties_of(kind(n), orders, program=False))
+    check = Check(protocol, n, m, channel=channel, sends="unicast").resolve()
+    return explore(check.system(), check.properties())
 
 
 def parameter(pin: Pin, *, slow_from: int = 60_000) -> Any:

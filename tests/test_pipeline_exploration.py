@@ -486,7 +486,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "manifest.json: damaged",
     ),
     "another format": (
-        lambda d: (d / MANIFEST).write_text((d / MANIFEST).read_text().replace("levels 2", "levels 0")),
+        lambda d: (d / MANIFEST).write_text((d / MANIFEST).read_text().replace("levels 3", "levels 0")),
         "written by another version (crownless 0.1.0, crownless levels 0)",
     ),
     "a flipped bit in the rows": (lambda d: flip(named(d, "level-"), 3), "damaged or missing"),

@@ -17,7 +17,7 @@ import pytest
 from crownless.command_line import main
 from crownless.command_line.classify_spark import classify_on_spark
 from crownless.model_check.event_logs import read_log
-from crownless.model_check.oracle import Subject, classify
+from crownless.model_check.oracle import NamedComputation, classify
 from crownless.pipeline.logs import answers as log_answers
 from crownless.pipeline.logs import blocks as log_blocks
 from crownless.pipeline.logs import kernels as log_kernels
@@ -100,11 +100,10 @@ def by_classify(lines: Sequence[str], reading: Reading) -> Known:
     known: Known = {}
     for logged in read_log(lines):
         c = logged.computation
-        found = classify(Subject("", logged.run, c, logged.holes), tuple(ORDERS), reading)
+        found = classify(NamedComputation("", logged.run, c, logged.holes), tuple(ORDERS), reading)
         for verdict in found.verdicts:
             witness = None if verdict.witness is None else json.dumps(verdict.witness.json(c), ensure_ascii=False)
-            outcome = found.outcome(verdict)
-            known[logged.run, verdict.order] = (outcome, witness, found.unknown.get(verdict.order))
+            known[logged.run, verdict.order] = (verdict.outcome, witness, verdict.unknown)
     return known
 
 

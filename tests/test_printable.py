@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from crownless.model_check.diagram import draw
 from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.diagram import draw
 from crownless.spec.printable import (
     LONGEST_LINE,
     LONGEST_NAME,

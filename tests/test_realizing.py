@@ -11,7 +11,6 @@ import pytest
 from replay import endings, numbered
 
 from crownless.command_line import main
-from crownless.impl import registry
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
@@ -313,23 +312,23 @@ def test_the_verb_prints_a_table_and_ends_in_the_order(capsys: pytest.CaptureFix
 def test_the_verb_draws_the_computations_that_tell_the_order_promised_from_what_is_generated(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with patch.object(registry, "PROTOCOLS", {"boasts": Boasts, "shy": SpeaksWhenSpokenTo}):
-        boasts = run(capsys, "boasts", "-n", "2", "-m", "2")
-        shy = run(capsys, "shy", "-n", "2", "-m", "2")
-        quiet = run(capsys, "shy", "-n", "2", "-m", "2", "--quiet")
+    boasts = run(capsys, f"{__name__}:Boasts", "-n", "2", "-m", "2")
+    shy = run(capsys, f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2")
+    quiet = run(capsys, f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2", "--quiet")
     assert boasts.code == 1
     assert "not causal: P2 receives m2 before m1, which was sent earlier:" in boasts.out
     assert "●─m1──╮" in boasts.out
     assert boasts.out.splitlines()[-1] == "exactly: asynchronous"
     assert shy.code == 0
-    assert "missing: a smallest asynchronous computation that shy never generates" in shy.out
+    assert (
+        "missing: a smallest asynchronous computation that test_realizing:SpeaksWhenSpokenTo never generates" in shy.out
+    )
     assert shy.out.splitlines()[-1] == "no order exactly; strictly inside asynchronous"
     assert "●" not in quiet.out
 
 
 def test_a_circle_is_told_in_the_notation_since_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    with patch.object(registry, "PROTOCOLS", {"afterwards": SendsAfterwards}):
-        answer = run(capsys, "afterwards", "-n", "2", "-m", "2")
+    answer = run(capsys, f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
     assert answer.code == 1
     assert "P1: receive m2; send m1 to P2\n" in answer.out
     assert answer.out.splitlines()[-1] == "no order exactly; inside none; all of synchronous"

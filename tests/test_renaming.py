@@ -10,6 +10,7 @@ from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
 from test_machines_are_pure import Question, all_questions, all_renamings, told_apart
 
 from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
@@ -37,7 +38,7 @@ def test_processes_keep_their_order_or_are_a_set() -> None:
 
 
 def test_a_message_keeps_its_number_and_its_receivers_their_order() -> None:
-    message = Message("1→23#4", 0, (1, 2))
+    message = FreeMessage(0, (1, 2), 4)
     renamed = Message("2→13#4", 1, (0, 2))
     assert ROUND.message(message) == ROUND.message(message) == renamed
     assert ROUND.messages((message, message)) == (renamed, renamed)
@@ -53,7 +54,7 @@ def test_the_messages_of_the_free_workload_are_its_messages_renamed(sends: Sends
 
 
 def test_a_renaming_is_known_by_its_image() -> None:
-    ROUND.message(Message("1→2#1", 0, (1,)))
+    ROUND.message(FreeMessage(0, (1,), 1))
     assert ROUND == Renaming((1, 2, 0)) != Renaming(ROUND.inverse)
     assert hash(ROUND) == hash(Renaming((1, 2, 0)))
     assert repr(ROUND) == "Renaming(image=(1, 2, 0))"
@@ -80,7 +81,7 @@ def test_a_packet_that_carries_nothing_needs_no_word_of_its_protocol() -> None:
 
 #: Two columns are too full: the next send of P1 to P2 takes two extra messages, which needs four processes.
 CROWDED = State(((0, 0, 1, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 0, 1, 0)), (0, 0, 0, 0))
-MESSAGE = Message("1→2#1", 0, (1,))
+MESSAGE = FreeMessage(0, (1,), 1)
 
 
 def test_the_crowded_matrix_takes_two_extra_messages() -> None:

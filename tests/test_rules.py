@@ -17,6 +17,8 @@ from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
+from crownless.model_check.check import run_check
+from crownless.model_check.request import Check
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse
@@ -140,9 +142,10 @@ class FailsAtP2(Rst):
 
 
 def test_a_rule_that_fails_at_another_process_than_the_first_says_so() -> None:
-    for explore in (question(FailsAtP2, 3, 2).plain, question(FailsAtP2, 3, 2).native):
-        with pytest.raises(BadInput, match=r"FailsAtP2: its rule .*, fails at P2 \(send\): Zero"):
-            explore()
+    for engine in ("plain", "native"):
+        said = r"rule 'fails-at-P2' of FailsAtP2 fails at P2: Zero.*, given the step 'send' from the local state "
+        with pytest.raises(BadInput, match=said):
+            run_check(Check(FailsAtP2, 3, 2), engine=engine)
 
 
 class RefusesForGood(Unordered):

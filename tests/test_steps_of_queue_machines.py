@@ -31,12 +31,13 @@ from crownless.proofs.lockstep import matches
 from crownless.proofs.murty_garg import MURTY_GARG
 from crownless.proofs.proving import PROOFS, Proved, prove
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.refusals import Refused, failures_refused
+from crownless.proofs.refusals import failures_refused
 from crownless.proofs.step_refinement import step_claims
 from crownless.proofs.symbolic_queues import UnsupportedStep
 from crownless.proofs.theorem import theorem
 from crownless.spec import notation
 from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
 
 QUEUES = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
 OF_QUEUES = [fault for fault in FAULTS if fault.protocol in QUEUES]
@@ -402,12 +403,18 @@ class FailsToClear(ExtraMessages):
         raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("machine", [FailsAtTheThird, GivesNoSteps, CallsItself, HasNoMethod, FailsToClear])
+@pytest.mark.parametrize("machine", [FailsAtTheThird, GivesNoSteps, CallsItself, FailsToClear])
 def test_a_machine_that_fails_is_refused_in_one_line(machine: type[ProtocolMachine]) -> None:
     name = "buffer" if issubclass(machine, Buffer) else "extra-messages"
-    with pytest.raises(Refused, match=f"^{machine.__name__}: its code fails") as refused:
+    says = rf"^{machine.__name__}(: its code fails|\.\w+ (fails at P1|\(.*\) at P1 returns None))"
+    with pytest.raises(BadInput, match=says) as refused:
         prove(machine.__name__, replace(PROOFS[name], protocol=machine), effort=1_000, attempts=1)
     assert "\n" not in str(refused.value)
+
+
+def test_a_machine_without_a_method_is_refused_before_its_steps_are_read() -> None:
+    with pytest.raises(BadInput, match=r"^HasNoMethod\.arrive = None is no method; write arrive"):
+        prove("HasNoMethod", replace(PROOFS["buffer"], protocol=HasNoMethod), effort=1_000, attempts=1)
 
 
 def test_what_fails_beside_the_machine_is_no_refusal() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from broken_fifo import WaitsOnEachChannel
-from replay import Lines, Replay, check, computation_of, endings, never_reached, violations
+from replay import Lines, Replay, check, computation_of, endings, never_reached, over, violations
 
 from crownless.impl.cbcast import Cbcast
-from crownless.impl.channels import channel_named
 from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.kearns import Kearns
@@ -24,10 +23,9 @@ from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.observers import Ledger
+from crownless.model_check.reachable import reachable
 from crownless.model_check.realizing import Realization, lines_in_notation, realize
 from crownless.model_check.request import Check
-from crownless.model_check.system import System
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.notation import Script
@@ -62,15 +60,9 @@ def generated(kind: type[ProtocolMachine], n: int, m: int) -> Realization:
 
 def states(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> Iterator[tuple[Any, list[Any]]]:
     """Every state of the free workload: how many messages are sent on each channel, and the local states."""
-    system = System(kind(n), Free(n, m), channel_named(channel), [Ledger()])
-    found = [system.initial()]
-    known = set(found)
-    for state in found:
-        yield system.position(state), system.local_states(state)
-        for _, target in system.moves(state):
-            if target not in known:
-                known.add(target)
-                found.append(target)
+    system = over(kind(n), Free(n, m), channel)
+    for now in reachable(system):
+        yield system.position(now.state), now.locals
 
 
 # -- FIFO order: sequence numbers --------------------------------------------------------------------------------------

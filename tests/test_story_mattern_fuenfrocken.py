@@ -12,19 +12,17 @@ from broken_buffer import (
     PostsWithoutWaiting,
     WaitsAndAcknowledges,
 )
-from replay import Lines, Replay, check, computation_of, endings, lines_of, numbered, violations
+from replay import Lines, Replay, check, computation_of, endings, lines_of, numbered, over, violations
 
 from crownless.impl.buffer import Buffer, State
-from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check import run_check
-from crownless.model_check.observers import Ledger
+from crownless.model_check.reachable import HistoryVariable, reachable
 from crownless.model_check.request import Check
 from crownless.model_check.system import LocalStep, System
-from crownless.model_check.system import State as GlobalState
 from crownless.spec import enumeration, library, notation
 from crownless.spec.computation import Message
 from crownless.spec.notation import Script
@@ -147,27 +145,15 @@ def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
 
 
 def test_under_the_buffer_protocol_y_is_never_under_way_before_x_is_in_its_input_buffer() -> None:
-    system = System(Buffer(3), Program(script("mf-program-1")), channel_named("unordered"), [Ledger()])
+    system = over(Buffer(3), Program(script("mf-program-1")))
     under_way = 0
-    for state in states(system):
-        sent = {packet.message.name for packet in system.in_flight(state) if packet.message}
+    for now in reachable(system):
+        sent = {packet.message.name for packet in now.in_flight if packet.message}
         if "y" in sent:
             under_way += 1
-            received = system.position(state)[2]
-            assert received or names(system.local_states(state)[2].input)[:1] == "x"
+            received = system.position(now.state)[2]
+            assert received or names(now.locals[2].input)[:1] == "x"
     assert under_way
-
-
-def states(system: System) -> list[GlobalState]:
-    """Every state of a system."""
-    found = [system.initial()]
-    known = set(found)
-    for state in found:
-        for _, target in system.moves(state):
-            if target not in known:
-                known.add(target)
-                found.append(target)
-    return found
 
 
 @pytest.mark.parametrize(("protocol", "kind"), [("rst", Rst), ("buffer", Buffer)])
@@ -330,17 +316,13 @@ def lemmas_broken(kind: type[ProtocolMachine], n: int, m: int) -> set[str]:
     That one event is before another in every run in which both happen is what ≺ means. So whenever a message is got, it
     must be the first not yet got of those posted, and of those sent; and when received, the first not yet received.
     """
-    system = System(kind(n), Free(n, m), channel_named("unordered"), [Ledger()])
-    nothing: Waiting = (((),) * n,) * 3
-    nodes = [(system.initial(), nothing)]
-    known = set(nodes)
     broken: set[str] = set()
-    for state, waiting in nodes:
-        for step, target in system.moves(state):
-            node = (target, follow(waiting, system, step, broken))
-            if node not in known:
-                known.add(node)
-                nodes.append(node)
+
+    def after(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
+        return follow(waiting, system, step, broken)
+
+    for _ in reachable(over(kind(n), Free(n, m)), history=HistoryVariable((((),) * n,) * 3, after)):
+        pass
     return broken
 
 

@@ -6,24 +6,20 @@ algorithm can generate every synchronous computation (within the bounds searched
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from broken_buffer import FIG_1, WaitsAndAcknowledges
 from broken_murty_garg import Blocks
-from replay import Lines, Replay, check, endings, lines_of, numbered, violations
+from replay import Lines, Replay, check, endings, lines_of, numbered, over, violations
 
-from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check import run_check
-from crownless.model_check.observers import Ledger
+from crownless.model_check.reachable import HistoryVariable, reachable, shortest_run_to
 from crownless.model_check.request import Check
-from crownless.model_check.runs import run_of
 from crownless.model_check.system import LocalStep, System
-from crownless.model_check.system import State as GlobalState
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import computations
@@ -42,20 +38,7 @@ def kinds(packets: list[Packet]) -> list[str]:
 
 def everything(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> System:
     """Any process may send to any other, m messages in all."""
-    return System(kind(n), Free(n, m), channel_named(channel), [Ledger()])
-
-
-def states(system: System) -> Iterator[tuple[GlobalState, list[tuple[LocalStep, GlobalState]]]]:
-    """Every state, with its moves."""
-    found = [system.initial()]
-    known = set(found)
-    for state in found:
-        moves = system.moves(state)
-        yield state, moves
-        for _, target in moves:
-            if target not in known:
-                known.add(target)
-                found.append(target)
+    return over(kind(n), Free(n, m), channel)
 
 
 # -- §3: Fig. 4(a) -----------------------------------------------------------------------------------------------------
@@ -136,12 +119,8 @@ def test_every_state_of_the_blocking_algorithm_is_one_of_this_and_not_conversely
     def reached(kind: type[ProtocolMachine]) -> set[Any]:
         system = everything(kind, 3, 3)
         return {
-            (
-                tuple(system.local_states(state)),
-                tuple(sorted(map(repr, system.in_flight(state)))),
-                system.position(state),
-            )
-            for state, _ in states(system)
+            (tuple(now.locals), tuple(sorted(map(repr, now.in_flight))), system.position(now.state))
+            for now in reachable(system)
         }
 
     blocking, ours = reached(Blocks), reached(MurtyGarg)
@@ -174,8 +153,8 @@ def test_fig_6_type_2_is_committed_by_the_bigger_process_when_it_sends_it_back()
 def test_every_message_is_committed_at_a_send_and_a_receive_from_the_bigger_to_the_smaller_process() -> None:
     system = everything(MurtyGarg, 3, 3)
     commits = 0
-    for _, moves in states(system):
-        for step, _ in moves:
+    for now in reachable(system):
+        for step, _ in now.moves:
             committed = {(o.process, o.message) for o in step.observations if o.kind != "hand"}
             sent = {(p.source, p.message) for p in system.transmitted(step) if p.kind == "message"}
             received = {(p.destination, p.message) for p in (step.action.packet,) if p and p.kind == "message"}
@@ -204,10 +183,8 @@ def test_fig_7_the_receiver_acknowledges_once_its_own_last_send_is_acknowledged(
 
 
 def test_a_process_is_passive_exactly_while_one_message_of_its_own_is_not_acknowledged() -> None:
-    system = everything(MurtyGarg, 3, 3)
-    for state, _ in states(system):
-        local = system.local_states(state)
-        under_way = system.in_flight(state)
+    for now in reachable(everything(MurtyGarg, 3, 3)):
+        local, under_way = now.locals, now.in_flight
         for i in range(3):
             open_sends = sum(packet.kind == "message" and packet.source == i for packet in under_way)
             open_sends += sum(packet.kind == "ack" and packet.destination == i for packet in under_way)
@@ -216,8 +193,7 @@ def test_a_process_is_passive_exactly_while_one_message_of_its_own_is_not_acknow
 
 
 def test_the_smallest_process_is_always_active() -> None:
-    system = everything(MurtyGarg, 3, 3)
-    assert all(system.local_states(state)[0].active for state, _ in states(system))
+    assert all(now.locals[0].active for now in reachable(everything(MurtyGarg, 3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -238,35 +214,32 @@ def test_a_message_costs_one_control_message_to_a_smaller_process_and_two_to_a_b
 # -- what the text does not say: the order of intents ------------------------------------------------------------------
 
 
+class Intents(NamedTuple):
+    """For each process the messages that it intends to send, in that order; was one just committed before another?"""
+
+    waiting: tuple[tuple[Message, ...], ...]
+    overtaken: bool = False
+
+
 def shortest_overtaking(n: int, m: int, channel: str, *, same_receiver: bool) -> list[str] | None:
     """A shortest run in which a process commits the send of a message before one that it intended earlier."""
+
+    def after(system: System, before: Intents, step: LocalStep) -> Intents:
+        intents = list(before.waiting)
+        overtaken = False
+        for kind, p, message in step.observations:
+            if kind == "hand":
+                intents[p] += (message,)
+            elif kind == "send":
+                rivals = [x for x in intents[p] if not same_receiver or x.receivers == message.receivers]
+                overtaken |= rivals[0] != message
+                intents[p] = tuple(x for x in intents[p] if x != message)
+        return Intents(tuple(intents), overtaken)
+
+    history = HistoryVariable(Intents(((),) * n), after)
     system = everything(MurtyGarg, n, m, channel)
-    start: tuple[GlobalState, tuple[tuple[Message, ...], ...]] = (system.initial(), ((),) * n)
-    came_by: dict[Any, tuple[Any, LocalStep] | None] = {start: None}
-    nodes = [start]
-    for node in nodes:
-        for step, target in system.moves(node[0]):
-            intents = list(node[1])
-            overtaken = False
-            for kind, p, message in step.observations:
-                if kind == "hand":
-                    intents[p] += (message,)
-                elif kind == "send":
-                    rivals = [x for x in intents[p] if not same_receiver or x.receivers == message.receivers]
-                    overtaken |= rivals[0] != message
-                    intents[p] = tuple(x for x in intents[p] if x != message)
-            if overtaken:
-                steps = [step]
-                while (before := came_by[node]) is not None:
-                    node, earlier = before
-                    steps.append(earlier)
-                run = run_of(system, steps[::-1], keep_names=False)
-                return [action.say() for action in run.actions]
-            after = (target, tuple(intents))
-            if after not in came_by:
-                came_by[after] = (node, step)
-                nodes.append(after)
-    return None
+    run = shortest_run_to(system, lambda now: now.history.overtaken, history=history)
+    return None if run is None else [action.say() for action in run.actions]
 
 
 @pytest.mark.parametrize("channel", ["unordered", "fifo"])

@@ -33,22 +33,21 @@ from broken_optimal import (
 from broken_rst import NeverCountsTheDeliveredAsSent
 from hypothesis import given
 from hypothesis import strategies as st
-from replay import check, endings, violations
+from replay import check, endings, over, violations
 
 from crownless.impl import extra_messages, optimal, rst
 from crownless.impl.buffer import Buffer
 from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.buffer_pipelined import BufferPipelined
-from crownless.impl.channels import Fifo, Unordered, channel_named
+from crownless.impl.channels import Fifo, Unordered
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.generating import Clock, Form, generate
-from crownless.model_check.observers import Ledger
-from crownless.model_check.system import LocalStep, System
-from crownless.model_check.system import State as GlobalState
+from crownless.model_check.reachable import reachable
+from crownless.model_check.system import System
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
@@ -64,23 +63,6 @@ def everything(machine: ProtocolMachine, m: int, sends: Sends = "unicast") -> Sy
 
 def running(machine: ProtocolMachine, program: str) -> System:
     return over(machine, Program(notation.parse(program)))
-
-
-def over(machine: ProtocolMachine, workload: Workload) -> System:
-    return System(machine, workload, channel_named("unordered"), [Ledger()])
-
-
-def states(system: System) -> Iterator[tuple[GlobalState, list[tuple[LocalStep, GlobalState]]]]:
-    """Every state, with its moves."""
-    found = [system.initial()]
-    known = set(found)
-    for state in found:
-        moves = system.moves(state)
-        yield state, moves
-        for _, target in moves:
-            if target not in known:
-                known.add(target)
-                found.append(target)
 
 
 # -- §3: the matrix and the set of constraints -------------------------------------------------------------------------
@@ -142,9 +124,9 @@ def guards(system: System) -> set[tuple[bool, bool]]:
     found = set()
     machine = system.machine
     assert isinstance(machine, Beside)
-    for state, _ in states(system):
-        locals_ = system.local_states(state)
-        for packet in system.in_flight(state):
+    for now in reachable(system):
+        locals_ = now.locals
+        for packet in now.in_flight:
             if packet.message is not None:
                 i = packet.destination
                 found.add((machine.accepts(i, locals_[i], packet), machine.accepted_by_rst(i, locals_[i], packet)))
@@ -208,8 +190,8 @@ def test_as_the_text_tells_the_basic_algorithm_the_own_column_is_not_deliv() -> 
 def test_what_the_own_column_asks_for_is_always_delivered_already(machine: ProtocolMachine) -> None:
     system = everything(machine, 4)
     behind = 0
-    for state, _ in states(system):
-        for i, local in enumerate(system.local_states(state)):
+    for now in reachable(system):
+        for i, local in enumerate(now.locals):
             matrix = local.sent if isinstance(local, rst.State) else local.matrix
             assert all(row[i] <= delivered for row, delivered in zip(matrix, local.deliv, strict=True))
             behind += any(row[i] < delivered for row, delivered in zip(matrix, local.deliv, strict=True))
@@ -274,11 +256,11 @@ def largest(system: System) -> Largest:
     assert isinstance(machine, ExtraMessages)
     kept, carried, extra = [0], [0], [0]
     known: set[int] = set()
-    for state, moves in states(system):
-        for number in set(state[: system.n]) - known:
+    for now in reachable(system):
+        for number in set(now.state[: system.n]) - known:
             known.add(number)
             kept.append(len(machine.entries(system.local_state(number).matrix)))
-        for step, _ in moves:
+        for step, _ in now.moves:
             for packet in system.transmitted(step):
                 (carried if packet.message else extra).append(len(packet.stamp))
     return Largest(max(kept), max(carried), max(extra))
@@ -312,8 +294,8 @@ def test_no_matrix_has_more_than_the_square_of_n_less_1_entries_so_a_greater_k_s
     for k in (5, 9):
         assert largest(running(ExtraMessages(3, parameters={"k": k}), FOUR_ENTRIES)) == Largest(4, 4, 0)
     system = everything(ExtraMessages(3, parameters={"k": NEVER}), 4)
-    for state, _ in states(system):
-        for i, local in enumerate(system.local_states(state)):
+    for now in reachable(system):
+        for i, local in enumerate(now.locals):
             assert not any(row[i] or row[k] for k, row in enumerate(local.matrix))
 
 
@@ -323,8 +305,8 @@ def test_no_matrix_has_more_than_the_square_of_n_less_1_entries_so_a_greater_k_s
 def wrongly_numbered(machine: ExtraMessages, system: System) -> set[str]:
     """The kinds of packets of which one, number x from P_i to P_j, is taken in where DELIV_j[i] does not become x."""
     found = set()
-    for _, moves in states(system):
-        for step, _ in moves:
+    for now in reachable(system):
+        for step, _ in now.moves:
             packet = step.action.packet
             if packet is not None:
                 i, j = packet.source, packet.destination
@@ -453,8 +435,8 @@ def stamps(inner: ProtocolMachine, workload: Workload) -> Iterator[tuple[Any, Pa
     """The stamp of every copy of a user message in every run, the past of its send, the message and the receiver."""
     system = over(Remembering(inner), workload)
     known: set[Packet] = set()
-    for _, moves in states(system):
-        for step, _ in moves:
+    for now in reachable(system):
+        for step, _ in now.moves:
             for packet in system.transmitted(step):
                 if packet.message is not None and packet not in known:
                     known.add(packet)
@@ -532,8 +514,8 @@ def test_a_log_names_a_destination_once_a_sender_and_never_its_own_process_and_h
     workload: Workload,
 ) -> None:
     system = over(Optimal(3), workload)
-    for state, _ in states(system):
-        for i, local in enumerate(system.local_states(state)):
+    for now in reachable(system):
+        for i, local in enumerate(now.locals):
             named = [(k, d) for (k, _), left in local.log for d in left]
             assert len(named) == len(set(named))
             assert all(d not in (i, k) for k, d in named)

@@ -14,7 +14,7 @@ import pytest
 from broken_isis import TheAskedSiteDeletesToo
 from broken_ses import InsertsOnlyItsOwnEntry
 from broken_ses_variants import FIG_6, FIG_6_MIRRORED, NOTHING_LOST, SENT_BEFORE
-from replay import Ending, Lines, Recorder, Replay, check, computation_of, endings, violations
+from replay import Ending, Lines, Recorder, Replay, check, computation_of, endings, over, violations
 
 from crownless.impl import ses_rollback
 from crownless.impl.channels import channel_named
@@ -28,11 +28,13 @@ from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import Failure, SesRollback, depends
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.cycles import endless
+from crownless.model_check.check import run_check
 from crownless.model_check.explorer import explore
-from crownless.model_check.observers import Ledger, observers_of
-from crownless.model_check.properties import DELIVERS_ALL, properties_of
-from crownless.model_check.system import Ghost, LocalStep, System
+from crownless.model_check.observers import Ledger
+from crownless.model_check.properties import DELIVERS_ALL, NEVER_BLOCKS, properties_of
+from crownless.model_check.reachable import reachable
+from crownless.model_check.request import Check
+from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState
 from crownless.spec import library, notation
 
@@ -55,32 +57,15 @@ def pairs(buffer: Any) -> dict[str, tuple[int, ...]]:
     return {f"S{k + 1}": tuple(pair) for k, pair in enumerate(buffer) if any(pair)}
 
 
-def everything(kind: type[ProtocolMachine], n: int, m: int, crash: int | None = None) -> System:
-    """Any site may send to any other, m messages in all."""
-    return System(kind(n), Free(n, m), channel_named("unordered"), [Ledger(), Recorder(n)], crash)
-
-
-def nodes(system: System, without: tuple[str, ...] = ()) -> Iterator[tuple[int, GlobalState, Lines, list[str]]]:
-    """Every state, with the computation that led there: how many actions that took, and what can happen next."""
-    level: list[tuple[GlobalState, Ghost]] = [(system.initial(), system.initial_ghost())]
-    known, depth = set(level), 0
-    while level:
-        following = []
-        for state, ghost in level:
-            moves: list[tuple[LocalStep, GlobalState]] = system.moves(state)
-            yield depth, state, ghost[1], [step.action.name for step, _ in moves]
-            for step, target in moves:
-                node = (target, system.judge(ghost, step)[0])
-                if step.action.name not in without and node not in known:
-                    known.add(node)
-                    following.append(node)
-        level, depth = following, depth + 1
+def everything(kind: type[ProtocolMachine], n: int, m: int, crash: str | None = None) -> System:
+    """Any site may send to any other, m messages in all; the computation so far is remembered."""
+    return over(kind(n), Free(n, m), crash=crash, monitors=(Recorder(n),))
 
 
 def refusals(system: System) -> Iterator[bool]:
     """For every state: is there a packet that may not be taken in yet?"""
-    for _, state, _, _ in nodes(system):
-        yield bool(system.refused(state))
+    for now in reachable(system):
+        yield bool(system.refused(now.state))
 
 
 # -- §1 and §3, Fig. 1: ISIS -------------------------------------------------------------------------------------------
@@ -269,10 +254,9 @@ def test_fig_1_with_pairs_m2_waits_at_s3_until_its_time_has_passed_that_of_m1() 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3), (4, 3)])
 def test_a_buffer_has_at_most_n_minus_1_pairs_and_they_are_of_the_past(n: int, m: int) -> None:
-    system = everything(Ses, n, m)
     sizes = set()
-    for _, state, _, _ in nodes(system):
-        for i, local in enumerate(system.local_states(state)):
+    for now in reachable(everything(Ses, n, m)):
+        for i, local in enumerate(now.locals):
             held = pairs(local.buffer)
             sizes.add(len(held))
             assert f"S{i + 1}" not in held
@@ -348,13 +332,13 @@ def test_fig_5_m6_may_arrive_first_and_waits_for_both() -> None:
 def waits_without_a_message(kind: type[Ses], n: int, m: int) -> int | None:
     """In how many actions can a message wait at S, VT(S)[i] < VT[i], and event VT[i] of S_i is no emission for S?"""
     system = everything(kind, n, m)
-    for depth, state, lines, _ in nodes(system):
-        local = system.local_states(state)
-        for packet in system.refused(state):
+    for now in reachable(system, monitored=True):
+        lines: Lines = now.ghost[1]
+        for packet in system.refused(now.state):
             s = packet.destination
             for i, event in enumerate(packet.stamp.buffer[s]):
-                if event > local[s].time[i] and not is_for(lines[i][event - 1], s):
-                    return depth
+                if event > now.locals[s].time[i] and not is_for(lines[i][event - 1], s):
+                    return now.depth
     return None
 
 
@@ -396,26 +380,19 @@ class Failing(Replay):
     """A run in which S1 may crash."""
 
     def __init__(self, kind: type[ProtocolMachine], program: str) -> None:
-        super().__init__(kind, program)
-        script = notation.parse(program)
-        self.system = System(self.machine, Program(script), channel_named("unordered"), [Ledger()], 0)
-        self.state = self.system.initial()
+        super().__init__(kind, program, crash="S1")
 
 
 def fails(kind: type[ProtocolMachine], program: str) -> dict[str, int]:
-    """What breaks if S1 may crash: property → length of a shortest run, or 0 if only one that goes on for ever does it.
+    """What breaks if S1 may crash: property → length of the run shown.
 
     Receives that nothing is left for do not count, so a program may have some to spare.
     """
-    workload = Program(notation.parse(program))
-    machine = kind(len(workload.processes))
-    system = System(machine, workload, channel_named("unordered"), observers_of(machine, ("causal",)), 0)
-    decided = properties_of(machine, ("causal",), program=False)
-    found = explore(system, [known for known in decided if known.name != "never-blocks"])
-    broken = dict(found.broken)
-    if not found.graded and DELIVERS_ALL.name not in broken and endless(system, DELIVERS_ALL) is not None:
-        broken[DELIVERS_ALL.name] = 0
-    return broken
+    script = notation.parse(program)
+    decided = properties_of(kind(len(script.processes)), ("causal",), program=False)
+    properties = tuple(known for known in decided if known != NEVER_BLOCKS)
+    asked = Check(kind, program=script, channel="unordered", orders=("causal",), crash="S1", properties=properties)
+    return violations(run_check(asked))
 
 
 #: S1 crashes after it has sent M1, which is lost, and M2, which is not.
@@ -682,9 +659,8 @@ def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> 
 @pytest.mark.slow
 def test_five_messages_are_the_fewest_that_show_it_among_three_sites() -> None:
     assert len(Program(notation.parse(ONCE_MORE)).all_messages) == 5
-    system = System(AgreesOnlyOnce(3), Free(3, 4), channel_named("unordered"), [Ledger()], 0)
-    assert explore(system, [DELIVERS_ALL]).broken == {}
-    assert endless(system, DELIVERS_ALL) is None
+    asked = Check(AgreesOnlyOnce, 3, 4, orders=("asynchronous",), crash="P1", properties=(DELIVERS_ALL,))
+    assert run_check(asked)["delivers-all"].verdict == "holds"
 
 
 def once_when_nothing_is_under_way(kind: type[SesRollback], program: str) -> dict[str, int]:
@@ -746,15 +722,13 @@ def rewinds_after(kind: type[SesRollback], n: int, m: int, *, arrived: bool, del
 
     `arrived`: nothing is under way between survivors or to them; `delivered`: all that they got of S1 is delivered.
     """
-    system = everything(kind, n, m, crash=0)
-    for depth, state, _, can in nodes(system, without=("lose", "agree")):
-        if "agree" in can:
-            flight = [packet for packet in system.in_flight(state) if packet.destination]
-            waits = [
-                packet for local in system.local_states(state)[1:] for packet in local.waiting if not packet.source
-            ]
+    system = everything(kind, n, m, crash="P1")
+    for now in reachable(system, allowed=lambda _, step: step.action.name not in ("lose", "agree")):
+        if now.may("agree"):
+            flight = [packet for packet in now.in_flight if packet.destination]
+            waits = [packet for local in now.locals[1:] for packet in local.waiting if not packet.source]
             if not (arrived and flight) and not (delivered and (waits or any(not p.source for p in flight))):
-                return depth + 1
+                return now.depth + 1
     return None
 
 

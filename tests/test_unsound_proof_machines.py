@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
-from test_proofs_of_causal_order import CAUSAL, FEW, SEEDS, proof_for
+from test_proofs_of_causal_order import FEW, SEEDS, proof_for
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, SplitsAName
 
-from crownless.command_line import prove as verb
 from crownless.command_line.prove import prove_
-from crownless.impl.channels import Unordered
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.explorer import explore
 from crownless.model_check.limits import Limits
-from crownless.model_check.observers import observers_of
-from crownless.model_check.properties import properties_of
-from crownless.model_check.system import System
+from crownless.model_check.request import Check
 from crownless.proofs.proving import prove
 from crownless.proofs.refusals import Refused
+from crownless.spec.errors import BadInput
 
 
 @pytest.mark.parametrize("planted", TABLE, ids=lambda planted: planted.machine.__name__)
@@ -29,7 +25,7 @@ def test_a_proof_says_no_more_than_is_true(planted: Planted) -> None:
     proof = proof_for(planted.machine)
     assert proof is not None
     if planted.says == "refused":
-        with pytest.raises(Refused, match=planted.machine.__name__) as refused:
+        with pytest.raises(BadInput, match=planted.machine.__name__) as refused:
             prove(planted.machine.__name__, proof, FEW, attempts=1)
         assert planted.because in str(refused.value)
         assert "\n" not in str(refused.value)
@@ -48,13 +44,11 @@ def test_what_is_planted_breaks_a_run(planted: Planted) -> None:
 
 
 def broken(kind: type[ProtocolMachine], n: int, messages: int) -> set[str]:
-    machine = kind(n)
-    system = System(machine, Free(n, messages, sends=kind.sends), Unordered, observers_of(machine, ["fifo", "causal"]))
-    properties = properties_of(machine, ["fifo", "causal"], program=False)
+    workload = Free(n, messages, sends=kind.sends)
+    check = Check(kind(n), workload=workload, channel="unordered", orders=("fifo", "causal")).resolve()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        found = explore(system, properties, Limits(states=50_000))
-    return {known.name for known in properties if known.name in found.broken}
+        return set(explore(check.system(), check.properties(), Limits(states=50_000)).broken)
 
 
 def test_the_fourth_receiver_shows_with_five_processes_and_not_before() -> None:
@@ -66,33 +60,32 @@ def test_what_is_right_and_not_proved_breaks_no_run() -> None:
     assert broken(DeletesTheWrongWay, 3, 3) == set()
 
 
-def run(machine: type[ProtocolMachine], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    name = next(name for name, proof in CAUSAL.items() if proof.protocol in machine.__mro__[:2])
-    monkeypatch.setattr(verb, "PROOFS", {name: replace(CAUSAL[name], protocol=machine)})
+def run(machine: type[ProtocolMachine]) -> tuple[int, str]:
+    name = f"{machine.__module__}:{machine.__name__}"
     result = CliRunner().invoke(prove_, [name, "--effort", "200000"], standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     return result.return_value, result.output
 
 
-def test_the_command_exits_with_1_only_where_a_run_breaks_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, output = run(AcceptsAll, monkeypatch)
+def test_the_command_exits_with_1_only_where_a_run_breaks_the_order() -> None:
+    code, output = run(AcceptsAll)
     assert code == 1
     assert "refuted" in output
     assert "in which the order breaks" in output
 
 
-def test_the_command_exits_with_3_where_a_step_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, output = run(DeletesTheWrongWay, monkeypatch)
+def test_the_command_exits_with_3_where_a_step_is_not_proved() -> None:
+    code, output = run(DeletesTheWrongWay)
     assert code == 3
     assert "refuted" not in output.replace("so nothing is refuted", "")
     assert "not proved" in output
     assert "so nothing is refuted" in output
 
 
-def test_the_command_says_in_one_line_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_says_in_one_line_what_it_refuses() -> None:
     with pytest.raises(Refused) as refused:
-        run(SplitsAName, monkeypatch)
+        run(SplitsAName)
     line = str(refused.value)
     assert line.startswith("SplitsAName.accepts: ")
     assert "\n" not in line

@@ -844,7 +844,7 @@ TABLE = [
     Planted(IsAnotherOnTerms, "__new__", "refused", "defines __new__", _CAUSAL),
     Planted(IsMadeByAMetaclass, "a metaclass", "refused", "metaclass", _CAUSAL),
     Planted(ReadsWhatIsSet, "what is set", "refused", "settings"),
-    Planted(PairsByAFact, "zip as the source of the protocol", "refused", "source", _FOURTH),
+    Planted(PairsByAFact, "zip as the source of the protocol", "refused", "source"),  # `check` refuses it as well
     Planted(PairsByAFunctionsAttribute, "zip as a function's attribute", "refused", "attributes", _FOURTH),
     Planted(PairsByAPrivateName, "zip as a private name of a named tuple", "refused", "_pairs", _FOURTH),
     Planted(PairsByAKindOfItsOwn, "zip of a named tuple of the class", "refused", "pairs", _FOURTH),
@@ -855,7 +855,7 @@ TABLE = [
     Planted(GivesATuple, "a guard with a trailing comma", "refused", "gives no truth", _FIFO),
     Planted(GivesAList, "a guard that gives a list", "refused", "gives no truth", _FIFO),
     Planted(GivesANumber, "a guard that gives 0 or 1", "refused", "gives no truth"),
-    Planted(GivesNothing, "a guard without a return", "refused", "gives no truth", _MISSING),
+    Planted(GivesNothing, "a guard without a return", "refused", "gives no truth"),  # `check` refuses it as well
     Planted(ReadsByPlace, "a list read at place 5", "refused", "by place", _FOURTH),
     Planted(LeavesTheLastOut, "a starred assignment", "refused", "no local name", _MISSING),
     Planted(CountsWithSum, "sum(1 for …)", "refused", "generator", _FOURTH),

@@ -27,7 +27,7 @@ from .saved_files import create, map_array
 ARRAYS = re.compile(r"(log|(?:level|level-new|earlier)(?=-))(?:-\d{1,4})?")
 #: The files of its arrays are of its own, each save's with a number of their own.
 CHECKPOINT = Kind(
-    "crownless checkpoint 2", re.compile(r"part-\d+-[\w-]+\.npy"), ("crownless levels", "add --engine spark")
+    "crownless checkpoint 3", re.compile(r"part-\d+-[\w-]+\.npy"), ("crownless levels", "add --engine spark")
 )
 
 

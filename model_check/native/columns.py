@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels, loops
+from . import kernels
 
 
 class Column:
@@ -78,7 +78,7 @@ class Map:
             size *= 2
         if size > len(self._table):
             known, self._table = self._table, self._empty(size)
-            loops.enter(self._table, known[:, 0], known[:, 1])
+            kernels.enter(self._table, known[:, 0], known[:, 1])
         for keys, values in self._pending:
-            self._used += loops.enter(self._table, keys, values)
+            self._used += kernels.enter(self._table, keys, values)
         self._pending.clear()

@@ -1,4 +1,7 @@
-"""Numba, where it may compile. Where not, what it would compile stays plain Python, and `vectorized` runs instead."""
+"""How Numba compiles the kernels and keeps them on disk.
+
+With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, about a hundred times slower: for debuggers and coverage.
+"""
 
 # Numba's own parts are not typed.
 # mypy: disable-error-code="import-untyped, no-untyped-call"
@@ -8,23 +11,21 @@ from __future__ import annotations
 import hashlib
 import pickle
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-try:
-    from llvmlite import ir
-    from numba import config, njit
-    from numba.core import cgutils, event, types
-    from numba.core.caching import IndexDataCacheFile
-    from numba.extending import intrinsic
-except ImportError:
-    #: Why nothing is compiled, and how that is changed; None: it is.
-    NOT_COMPILED: tuple[str, str] | None = ("numba is not installed", "pip install numba")
-else:
-    disabled = bool(vars(config)["DISABLE_JIT"])
-    NOT_COMPILED = ("NUMBA_DISABLE_JIT is set", "unset it") if disabled else None
-HAVE_NUMBA = NOT_COMPILED is None
+from llvmlite import ir
+from numba import config, njit
+from numba.core import cgutils, event, types
+from numba.core.caching import IndexDataCacheFile
+from numba.extending import intrinsic
+
+#: True if Numba is told to compile nothing.
+NOT_COMPILED = bool(vars(config)["DISABLE_JIT"])
+if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalars warn of
+    warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
 
 #: Bytes of a digest.
 DIGEST = 32
@@ -33,35 +34,33 @@ DIGEST = 32
 Decorator = Callable[[Any], Any]
 
 
-if HAVE_NUMBA:
+class _Checked(IndexDataCacheFile):
+    """What is kept of a compiled function on disk, with digests: what is damaged is compiled anew.
 
-    class _Checked(IndexDataCacheFile):
-        """What is kept of a compiled function on disk, with digests: what is damaged is compiled anew.
+    Numba by itself ends in an error each time that it meets a damaged file, or runs damaged code.
+    """
 
-        Numba by itself ends in an error each time that it meets a damaged file, or runs damaged code.
-        """
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # of any kind, as it is damaged in any way
+            return {}
 
-        def _load_index(self) -> Any:
-            try:
-                return super()._load_index()
-            except Exception:  # of any kind, as it is damaged in any way
-                return {}
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        digest, data = content[:DIGEST], content[DIGEST:]
+        if hashlib.sha256(data).digest() != digest:
+            raise FileNotFoundError(name)  # as if it were not there
+        return pickle.loads(data)
 
-        def _load_data(self, name: str) -> Any:
-            content = Path(self._data_path(name)).read_bytes()
-            digest, data = content[:DIGEST], content[DIGEST:]
-            if hashlib.sha256(data).digest() != digest:
-                raise FileNotFoundError(name)  # as if it were not there
-            return pickle.loads(data)
-
-        def _save_data(self, name: str, data: Any) -> None:
-            dumped = self._dump(data)
-            with self._open_for_write(self._data_path(name)) as file:
-                file.write(hashlib.sha256(dumped).digest() + dumped)
+    def _save_data(self, name: str, data: Any) -> None:
+        dumped = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(dumped).digest() + dumped)
 
 
 def _by_numba(**options: Any) -> Decorator:
-    if not HAVE_NUMBA:
+    if NOT_COMPILED:
         return lambda function: function
 
     def compile_and_keep(function: Any) -> Any:
@@ -97,8 +96,12 @@ def _fetch(typingctx: Any, array: Any, place: Any) -> Any:
     return types.void(array, types.int64), code
 
 
+def _ignore(array: Any, place: Any) -> None:
+    pass
+
+
 #: ``fetch(array, place)`` has the cache fetch what stands there in an array, to be read a little later.
-fetch: Any = intrinsic(_fetch) if HAVE_NUMBA else None
+fetch: Any = _ignore if NOT_COMPILED else intrinsic(_fetch)
 
 _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 
@@ -113,19 +116,18 @@ def is_compiling() -> bool:
     return _compiling["depth"] > 0
 
 
-if HAVE_NUMBA:
+class _Clock(event.Listener):
+    """Adds up what is compiled, not what is loaded; one part may be compiled within another."""
 
-    class _Clock(event.Listener):
-        """Adds up what is compiled, not what is loaded; one part may be compiled within another."""
+    def on_start(self, event: event.Event) -> None:
+        if not _compiling["depth"]:
+            _compiling["since"] = time.monotonic()
+        _compiling["depth"] += 1
 
-        def on_start(self, event: event.Event) -> None:
-            if not _compiling["depth"]:
-                _compiling["since"] = time.monotonic()
-            _compiling["depth"] += 1
+    def on_end(self, event: event.Event) -> None:
+        _compiling["depth"] -= 1
+        if not _compiling["depth"]:
+            _compiling["seconds"] += time.monotonic() - _compiling["since"]
 
-        def on_end(self, event: event.Event) -> None:
-            _compiling["depth"] -= 1
-            if not _compiling["depth"]:
-                _compiling["seconds"] += time.monotonic() - _compiling["since"]
 
-    event.register("numba:compile", _Clock())
+event.register("numba:compile", _Clock())

@@ -21,7 +21,6 @@ from crownless.spec.errors import BadInput
 
 from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
-from .compiled import HAVE_NUMBA
 
 #: Steps that are worked out at a time, and words of memory that these may take meanwhile.
 SOME = 1 << 14
@@ -484,8 +483,6 @@ def _longer(array: Any, size: int) -> Any:
 
 def ghosts_for(observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> Ghosts:
     """The fastest that these observers admit."""
-    if not HAVE_NUMBA:
-        return PlainGhosts(observers, bit)
     ledger, *others = observers
     assert isinstance(ledger, Ledger)
     orders = [observer for observer in others if isinstance(observer, FifoAndCausal)]

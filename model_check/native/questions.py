@@ -14,7 +14,7 @@ import msgspec
 
 import crownless
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import PROTOCOLS
+from crownless.impl.registry import PROTOCOLS, qualified_name_of
 from crownless.impl.workloads import Free
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.spec import library, notation
@@ -22,7 +22,6 @@ from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 
-from .compiled import HAVE_NUMBA
 from .saved_facts import convert
 
 
@@ -32,7 +31,7 @@ def question_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, An
     """
     workload = check.workload
     return {
-        "protocol": check.protocol,
+        "protocol": qualified_name_of(type(check.machine)),
         "processes": len(workload.processes),
         "messages": workload.messages,
         "program": None if check.program is None else _told_of_program(check.program),
@@ -43,8 +42,6 @@ def question_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, An
         "parameters": dict(check.machine.settings),
         "clocks": tuple(clock.name for clock in check.clocks),
         "reductions": list(reductions),
-        # Without it ghosts have numbers of their own.
-        "numba": HAVE_NUMBA,
         "code": code_digest(type(check.machine)),
     }
 

@@ -40,12 +40,12 @@ from crownless.model_check.properties import (
     RELEASES,
     Property,
 )
-from crownless.model_check.stopping import deferred
+from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
 from crownless.spec.errors import BadInput
 
-from . import kernels, loops
+from . import full_kernels, kernels, reduced_kernels, shelf_kernels
 from .checkpoints import Checkpoint
-from .compiled import HAVE_NUMBA, is_compiling, seconds_compiling
+from .compiled import is_compiling, seconds_compiling
 from .full_kernels import TOGETHER
 from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
@@ -127,14 +127,14 @@ class Shelf:
             while needed * 3 > size * 2:
                 size *= 2
             self.table = np.zeros(size, np.uint64)
-            loops.rehash(self.rows, 0, self.used, layout, self.table)
+            shelf_kernels.rehash(self.rows, 0, self.used, layout, self.table)
 
     def repack(self, before: kernels.Layout, after: kernels.Layout) -> None:
         rows = np.zeros((len(self.rows), after.words), np.uint64)
-        loops.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
+        shelf_kernels.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
         self.rows = rows
         self.table[:] = 0
-        loops.rehash(self.rows, 0, self.used, after, self.table)
+        shelf_kernels.rehash(self.rows, 0, self.used, after, self.table)
 
 
 def _apart(count: int, dtype: Any = np.int64) -> Any:
@@ -317,7 +317,7 @@ class NativeSearch:
     @property
     def _commutes(self) -> bool:
         """Do moves of different processes commute, for the observers too? The compiled ones foresee no others."""
-        return HAVE_NUMBA and not (self._reduces or isinstance(self.ghosts, PlainGhosts))
+        return not (self._reduces or isinstance(self.ghosts, PlainGhosts))
 
     @property
     def _reduces(self) -> bool:
@@ -362,6 +362,8 @@ class NativeSearch:
                     self._search_or_start_over()
                 except MemoryError:
                     self._give_up()
+                except StoppedInCall as ending:
+                    self.result.stopped = reason_of(ending)
                 if self.result.stopped:
                     self._save_at_the_end()
         except (BadInput, MemoryError):
@@ -462,7 +464,7 @@ class NativeSearch:
         numbers = np.zeros(len(layout.word), np.int64)
         numbers[1 : 1 + self.n] = self.tables.initial
         row = np.zeros((1, layout.words), np.uint64)
-        loops.pack(numbers, layout, row[0])
+        kernels.pack(numbers, layout, row[0])
         return row
 
     def begin_level(self) -> None:
@@ -492,14 +494,14 @@ class NativeSearch:
         """Puts rows, all different, on their owners' shelves."""
         owners = np.zeros(len(rows), np.int64)
         room = np.zeros(len(self.layout_after.word), np.int64)
-        loops.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
+        shelf_kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
         for owner, shelf in enumerate(self.next):
             own = owners == owner
             count = int(own.sum())
             shelf.make_room(count, self.layout_after)
             shelf.rows[shelf.used : shelf.used + count] = rows[own]
             shelf.is_new[shelf.used : shelf.used + count] = is_new[own]
-            loops.rehash(shelf.rows, shelf.used, shelf.used + count, self.layout_after, shelf.table)
+            shelf_kernels.rehash(shelf.rows, shelf.used, shelf.used + count, self.layout_after, shelf.table)
             shelf.used += count
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
@@ -758,7 +760,7 @@ class NativeSearch:
 
     def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> None:
         worker, shelf = self.crew[w], self.now[w]
-        expand = loops.expand_reduced if self._reduces else loops.expand
+        expand = reduced_kernels.expand_reduced if self._reduces else full_kernels.expand
         worker.place = int(
             expand(
                 shelf.rows,
@@ -788,7 +790,7 @@ class NativeSearch:
             count = int(worker.filled[w])
             if count:
                 shelf.make_room(count, self.layout_after)
-                shelf.used = loops.insert(
+                shelf.used = shelf_kernels.insert(
                     worker.out[w],
                     worker.hashes[w],
                     worker.asleep[w],
@@ -848,7 +850,7 @@ class NativeSearch:
     def _waits(self, row: Any) -> tuple[str, ...]:
         """What each application waits for in a row."""
         numbers = np.zeros(len(self.layout.word), np.int64)
-        loops.unpack(row, self.layout, numbers)
+        kernels.unpack(row, self.layout, numbers)
         positions = [self.tables.cells[cell][2] for cell in numbers[1 : 1 + self.n]]
         return tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True)))))
 

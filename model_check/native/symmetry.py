@@ -245,11 +245,10 @@ class Alike:
         return number(self.renamed_packet(packet, self._shifts[-packet.destination]))
 
     def renamed(self, local: Any, renaming: Renaming) -> Any:
-        return self._image("renamed", self.inputs.renamed, local, renaming)
+        return self.inputs.renamed(local, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        image: Packet = self._image("renamed_stamp", self.inputs.renamed_packet, packet, renaming)
-        return image
+        return self.inputs.renamed_packet(packet, renaming)
 
     def images_of(self, transition: Transition) -> Iterator[Transition]:
         """The transitions at the other processes, or after a renaming, for which one at process 0 stands."""
@@ -286,14 +285,6 @@ class Alike:
                 known.clear()
             image = known[value] = rename(value, self._comparisons[place].renaming)
         return image
-
-    def _image(self, method: str, rename: Callable[[Any, Renaming], Any], value: Any, renaming: Renaming) -> Any:
-        try:
-            return rename(value, renaming)
-        except BadInput:
-            raise
-        except Exception as error:
-            raise NotSymmetric(f"its `{method}` cannot rename what it meets: {_of(error)}") from error
 
     # -- comparisons ---------------------------------------------------------------------------------------------------
 

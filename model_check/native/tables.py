@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from crownless.impl.parametric import Parametric
-from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
+from crownless.model_check.own_steps import OwnSteps
 from crownless.model_check.purity import Inputs, PurityByEntry
 from crownless.model_check.rules import Exercised
 from crownless.spec.computation import Message
@@ -52,7 +53,7 @@ class Tables:
         in_order: bool,
         parametric: Parametric | None = None,
     ) -> None:
-        self._canary = PurityByEntry(machine)
+        self._canary = PurityByEntry(machine, workload.has)
         #: By what the entry is filled in that is filled in now, and its number.
         self.inputs: Inputs = self._canary
         self._entry = 0
@@ -72,6 +73,7 @@ class Tables:
         self.exercised = Exercised(machine, self._images if shared else None)
         self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
+        self._by_itself = OwnSteps(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
         frames = Frames(n, symmetric=symmetric)
@@ -338,7 +340,9 @@ class Tables:
         if self._takes_own_steps:
             own.append([])
             made = None if alike is None else own[-1]
-            for name, step in self.inputs.internal(process, local):
+            internal = self.inputs.internal(process, local)
+            self._by_itself.look_at(process, local, internal)
+            for name, step in internal:
                 self._outcome(cell, process, local, name, step, position, made, named=name)
             if self.workload.asks(position, process):
                 given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
@@ -365,7 +369,7 @@ class Tables:
         made: list[Outcome] | None = None
         if accepted:
             made = None if alike is None else []
-            of_kind, delivery = f"receive {packet.kind}", ("deliver", packet.message)
+            of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
             for step in self.inputs.arrive(process, local, packet):
                 name = "deliver" if delivery in step.events else of_kind
                 self._outcome(cell, process, local, name, step, position, made, packet=packet)

@@ -17,7 +17,7 @@ from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOC
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 
-from . import kernels, loops
+from . import kernels, shelf_kernels
 from .search import NativeSearch, Shelf, Worker
 
 #: The bit of a live property in what a run that ends breaks.
@@ -77,7 +77,7 @@ class ShortestRuns:
             shelf.make_room(len(remain), layout)
             shelf.rows[: len(remain)] = remain
             shelf.used = len(remain)
-            loops.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
+            shelf_kernels.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
             beyond = (layout, shelf)
             self._shelves.insert(0, beyond)
         if search.system.permutations.shape[0] > 1:
@@ -117,7 +117,7 @@ class ShortestRuns:
             count = int(worker.filled[0])
             if beyond is not None and count:
                 there = np.zeros(count, np.bool_)
-                loops.which_are_there(
+                shelf_kernels.which_are_there(
                     worker.out[0], worker.hashes[0], count, beyond[0], beyond[1].rows, beyond[1].table, there
                 )
                 chosen[origins[0, :count][there]] = True
@@ -158,8 +158,8 @@ class ShortestRuns:
         if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):
             return False
         row = np.zeros((1, layout.words), np.uint64)
-        loops.pack(numbers, layout, row[0])
-        hashes = np.array([loops.hash_of(row[0], layout)], np.uint64)
+        kernels.pack(numbers, layout, row[0])
+        hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
         answer = np.zeros(1, np.bool_)
-        loops.which_are_there(row, hashes, 1, layout, shelf.rows, shelf.table, answer)
+        shelf_kernels.which_are_there(row, hashes, 1, layout, shelf.rows, shelf.table, answer)
         return bool(answer[0])

@@ -65,3 +65,15 @@ def latency_named(name: str) -> Latency:
     if name not in LATENCIES:
         raise unknown_name("latency", name, LATENCIES)
     return LATENCIES[name]
+
+
+#: Second moments of the round trip, two independent latencies of mean 1 (of finite variance, each 1 + variance).
+ROUND_TRIP = {"constant": 4.0, "exponential": 6.0, "pareto": 4 + 2 * (1 / (2.5 * 0.5))}
+
+
+def output_wait(load: float, latency: str) -> float:
+    """How long a message waits in the output buffer on the average, by theory: Pollaczek and Khinchine's formula.
+
+    The buffer is a queue with random arrivals (`load`), its service a round trip of mean 2: so below a load of 1/2.
+    """
+    return load * ROUND_TRIP[latency] / (2 * (1 - 2 * load))

@@ -45,9 +45,13 @@ from typing import Any, NamedTuple
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import protocol_named
+from crownless.model_check.class_facts import check_class, make
 from crownless.model_check.observers import Observation, observers_of
+from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
 from crownless.model_check.purity import Purity
 from crownless.model_check.request import settings_of
+from crownless.model_check.stopping import ending_calls
+from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -188,12 +192,14 @@ def simulate(experiment: Experiment) -> Measured:
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
     """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
-    return Simulation(machine, experiment).run()
+    with machine_errors(type(machine)), ending_calls(type(machine), lambda: None):
+        return Simulation(machine, experiment).run()
 
 
 def check_experiment(experiment: Experiment) -> ProtocolMachine:
     """The machine that is asked for; raises `BadInput` if something about the experiment makes no sense."""
     kind = protocol_named(experiment.protocol)
+    check_class(kind)
     if kind.rolls_back:
         raise BadInput(
             f"{experiment.protocol} differs where a site crashes, and none does here", mend="name what it is based on"
@@ -213,8 +219,9 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
     channel_named(channel)
     if channel not in RELIABLE:
         raise BadInput(f"over a {channel} channel messages are not delivered", mend=f"use {' or '.join(RELIABLE)}")
-    settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
-    return ONE_WAY.get(kind, kind)(experiment.processes, parameters=settings)
+    with machine_errors(kind):
+        settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
+    return make(ONE_WAY.get(kind, kind), experiment.processes, settings)
 
 
 class Simulation:
@@ -223,7 +230,7 @@ class Simulation:
     def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
         n, seed = machine.n, experiment.seed
         self.machine = machine
-        self.inputs = Purity(machine)
+        self.inputs = Purity(machine, self._has)
         self.experiment = experiment
         self.n = n
         traffic = traffic_named(experiment.workload)
@@ -312,6 +319,10 @@ class Simulation:
                 self._copy(packet).arrived = self.now
         self._go_on(packet.destination)
 
+    def _has(self, message: Message) -> bool:
+        """True if an application has handed over this message."""
+        return any((message.name, q) in self.copies for q in message.receivers)
+
     def _done(self, i: int) -> None:
         """The application is done with a message."""
         self.ready[i] = True
@@ -321,7 +332,7 @@ class Simulation:
     # -- what a process does -------------------------------------------------------------------------------------------
 
     def _go_on(self, i: int) -> None:
-        while self._take_in(i) or self._own_step(i) or self._ask(i) or self._submit(i):
+        while self._take_in(i) or self._own_steps(i) or self._ask(i) or self._submit(i):
             pass
 
     def _take_in(self, i: int) -> bool:
@@ -358,11 +369,17 @@ class Simulation:
         if packet.kind == "message":
             self.unacknowledged.setdefault((i, packet.source), deque()).append((copy.number, self.now))
 
-    def _own_step(self, i: int) -> bool:
-        steps = self.inputs.internal(i, self.states[i])
-        if steps:
+    def _own_steps(self, i: int) -> bool:
+        """Its own steps, one after the other, until a packet can be taken in or there are no more."""
+        states = [self.states[i]]
+        while steps := self.inputs.internal(i, self.states[i]):
             self._apply(i, self._chosen([step for _, step in steps]))
-        return bool(steps)
+            states.append(self.states[i])
+            if len(states) > MOST_FOLLOWED:
+                raise without_end(self.machine, i, steps[0][0], states)
+            if self._take_in(i):
+                break
+        return len(states) > 1
 
     def _ask(self, i: int) -> bool:
         steps = self.inputs.receive(i, self.states[i], None) if self.ready[i] else ()

@@ -14,14 +14,14 @@ from pathlib import Path
 from crownless.model_check.simulation.encoding import HEADER, WORD
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.simulation import COOL_DOWN, WARM_UP
+from crownless.model_check.simulation.studies.combinations import SEEDS, STUDIES
+from crownless.model_check.simulation.studies.experiment_rows import Row
+from crownless.model_check.simulation.studies.figures import GROWTH, Point, chosen, points, write_csv
+from crownless.model_check.simulation.studies.findings import findings
 from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.spec.errors import BadInput
 
-from .figures import GROWTH, Point, chosen, points, write_csv
-from .findings import findings
 from .plots import draw
-from .rows import Row
-from .studies import SEEDS, STUDIES
 
 #: Plot → the claim beside whose answer it stands.
 BESIDE = {

@@ -7,9 +7,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .figures import Point, chosen
-from .findings import output_wait
-from .studies import LOADS
+from crownless.model_check.simulation.latencies import output_wait
+from crownless.model_check.simulation.studies.combinations import LOADS
+from crownless.model_check.simulation.studies.figures import Point, chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

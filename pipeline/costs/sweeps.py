@@ -27,10 +27,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crownless.model_check.simulation.simulation import Experiment, simulate
+from crownless.model_check.simulation.studies.experiment_rows import (
+    ASKED_SCHEMA,
+    SCHEMA,
+    Row,
+    experiment_of,
+    row_of,
+    with_figures,
+)
 from crownless.pipeline.session import session
 
 from . import table as kept
-from .rows import ASKED_SCHEMA, SCHEMA, Row, experiment_of, row_of, with_figures
 
 if TYPE_CHECKING:
     import pyarrow

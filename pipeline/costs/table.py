@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.native.saved_files import create, open_regular
+from crownless.model_check.simulation.studies.experiment_rows import MAY_BE_MISSING, SCHEMA, Row
 from crownless.spec.errors import BadInput
-
-from .rows import MAY_BE_MISSING, SCHEMA, Row
 
 if TYPE_CHECKING:
     import pyarrow

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native import kernels, loops
-from crownless.model_check.native.compiled import HAVE_NUMBA
+from crownless.model_check.native import full_kernels, kernels, reduced_kernels, shelf_kernels
 from crownless.model_check.native.search import BLOCK, Shelf, Worker
 
 from .blocks import Block, Shape, Written, append, new_file, read, settle, whole
@@ -87,7 +86,6 @@ class TakenIn(NamedTuple):
 
 def expand(task: ToExpand, view: View) -> Expanded:
     """Expands rows as long as most find in the tables what they need."""
-    _needs_numba()
     return _Expansion(task, view).run()
 
 
@@ -162,7 +160,7 @@ class _Expansion:
         fields = 2 + self.n + slots + facts.most_emitted + 2
         moves = self.n * facts.most_own + slots * (facts.most_of_arrival + 2) + 1
         worker.make_room(fields, self.layout_after.words, moves, facts.actions)
-        kernel = loops.expand_reduced if self.task.reduces else loops.expand
+        kernel = reduced_kernels.expand_reduced if self.task.reduces else full_kernels.expand
         place = int(
             kernel(
                 self.rows,
@@ -188,7 +186,7 @@ class _Expansion:
         self.misses.append(np.unique(found.misses[: found.used[0]]))
         for r in found.blocked[: found.used[2]].tolist():
             numbers = np.zeros(len(self.layout.word), np.int64)
-            loops.unpack(self.rows[r], self.layout, numbers)
+            kernels.unpack(self.rows[r], self.layout, numbers)
             self.waits.append(numbers[np.newaxis, 1 : 1 + self.n])
         self.counts += found.counts
         self.seen |= found.seen
@@ -218,7 +216,6 @@ class _Expansion:
 
 def take_in(task: ToTakeIn) -> TakenIn:
     """Puts what was found for an owner on one shelf, each row once, and writes down what is new."""
-    _needs_numba()
     directory, layout = Path(task.directory), task.shape.layout(task.n)
     shelf = Shelf(layout.words, sleeps=task.sleeps)
     for block in task.earlier:
@@ -226,7 +223,7 @@ def take_in(task: ToTakeIn) -> TakenIn:
         rows = _laid_out(rows, block.shape, task)
         shelf.make_room(len(rows), layout)
         shelf.rows[shelf.used : shelf.used + len(rows)] = rows
-        loops.rehash(shelf.rows, shelf.used, shelf.used + len(rows), layout, shelf.table)
+        shelf_kernels.rehash(shelf.rows, shelf.used, shelf.used + len(rows), layout, shelf.table)
         shelf.used += len(rows)
     start = shelf.used
     # About half of what is found is new: so much room at once spares most of the growing.
@@ -241,7 +238,7 @@ def take_in(task: ToTakeIn) -> TakenIn:
         hashes = np.zeros(len(rows), np.uint64)
         hashes_of(rows, layout, hashes)
         shelf.make_room(len(rows), layout)
-        shelf.used = loops.insert(
+        shelf.used = shelf_kernels.insert(
             rows,
             hashes,
             asleep,
@@ -269,14 +266,8 @@ def _laid_out(rows: Any, shape: Shape, task: ToTakeIn) -> Any:
         return rows
     before, after = shape.layout(task.n), task.shape.layout(task.n)
     out = np.zeros((len(rows), after.words), np.uint64)
-    loops.repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
+    shelf_kernels.repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
     return out
-
-
-def _needs_numba() -> None:
-    """Without Numba ghosts have numbers of their own, and there is one owner only."""
-    if not HAVE_NUMBA:
-        raise RuntimeError("numba is not installed on this executor")
 
 
 # -- on executors ------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from .blocks import Block, Shape, Written
 
 #: All that a search writes, this one or one that was killed.
 LEVELS = Kind(
-    "crownless levels 2",
+    "crownless levels 3",
     re.compile(r"(level|found|log)-[\w-]+\.(rows|npy)|tables-[\w-]+\.(npz|partial)"),
     ("crownless checkpoint", "leave out --engine spark"),
 )

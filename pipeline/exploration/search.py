@@ -25,11 +25,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from crownless.model_check.engines import Engine, engine_for, not_compiled
+from crownless.model_check.engines import Engine, engine_for
 from crownless.model_check.exploration import Exploration, Progress
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import loops
-from crownless.model_check.native.compiled import HAVE_NUMBA
+from crownless.model_check.native import shelf_kernels
 from crownless.model_check.native.questions import question_of
 from crownless.model_check.native.saved_facts import SavedTables
 from crownless.model_check.native.saved_rows import problem_with_rows
@@ -92,9 +91,6 @@ class OnSpark:
     def __init__(
         self, spark: SparkSession | None = None, partitions: int | None = None, *, master: str | None = None
     ) -> None:
-        if not HAVE_NUMBA:
-            why, mend = not_compiled() or ("", "")
-            raise BadInput(f"the search on Spark needs numba, and {why}", mend=mend)
         self._spark, self._partitions, self._master = spark, partitions, master
 
     @contextmanager
@@ -198,7 +194,7 @@ class SparkSearch(NativeSearch):
         shape = self._shape(1)
         layout = shape.layout(self.n)
         row, owner = self._first_row(layout), np.zeros(1, np.int64)
-        loops.owners_of(row, layout, self.n, self.workers, np.zeros(len(layout.word), np.int64), owner)
+        shelf_kernels.owners_of(row, layout, self.n, self.workers, np.zeros(len(layout.word), np.int64), owner)
         with new_file(self._directory, "found-first") as (name, file):
             first = append(file, name, shape, row, np.zeros(int(self.system.sleeps), np.uint32))
         self.parts = []

@@ -15,8 +15,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from crownless.model_check.event_logs import LoggedRun, read_log
-from crownless.model_check.oracle import Subject, classify
+from crownless.model_check.event_logs import Gap, Hole, LoggedRun, read_log
+from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Reading
 
@@ -57,17 +57,19 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Re
         found.quarantine += [(row.text, problem.message) for row in rows]
         found.judged = 0
         return _undecided(found, orders, problem.message)
-    found.holes = [
-        f"{hole.process}: rows of it are in quarantine" if f" to {beyond - 1} are" in hole.text else hole.text
-        for hole in logged.holes
-    ]
-    of = classify(Subject("", run, logged.computation, logged.holes), orders, reading)
+    found.holes = [_in_words(hole, beyond) for hole in logged.holes]
+    of = classify(NamedComputation("", run, logged.computation, logged.holes), orders, reading)
     for verdict in of.verdicts:
-        outcome = of.outcome(verdict)
         witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
-        found.judgements.append(Judgement(verdict.order, outcome, as_json, of.unknown.get(verdict.order)))
+        found.judgements.append(Judgement(verdict.order, verdict.outcome, as_json, verdict.unknown))
     return found
+
+
+def _in_words(hole: Hole, beyond: int) -> str:
+    """The hole, unless it is `_logged` that made it, since rows of its process cannot be used."""
+    made = isinstance(hole, Gap) and hole.last == beyond - 1
+    return f"{hole.process}: rows of it are in quarantine" if made else hole.text
 
 
 def _undecided(found: RunJudged, orders: Sequence[str], because: str) -> RunJudged:

@@ -4,9 +4,10 @@ machines that stand in no registry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from crownless.impl.buffer import Buffer
@@ -18,120 +19,56 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.registry import protocol_named
 from crownless.impl.rst_before import RstBefore
-from crownless.impl.workloads import Free, Program, Workload
+from crownless.impl.workloads import Free, Program
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.explorer import explore
 from crownless.model_check.generating import Clock, Form, form_of, generate
-from crownless.model_check.observers import Ledger, observers_of
-from crownless.model_check.properties import properties_of
+from crownless.model_check.reachable import HistoryVariable, Reached, reachable, shortest_run_to
 from crownless.model_check.realizing import Realization, realize
 from crownless.model_check.request import Check, load_program
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import LocalStep, Move, State, System
+from crownless.model_check.runs import Run
+from crownless.model_check.system import LocalStep, System
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Message
 from crownless.spec.crowns import crowns
 from crownless.spec.enumeration import computations
 
+from .evidence import system_of
+
 # -- every state -------------------------------------------------------------------------------------------------------
 
-#: A state, and what we remember of the way there.
-Node = tuple[State, Any]
-#: What is remembered after a step.
-Follow = Callable[[System, Any, LocalStep], Any]
 
-
-def _nothing_more(system: System, remembered: Any, step: LocalStep) -> Any:
-    return remembered
-
-
-class Walk:
-    """Every state of a system, the nearest first; told apart also by what `follow` remembers of the way there."""
-
-    def __init__(
-        self,
-        machine: ProtocolMachine,
-        workload: Workload,
-        channel: str = "unordered",
-        remembered: Any = None,
-        follow: Follow = _nothing_more,
-    ) -> None:
-        self.system = System(machine, workload, channel_named(channel), [Ledger()])
-        self.start: Node = (self.system.initial(), remembered)
-        self.follow = follow
-        #: How each node is reached first, and in how many steps.
-        self.came: dict[Node, tuple[Node | None, LocalStep | None, int]] = {self.start: (None, None, 0)}
-        #: Does every step lead one level further? Then no run comes back, and each ends within that many steps.
-        self.graded = True
-
-    def __iter__(self) -> Iterator[tuple[Node, list[Move]]]:
-        nodes = [self.start]
-        for node in nodes:
-            state, remembered = node
-            moves = self.system.moves(state)
-            depth = self.came[node][2] + 1
-            for step, target in moves:
-                after = (target, self.follow(self.system, remembered, step))
-                known = self.came.get(after)
-                if known is None:
-                    self.came[after] = (node, step, depth)
-                    nodes.append(after)
-                else:
-                    self.graded &= known[2] == depth
-            yield node, moves
-
-    @property
-    def nodes(self) -> int:
-        return len(self.came)
-
-    @property
-    def longest(self) -> int:
-        """The greatest number of steps after which a node is first reached."""
-        return max(depth for _, _, depth in self.came.values())
-
-    def run_to(self, node: Node) -> Run:
-        """A shortest run to it."""
-        steps: list[LocalStep] = []
-        at: Node | None = node
-        while at is not None:
-            at, step, _ = self.came[at]
-            steps += [step] if step is not None else []
-        return run_of(self.system, steps[::-1], keep_names=isinstance(self.system.workload, Program))
-
-
-def walk_of(protocol: str, program: str, remembered: Any = None, follow: Follow = _nothing_more) -> Walk:
-    """Every state of a bundled program under a protocol, over the channel it needs."""
+def bundled_system(protocol: str, program: str) -> System:
+    """A bundled program under a protocol, over the channel it needs."""
     workload = Program(load_program(program))
-    kind = protocol_named(protocol)
-    return Walk(kind(len(workload.processes)), workload, kind.needs_channel, remembered, follow)
+    return system_of(protocol_named(protocol)(len(workload.processes)), workload)
 
 
-def arrivals_too(system: System, arrived: tuple[str, ...], step: LocalStep) -> tuple[str, ...]:
-    """Remembers in which order messages get into input buffers."""
+def _arrivals_too(system: System, arrived: tuple[str, ...], step: LocalStep) -> tuple[str, ...]:
     if step.action.name == "receive message" and step.action.message is not None:
         return (*arrived, step.action.message.name)
     return arrived
 
 
-def under_way(walk: Walk, state: State) -> set[str]:
+#: In which order messages get into input buffers.
+ARRIVALS = HistoryVariable((), _arrivals_too)
+
+
+def under_way(now: Reached) -> set[str]:
     """The names of the messages that are under way, or arrived and refused."""
-    return {packet.message.name for packet in walk.system.in_flight(state) if packet.message is not None}
+    return {packet.message.name for packet in now.in_flight if packet.message is not None}
 
 
-def refused(walk: Walk, state: State) -> set[str]:
+def refused(now: Reached) -> set[str]:
     """The names of the messages that have arrived and must wait."""
-    return {packet.message.name for packet in walk.system.refused(state) if packet.message is not None}
+    return {packet.message.name for packet in now.system.refused(now.state) if packet.message is not None}
 
 
 def delays_z_at_its_receiver() -> bool:
     """Under the matrix protocol: z, arrived, waits exactly while x is under way; x and y are under way together."""
-    walk = walk_of("rst", "mf-program-1")
     waits = together = False
-    for (state, _), _moves in walk:
-        names, waiting = under_way(walk, state), refused(walk, state)
+    for now in reachable(bundled_system("rst", "mf-program-1")):
+        names, waiting = under_way(now), refused(now)
         if "z" in names and ("z" in waiting) != ("x" in names):
             return False
         waits |= "z" in waiting
@@ -141,13 +78,12 @@ def delays_z_at_its_receiver() -> bool:
 
 def delays_y_at_its_sender() -> bool:
     """Under the buffer protocol: y waits in P1's output buffer while x is under way; nothing that arrives waits."""
-    walk = walk_of("buffer", "mf-program-1")
     waits = False
-    for (state, _), _moves in walk:
-        names = under_way(walk, state)
-        if {"x", "y"} <= names or refused(walk, state):
+    for now in reachable(bundled_system("buffer", "mf-program-1")):
+        names = under_way(now)
+        if {"x", "y"} <= names or refused(now):
             return False
-        waits |= "x" in names and "y" in {message.name for message in walk.system.local_states(state)[0].output}
+        waits |= "x" in names and "y" in {message.name for message in now.locals[0].output}
     return waits
 
 
@@ -161,16 +97,16 @@ class Stuck(NamedTuple):
 @cache
 def after_a_loss(protocol: str, n: int, m: int) -> frozenset[Stuck]:
     """Which other messages stay undelivered once one packet is lost, over every run with one loss."""
-    walk = Walk(protocol_named(protocol)(n), Free(n, m), "lossy", (None, frozenset()), _losses_too)
+    system = system_of(protocol_named(protocol)(n), Free(n, m), channel="lossy")
     found = set()
-    for (_, (lost, owed)), moves in walk:
-        if lost not in (None, "more") and walk.system.may_end(moves):
+    for now in reachable(system, history=LOSSES):
+        lost, owed = now.history
+        if lost not in (None, "more") and system.may_end(now.moves):
             found |= {Stuck(x.sender == lost[0], x.receiver == lost[1]) for x in owed if x != lost[2]}
     return frozenset(found)
 
 
 def _losses_too(system: System, remembered: Any, step: LocalStep) -> Any:
-    """Remembers what was lost, (sender, receiver, message) or `more` than one packet, and what is not delivered."""
     lost, owed = remembered
     packet = step.action.packet
     if step.action.name == "lose" and packet is not None:
@@ -181,6 +117,10 @@ def _losses_too(system: System, remembered: Any, step: LocalStep) -> Any:
     return lost, owed
 
 
+#: What was lost, (sender, receiver, message) or `more` than one packet; and what is not delivered.
+LOSSES = HistoryVariable((None, frozenset()), _losses_too)
+
+
 # -- the lemmas of §3.3 ------------------------------------------------------------------------------------------------
 
 
@@ -188,8 +128,8 @@ class Lemmas(NamedTuple):
     """How each lemma fares over every run: how many steps it was asked of, and a shortest run that breaks it."""
 
     nodes: int
-    asked: dict[str, int]
-    broken: dict[str, Run]
+    asked: Mapping[str, int]
+    broken: Mapping[str, Run]
 
 
 class Waiting(NamedTuple):
@@ -213,17 +153,21 @@ def lemmas(
     that its queue is left in order, whatever the interleaving. Asked: the steps where there is another to compare.
     """
     empty = ((),) * n
-    nothing = Waiting(empty, empty, empty, (False,) * n)
+    waiting = HistoryVariable(Waiting(empty, empty, empty, (False,) * n), _follow)
     kind = protocol_named(protocol) if isinstance(protocol, str) else protocol
-    walk = Walk(kind(n), Free(n, m, self_sends=self_sends), channel, nothing, _follow)
-    asked: dict[str, int] = {}
-    broken: dict[str, Run] = {}
-    for node, _ in walk:
-        for lemma in node[1].asked:
-            asked[lemma] = asked.get(lemma, 0) + 1
-        for lemma in node[1].broke - broken.keys():
-            broken[lemma] = walk.run_to(node)
-    return Lemmas(walk.nodes, asked, broken)
+    system = system_of(kind(n), Free(n, m, self_sends=self_sends), channel=channel)
+    nodes, asked, broken = 0, Counter[str](), set[str]()
+    for now in reachable(system, history=waiting):
+        nodes += 1
+        asked.update(now.history.asked)
+        broken |= now.history.broke
+    runs = {lemma: shortest_run_to(system, partial(_breaks, lemma), history=waiting) for lemma in broken}
+    return Lemmas(nodes, asked, {lemma: run for lemma, run in runs.items() if run is not None})
+
+
+def _breaks(lemma: str, now: Reached) -> bool:
+    """True if the last step broke the lemma."""
+    return lemma in now.history.broke
 
 
 def _follow(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
@@ -362,36 +306,23 @@ def circular_wait(n: int, m: int, *, self_sends: bool = False) -> tuple[int | No
     full input buffer of another of them keeps out. If each of them wants to send one message more, none can go on.
     """
     machine = BufferBounded(n, parameters={"output": 1, "input": 1})
-    walk = Walk(machine, Free(n, m, self_sends=self_sends))
+    system = system_of(machine, Free(n, m, self_sends=self_sends))
     least: int | None = None
-    for (state, _), _moves in walk:
-        locals_: list[BufferState] = walk.system.local_states(state)
-        kept_out = {packet.source: packet.destination for packet in walk.system.refused(state)}
+    states = 0
+    for now in reachable(system):
+        states += 1
+        locals_: list[BufferState] = now.locals
+        kept_out = {packet.source: packet.destination for packet in system.refused(now.state)}
         circle = {i for i, at in enumerate(locals_) if len(at.output) == 1 and i in kept_out}
         while any(kept_out[i] not in circle for i in circle):
             circle = {i for i in circle if kept_out[i] in circle}
         if circle:
-            messages = sum(walk.system.position(state)) + len(circle)
+            messages = sum(system.position(now.state)) + len(circle)
             least = messages if least is None else min(least, messages)
-    return least, walk.nodes
+    return least, states
 
 
 # -- machines that stand in no registry --------------------------------------------------------------------------------
-
-
-def explored(
-    machine: ProtocolMachine, workload: Workload, channel: str, orders: tuple[str, ...]
-) -> tuple[Exploration, dict[str, Run]]:
-    """Explores a machine; a shortest run for each property that it breaks."""
-    system = System(machine, workload, channel_named(channel), observers_of(machine, orders))
-    properties = properties_of(machine, orders, program=isinstance(workload, Program))
-    found = explore(system, properties)
-    runs = {
-        known.name: run_of(system, shortest_run(system, known, found.broken[known.name])[0], keep_names=False)
-        for known in properties
-        if known.name in found.broken
-    }
-    return found, runs
 
 
 def accepted_once_merged() -> bool:
@@ -494,9 +425,3 @@ class ReleasedTogether(ProtocolMachine):
             return []
         (message, _), *rest = state.input
         return [Step(state._replace(input=tuple(rest)), (), [Happened("deliver", message)])]
-
-
-@cache
-def broadcasts(kind: type[ProtocolMachine], n: int, m: int) -> tuple[Exploration, dict[str, Run]]:
-    """Explores broadcasts by such a machine."""
-    return explored(kind(n), Free(n, m, sends="broadcast"), "unordered", ("fifo", "causal"))

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from crownless.impl.protocol import Setting
-from crownless.impl.workloads import Program
+from crownless.impl.protocol import ProtocolMachine, Setting
+from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
+from crownless.model_check.observers import Observer
+from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
+from crownless.model_check.system import System
 from crownless.proofs.proving import PROOFS, SHOWN, Proved, prove
 from crownless.proofs.queues import QueueProof
 from crownless.spec.computation import Computation
@@ -72,6 +75,53 @@ def ran(protocol: str, program: str, channel: str | None = None, orders: tuple[s
     return run_check(Check(protocol, program=load_program(program), channel=channel, orders=orders))
 
 
+def explored(
+    machine: ProtocolMachine,
+    workload: Workload,
+    *,
+    channel: str | None = None,
+    orders: tuple[str, ...] = ("fifo", "causal"),
+    crash: str | None = None,
+    monitors: tuple[Observer, ...] = (),
+    properties: tuple[Property, ...] = (),
+) -> CheckResult:
+    """Every interleaving of a machine that need not be registered, over the channel it needs unless told otherwise."""
+    check = Check(
+        machine,
+        workload=workload,
+        channel=channel,
+        orders=orders,
+        crash=crash,
+        monitors=monitors,
+        properties=properties,
+    )
+    return run_check(check, engine="plain")
+
+
+def system_of(
+    machine: ProtocolMachine,
+    workload: Workload,
+    *,
+    channel: str | None = None,
+    crash: str | None = None,
+    monitors: tuple[Observer, ...] = (),
+) -> System:
+    """The transition system of such a machine, with these monitors and no order to judge."""
+    orders = ("asynchronous",)
+    check = Check(machine, workload=workload, channel=channel, orders=orders, crash=crash, monitors=monitors)
+    return check.resolve().system()
+
+
+def safe(result: CheckResult) -> bool:
+    """True if FIFO and causal order are kept, and nothing is delivered twice."""
+    return holds(result, "fifo", "causal", "delivers-once")
+
+
+def live(result: CheckResult) -> bool:
+    """True if all is delivered and nobody is blocked; in a program: if every run completes."""
+    return holds(result, *(each.property.name for each in result.properties if each.property.kind == "live"))
+
+
 def holds(result: CheckResult, *properties: str) -> bool:
     """Do these properties hold, over every interleaving that was asked for? Without any: all that were judged."""
     verdicts = {each.property.name: each.verdict for each in result.properties}
@@ -82,8 +132,7 @@ def holds(result: CheckResult, *properties: str) -> bool:
 
 def broken_by(result: CheckResult, name: str) -> Run | None:
     """A shortest run that breaks the property; None if none does."""
-    (found,) = [each for each in result.properties if each.property.name == name]
-    return found.run if found.verdict == "violated" else None
+    return result[name].run
 
 
 def up_to(n: int, m: int) -> Iterator[Computation]:

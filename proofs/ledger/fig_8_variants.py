@@ -7,18 +7,18 @@ from functools import cache
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.explorer import explore
-from crownless.model_check.observers import Ledger, Observation, Observer, observers_of
+from crownless.model_check.observers import Observation, Observer
 from crownless.model_check.properties import Property
+from crownless.model_check.reachable import HistoryVariable, reachable
 from crownless.model_check.runs import Run, run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import State, System
+from crownless.model_check.system import LocalStep, System
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
+
+from .evidence import broken_by, explored, system_of
 
 
 class CommitsAtAcknowledgement(MurtyGarg):
@@ -112,19 +112,12 @@ def first_run_that_breaks(
     """A shortest run, of the free workload, that breaks `synchronous`, `causal`, `fifo`, `in-order` (of intents) or
     `in-order-to-one` (receiver).
     """
-    machine = kind(n)
-    observers = (
-        [Ledger(), IntendedOrder(to_one_receiver=name == "in-order-to-one")]
-        if name.startswith("in-order")
-        else observers_of(machine, [name])
-    )
-    system = System(machine, Free(n, m), channel_named(channel), observers)
+    of_intents = name.startswith("in-order")
+    monitors = (IntendedOrder(to_one_receiver=name == "in-order-to-one"),) if of_intents else ()
     known = Property(name.removesuffix("-to-one"), "always", name)
-    found = explore(system, [known])
-    if known.name not in found.broken:
-        return None
-    steps, *_ = shortest_run(system, known, found.broken[known.name])
-    return run_of(system, steps, keep_names=False)
+    orders = ("asynchronous",) if of_intents else (name,)
+    found = explored(kind(n), Free(n, m), channel=channel, orders=orders, monitors=monitors, properties=(known,))
+    return broken_by(found, known.name)
 
 
 class Commits(NamedTuple):
@@ -137,11 +130,11 @@ class Commits(NamedTuple):
 
 def commits(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Commits:
     """Every commit in every state, up to so many processes and messages."""
-    system = system_of(kind, n, m)
+    system = system_of(kind(n), Free(n, m))
     asked = sent = 0
     wrong = []
-    for state in states_of(system):
-        for step, _ in system.moves(state):
+    for now in reachable(system):
+        for step, _ in now.moves:
             moved = [(packet, packet.source) for packet in system.transmitted(step)]
             moved += [(step.action.packet, step.action.process)] if step.action.packet is not None else []
             carried = {(at, packet.message) for packet, at in moved if packet.kind == "message"}
@@ -152,22 +145,6 @@ def commits(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Commits:
             if sorted(committed) != sorted(carried) or not downhill:
                 wrong.append(str(step.action))
     return Commits(asked, sent, tuple(wrong))
-
-
-def system_of(kind: type[ProtocolMachine], n: int, m: int) -> System:
-    """The free workload over unordered channels."""
-    return System(kind(n), Free(n, m), channel_named("unordered"), [Ledger()])
-
-
-def states_of(system: System) -> list[State]:
-    """Every state of it."""
-    found, states = {system.initial()}, [system.initial()]
-    for state in states:
-        for _, target in system.moves(state):
-            if target not in found:
-                found.add(target)
-                states.append(target)
-    return states
 
 
 class Cost(NamedTuple):
@@ -181,21 +158,21 @@ class Cost(NamedTuple):
 def costs(n: int, m: int) -> set[Cost]:
     """What the runs of Fig. 8 cost at whose end nothing is under way or waits, m messages in each."""
     workload = Free(n, m)
-    system = System(MurtyGarg(n), workload, channel_named("unordered"), [Ledger()])
-    start = (system.initial(), 0)
-    found, nodes, ends = {start}, [start], set()
-    for state, control in nodes:
-        moves = system.moves(state)
-        if not moves:
-            position = system.position(state)
+    ends = set()
+    for now in reachable(system_of(MurtyGarg(n), workload), history=CONTROL_PACKETS):
+        if not now.moves:
+            position = now.system.position(now.state)
             up = sum(k for k, (p, (q,)) in zip(position, workload.channels, strict=True) if p < q)
-            ends.add(Cost(up, m - up, control))
-        for step, target in moves:
-            node = (target, control + sum(packet.kind != "message" for packet in system.transmitted(step)))
-            if node not in found:
-                found.add(node)
-                nodes.append(node)
+            ends.add(Cost(up, m - up, now.history))
     return ends
+
+
+def _counted(system: System, control: int, step: LocalStep) -> int:
+    return control + sum(packet.kind != "message" for packet in system.transmitted(step))
+
+
+#: How many control packets have been transmitted.
+CONTROL_PACKETS = HistoryVariable(0, _counted)
 
 
 # -- a run in time -----------------------------------------------------------------------------------------------------
@@ -219,7 +196,7 @@ class Timed(NamedTuple):
 def timed(program: str, sends: Mapping[str, int], delays: Mapping[str, int], delay: int) -> Timed:
     """The run in which messages are handed over at these times, and packets take these delays, all others the same."""
     workload = Program(parse(program))
-    system = System(MurtyGarg(len(workload.processes)), workload, channel_named("unordered"), [Ledger()])
+    system = system_of(MurtyGarg(len(workload.processes)), workload)
     agenda: list[tuple[int, int, Packet | None, str]] = [
         (time, k, None, name) for k, (name, time) in enumerate(sends.items())
     ]

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free
 from crownless.model_check.generating import Memory, computation_of, form_of
-from crownless.model_check.system import Action, LocalStep, System
+from crownless.model_check.reachable import reachable
+from crownless.model_check.system import Action, LocalStep
 from crownless.spec.computation import Computation, Message
 from crownless.spec.notation import parse, to_computation
 
-from .fig_8_variants import states_of, system_of
+from .evidence import system_of
 
 # -- two processes in lockstep -----------------------------------------------------------------------------------------
 
@@ -30,13 +30,13 @@ class Lockstep(NamedTuple):
 def lockstep(machine: ProtocolMachine) -> Lockstep:
     """All such runs; a step for which there is no mirror image ends the search as not alike."""
     memory, swap = Memory(2), Renaming((1, 0))
-    system = System(machine, Free(2, 2), channel_named("unordered"), [memory])
+    system = system_of(machine, Free(2, 2), monitors=(memory,))
     start = (system.initial(), system.initial_ghost())
     found, nodes, ends, alike = {start}, [start], set(), True
     for state, ghost in nodes:
         rounds = [move for move in system.moves(state) if move[0].action.process == 0]
         if not rounds:
-            lines = memory.lines[ghost[0]]
+            lines = memory.lines[ghost[-1]]
             form = None if lines is None else form_of(lines)
             ends |= set() if form is None else {computation_of(form)}
         for step, target in rounds:
@@ -117,10 +117,10 @@ class PlacedAfterwards(ProtocolMachine):
 @cache
 def placed_afterwards(n: int, m: int) -> tuple[tuple[Computation, ...], bool]:
     """The computations of its runs to their ends, lines in the order of places; and is each send placed in time?"""
-    system, forms, in_time = system_of(PlacedAfterwards, n, m), set(), True
-    for state in states_of(system):
-        local = system.local_states(state)
-        if not system.in_flight(state) and all(one.unplaced is None for one in local):
+    forms, in_time = set(), True
+    for now in reachable(system_of(PlacedAfterwards(n), Free(n, m))):
+        local = now.locals
+        if not now.in_flight and all(one.unplaced is None for one in local):
             in_time &= all(PlacedAfterwards.in_time(one) for one in local)
             placed = [sorted((place, what, x) for what, x, place in one.line if what != "wants") for one in local]
             forms.add(form_of(tuple(tuple((what, message) for _, what, message in line) for line in placed)))

@@ -11,6 +11,7 @@ import z3
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
@@ -22,7 +23,21 @@ from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
 
 from .claims import Evidence, Reading, Shown, Text, unless
-from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, holds, is_proved, proof_of, ran, searched, states, within
+from .evidence import (
+    BY_FAIRNESS_IN_WORDS,
+    broken_by,
+    explored,
+    holds,
+    is_proved,
+    live,
+    proof_of,
+    ran,
+    safe,
+    searched,
+    states,
+    system_of,
+    within,
+)
 from .matrix_evidence import (
     AS_PRINTED,
     CHOICES,
@@ -36,16 +51,12 @@ from .matrix_evidence import (
     TellsWhatMayBeRelayed,
     Turned,
     all_proved,
-    first_run,
     guards,
-    judged,
-    over,
     program,
     single_changes,
     told_run,
     turned,
 )
-from .matrix_evidence import states as states_of
 
 TEXT = Text()
 
@@ -95,14 +106,13 @@ AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(AL
 )
 def ku1(quick: bool) -> Evidence:
     script = load_program("kuper-program")
-    run, told = told_run(over(Rst(3), Program(script), "fifo"), [shows[:3] for shows in THE_RUN])
+    run, told = told_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
     as_shown = [(shows.carried, State(shows.sent, shows.deliv)) for shows in THE_RUN]
-    system = over(Rst(3), Program(script))
-    ends = [tuple(system.local_states(state)) for state, moves in states_of(system) if not moves]
+    ends = {tuple(now.locals) for now in reachable(system_of(Rst(3), Program(script))) if not now.moves}
     machine = Rst(3)
     checks = (
         [(*(packet.stamp for packet in each.packets), each.local) for each in told] == as_shown,
-        set(ends) == {AT_THE_END},
+        ends == {AT_THE_END},
         machine.after_delivering(1, machine.initial(1), 0, NOBODY_SENT).sent == M2,
         holds(ran("rst", "kuper-program")),
     )
@@ -153,13 +163,8 @@ def ku2(quick: bool) -> Evidence:
 @cache
 def _waits_for_a_lost_message() -> Run | None:
     """A shortest run over a lossy channel after which a packet is there, and none will ever be accepted."""
-    system = over(Rst(2), Free(2, 2), "lossy")
-    return first_run(
-        system,
-        lambda state, moves: (
-            bool(system.refused(state)) and not any(step.action.name == "deliver" for step, _ in moves)
-        ),
-    )
+    system = system_of(Rst(2), Free(2, 2), channel="lossy")
+    return shortest_run_to(system, lambda now: bool(system.refused(now.state)) and not now.may("deliver"))
 
 
 @TEXT.claim(
@@ -277,19 +282,21 @@ def ku6(quick: bool) -> Evidence:
     for links in sets:
         beside = guards(TellsWhatMayBeRelayed(n, links), Rst(n), Linked(n, m, links))
         looked_at += beside.states
-        if not beside.found <= SAME_GUARDS or judged(TellsWhatMayBeRelayed(n, links), Linked(n, m, links)).broken:
+        thinned = explored(TellsWhatMayBeRelayed(n, links), Linked(n, m, links))
+        if not beside.found <= SAME_GUARDS or not holds(thinned):
             bad.append(links)
         thinner += len(TellsWhatMayBeRelayed(n, links).reaches) < n * n
     # P2 is taken to send nothing, and does: what it was told is then too little.
-    wrong = judged(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
-    fails = bool(bad) or not thinner or "causal" not in wrong.broken
+    wrong = explored(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
+    fails = bool(bad) or not thinner or "causal" not in wrong.violations
     which = f"all {len(sets)} sets of links between {n} processes{', up to names' * quick}"
     because = (
         f"over {which}, {thinner} of which let something be left "
         f"out, the same guard in {looked_at:,} states, safe and live; causal order breaks if one that is taken to send "
         "nothing does send"
     )
-    shown = (Shown("P2 was taken to send nothing", wrong.run("causal")),) if "causal" in wrong.broken else ()
+    run = broken_by(wrong, "causal")
+    shown = () if run is None else (Shown("P2 was taken to send nothing", run),)
     scope = f"{n} processes, up to {m} messages, every interleaving"
     return Evidence(unless(fails, "checked"), scope, because, shown)
 
@@ -328,7 +335,7 @@ def ku7(quick: bool) -> Evidence:
     beside = guards(Rst(3), IncrementsBefore(3), Free(3, 3 if quick else 5))
     both = turned(_turned_to("attach SENT after the increment"), 3, 3)
     first_two = turned(_turned_to("attach SENT after the increment", ONE_MORE), 3, 3)
-    fails = fails or beside.found != SAME_GUARDS or bool(first_two.broken)
+    fails = fails or beside.found != SAME_GUARDS or not holds(first_two)
     fails = fails or "delivers-something" in both.exploration.reached
     because = (
         f"z3 shows of both forms, with DELIV and without, that they deliver exactly when causal order allows it "
@@ -373,15 +380,17 @@ def ku8(quick: bool) -> Evidence:
         for n, broadcasts in ((2, m), (3, m), (4, 1 if quick else 2))
     ]
     one_by_one = _disagreement(Rst(3), program("P1: send a to P2; send b to P3\nP2: receive\nP3: receive"))
-    kept = [judged(kind(3), Free(3, m, sends="broadcast")) for kind in (BroadcastingAndCountingAll, BroadcastingBefore)]
+    kept = [
+        explored(kind(3), Free(3, m, sends="broadcast")) for kind in (BroadcastingAndCountingAll, BroadcastingBefore)
+    ]
     if printed is None and unicasts is not None:
         return Evidence("checked", f"3 processes, up to {m} broadcasts", "the matrices agree as printed")
-    fails = unicasts is None or two is not None or any(repaired) or any(each.broken for each in kept)
+    fails = unicasts is None or two is not None or any(repaired) or not all(map(holds, kept))
     fails = fails or one_by_one is None
     because = (
         f"as printed they differ after one broadcast ({_length(printed)} actions), with unicasts after "
         f"{_length(unicasts)}; repaired they agree wherever nothing is under way, causal order kept "
-        f"in {sum(each.exploration.states for each in kept):,} states"
+        f"in {states(*kept)}"
     )
     shown = [
         Shown(title, run, bundled)
@@ -402,12 +411,8 @@ def ku8(quick: bool) -> Evidence:
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     """A shortest run after which nothing is under way, and not all have the same SENT."""
-    system = over(machine, workload)
-    return first_run(
-        system,
-        lambda state, moves: (
-            not system.in_flight(state) and len({local.sent for local in system.local_states(state)}) > 1
-        ),
+    return shortest_run_to(
+        system_of(machine, workload), lambda now: not now.in_flight and len({local.sent for local in now.locals}) > 1
     )
 
 
@@ -461,14 +466,14 @@ SAVES = {
 def ku9(quick: bool) -> Evidence:
     found = {name: turned(knobs, 3, 3) for name, knobs in single_changes()}
     fails = (
-        {name for name, each in found.items() if not each.safe and each.live} != UNSAFE
-        or {name for name, each in found.items() if each.safe and not each.live} != NOT_LIVE
-        or {name for name, each in found.items() if not each.safe and not each.live} != NEITHER
-        or {name for name, each in found.items() if each.safe and each.live} != NOTHING | SAVES
+        {name for name, each in found.items() if not safe(each) and live(each)} != UNSAFE
+        or {name for name, each in found.items() if safe(each) and not live(each)} != NOT_LIVE
+        or {name for name, each in found.items() if not safe(each) and not live(each)} != NEITHER
+        or {name for name, each in found.items() if safe(each) and live(each)} != NOTHING | SAVES
     )
     m = 3 if quick else 5
     harmless = {
-        name: not turned(knobs, 3, m).broken
+        name: holds(turned(knobs, 3, m))
         and guards(Turned(3, knobs), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
         for name, knobs in single_changes()
         if name in NOTHING | SAVES
@@ -478,7 +483,7 @@ def ku9(quick: bool) -> Evidence:
     mend, break_ = _pairs()
     fails = fails or not mend or not break_
     spoilt = turned(_turned_to("read the own column of SENT", "no second increment of SENT"), 3, 3)
-    fails = fails or not spoilt.broken or frozenset({"attach SENT after the increment", ONE_MORE}) not in mend
+    fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mend
     because = (
         f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
         f"{len(NOTHING | SAVES)} nothing, {len(SAVES)} of which save work ({'; '.join(sorted(SAVES))}); "
@@ -486,24 +491,27 @@ def ku9(quick: bool) -> Evidence:
         f"{_told(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
     )
     shown = [
-        Shown(f"{name}: breaks {prop}", found[name].run(prop))
+        Shown(f"{name}: breaks {prop}", run)
         for name, prop in (
             ("no maximum", "causal"),
             ("attach SENT after the increment", "delivers-all"),
             ("check every column", "delivers-all"),
         )
-        if prop in found[name].broken
+        if (run := broken_by(found[name], prop)) is not None
     ]
-    if spoilt.broken:
-        worst = min(spoilt.exploration.broken, key=lambda name: spoilt.exploration.broken[name])
-        shown.append(Shown(f"neither DELIV nor the second increment: breaks {worst}", spoilt.run(worst)))
+    if spoilt.violations:
+        worst, run = min(
+            ((name, each.run) for name, each in spoilt.violations.items() if each.run is not None),
+            key=lambda shown: len(shown[1]),
+        )
+        shown.append(Shown(f"neither DELIV nor the second increment: breaks {worst}", run))
     scope = f"3 processes, up to 3 messages, what is harmless up to {m}; every interleaving, unordered channel"
     verdict = unless(fails, "checked")
     readings = (
         Reading("the pieces have to match up", verdict),
         Reading(
             "after delivering: 'we have to' increment SENT_i[j, i], since the sender increments after sending",
-            unless(not needless or not spoilt.broken, "refuted"),
+            unless(not needless or not spoilt.violations, "refuted"),
         ),
     )
     return Evidence(verdict, scope, because, tuple(shown), readings)
@@ -518,7 +526,7 @@ def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
         knobs = _turned_to(one, other)
         if _knob(one) == _knob(other) or (one in right) != (other in right):
             continue
-        broken = bool(turned(knobs, 2, 2).broken or turned(knobs, 3, 3).broken)
+        broken = bool(turned(knobs, 2, 2).violations or turned(knobs, 3, 3).violations)
         if broken == (one in right):
             (break_ if broken else mend).add(frozenset({one, other}))
     return mend, break_

@@ -2,106 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from crownless.impl.channels import channel_named
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.explorer import explore
-from crownless.model_check.observers import Ledger, observers_of
-from crownless.model_check.properties import Property, properties_of
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.reachable import Reached, reachable
 from crownless.model_check.runs import Run, run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import LocalStep, Move, System
 from crownless.model_check.system import State as GlobalState
+from crownless.model_check.system import System
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
+from .evidence import explored, system_of
+
 # -- exploring ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What becomes of a machine: whether it keeps FIFO and causal order, delivers everything and never blocks."""
-
-    system: System
-    properties: Mapping[str, Property]
-    exploration: Exploration
-
-    @property
-    def broken(self) -> set[str]:
-        return set(self.exploration.broken)
-
-    @property
-    def safe(self) -> bool:
-        return not self.broken & {"fifo", "causal", "delivers-once"}
-
-    @property
-    def live(self) -> bool:
-        return not self.broken & {"delivers-all", "never-blocks", "completes"}
-
-    def run(self, name: str) -> Run:
-        """A shortest run that breaks the property."""
-        steps, _, _ = shortest_run(self.system, self.properties[name], self.exploration.broken[name])
-        return run_of(self.system, steps, keep_names=isinstance(self.system.workload, Program))
-
-
-def judged(machine: ProtocolMachine, workload: Workload, channel: str = "unordered") -> Judged:
-    """Every interleaving of the workload."""
-    orders = ("fifo", "causal")
-    system = System(machine, workload, channel_named(channel), observers_of(machine, orders))
-    properties = properties_of(machine, orders, program=isinstance(workload, Program))
-    found = explore(system, properties)
-    assert found.graded, "no run comes back to a state, so that every run has an end"
-    return Judged(system, {known.name: known for known in properties}, found)
-
-
-def over(machine: ProtocolMachine, workload: Workload, channel: str = "unordered") -> System:
-    """The transition system, with no order to judge."""
-    return System(machine, workload, channel_named(channel), [Ledger()])
 
 
 def program(text: str) -> Program:
     return Program(notation.parse(text))
-
-
-def states(system: System) -> Iterator[tuple[GlobalState, list[Move]]]:
-    """Every state, the nearest first, with its moves."""
-    found = [system.initial()]
-    known = set(found)
-    for state in found:
-        moves = system.moves(state)
-        yield state, moves
-        for _, target in moves:
-            if target not in known:
-                known.add(target)
-                found.append(target)
-
-
-def first_run(system: System, wanted: Callable[[GlobalState, Sequence[Move]], bool]) -> Run | None:
-    """A shortest run to a state like that; None if there is none."""
-    came: dict[GlobalState, tuple[GlobalState, LocalStep] | None] = {system.initial(): None}
-    for state, moves in states(system):
-        if wanted(state, moves):
-            steps = []
-            before = came[state]
-            while before is not None:
-                state, step = before
-                steps.append(step)
-                before = came[state]
-            return run_of(system, steps[::-1], keep_names=isinstance(system.workload, Program))
-        for step, target in moves:
-            came.setdefault(target, (state, step))
-    return None
 
 
 class Told(NamedTuple):
@@ -196,24 +122,23 @@ SAME_GUARDS = frozenset({(True, True), (False, False)})
 
 
 def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Guards:
-    system = over(Beside(decides, watches), workload)
     found, count = set(), 0
-    for state, _ in states(system):
+    for now in reachable(system_of(Beside(decides, watches), workload)):
         count += 1
-        found.update(guards_in(system, state))
+        found.update(guards_in(now))
     return Guards(frozenset(found), count)
 
 
-def guards_in(system: System, state: GlobalState) -> set[tuple[bool, bool]]:
-    machine = system.machine
+def guards_in(now: Reached) -> set[tuple[bool, bool]]:
+    machine = now.system.machine
     assert isinstance(machine, Beside)
-    locals_ = system.local_states(state)
+    locals_ = now.locals
     return {
         (
             machine.accepts(packet.destination, locals_[packet.destination], packet),
             machine.watcher_accepts(packet.destination, locals_[packet.destination], packet),
         )
-        for packet in system.in_flight(state)
+        for packet in now.in_flight
         if packet.message is not None
     }
 
@@ -333,8 +258,8 @@ class Turned(Rst):
 
 
 @cache
-def turned(knobs: Knobs, n: int, m: int) -> Judged:
-    return judged(Turned(n, knobs), Free(n, m))
+def turned(knobs: Knobs, n: int, m: int) -> CheckResult:
+    return explored(Turned(n, knobs), Free(n, m))
 
 
 def single_changes() -> list[tuple[str, Knobs]]:
@@ -464,6 +389,12 @@ class ClearsTheWholeColumn(ExtraMessages):
         return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
 
 
+class ToOneself(ExtraMessages):
+    """[SA] excludes messages to oneself; admitted here, to see what would become of them."""
+
+    admits_self_sends = True
+
+
 class AttachesOneColumn(ExtraMessages):
     """A message carries what it asks of its receiver, and nothing else."""
 
@@ -536,22 +467,22 @@ class Times:
     def __init__(self, system: System) -> None:
         assert isinstance(system.machine, ExtraMessages)
         self.system, self.machine = system, system.machine
-        self.all = list(states(system))
+        self.all = list(reachable(system))
         self.delivs: list[tuple[int, ...]] = []
         self._number: dict[tuple[int, ...], int] = {}
-        own = {state: self._now(state) for state, _ in self.all}
+        own = {now.state: self._delivered(now) for now in self.all}
         self.before, self.after = dict(own), dict(own)
-        for state, moves in self.all:
-            for _, target in moves:
-                self.before[target] = _union(self.before[target], self.before[state])
-        for state, moves in reversed(self.all):
-            for _, target in moves:
-                self.after[state] = _union(self.after[state], self.after[target])
+        for now in self.all:
+            for _, target in now.moves:
+                self.before[target] = _union(self.before[target], self.before[now.state])
+        for now in reversed(self.all):
+            for _, target in now.moves:
+                self.after[now.state] = _union(self.after[now.state], self.after[target])
         self._wrong: dict[tuple[Value, Value], tuple[int, ...]] = {}
 
-    def _now(self, state: GlobalState) -> tuple[int, ...]:
+    def _delivered(self, now: Reached) -> tuple[int, ...]:
         bits = []
-        for local in self.system.local_states(state):
+        for local in now.locals:
             number = self._number.setdefault(local.deliv, len(self.delivs))
             if number == len(self.delivs):
                 self.delivs.append(local.deliv)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from crownless.impl.workloads import Free
+from crownless.model_check.explorer import explore
 from crownless.model_check.generating import computation_of
+from crownless.model_check.reachable import Reached, reachable, shortest_run_to
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
@@ -16,6 +18,7 @@ from .claims import Evidence, Reading, Shown, Text, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     broken_by,
+    explored,
     figure,
     held_against,
     holds,
@@ -24,6 +27,7 @@ from .evidence import (
     ran,
     searched,
     states,
+    system_of,
     up_to,
     within,
 )
@@ -152,19 +156,19 @@ def mf5(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 5)
     fifo = [searched("kearns", n, m), searched("kearns", 4, 3 if quick else 4)]
     printed = searched("kearns", 2, 2, channel="unordered")
-    in_turn, broken = buffers.explored(buffers.KearnsInTurn(3), Free(3, 3), "unordered", ("fifo", "causal"))
+    in_turn = explored(buffers.KearnsInTurn(3), Free(3, 3), channel="unordered")
     run = broken_by(printed, "causal")
     over_fifo = all(holds(result, "causal", "delivers-all", "never-blocks") for result in fifo)
     told = "" if run is None else f"over channels that reorder, broken in {len(run.actions)} actions; "
     because = (
         f"{told}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if the "
-        f"sender is asked about too, in {in_turn.states:,} states"
+        f"sender is asked about too, in {states(in_turn)}"
     )
     shown = () if run is None else (Shown("two messages of one client overtake each other", run, "counterexample-mf5"),)
     readings = (
         Reading("by the letter, over channels that reorder", "refuted" if run is not None else "open"),
         Reading("over FIFO channels", unless(not over_fifo, "checked")),
-        Reading("over any channel, if the sender's next message is asked for", unless(bool(broken), "checked")),
+        Reading("over any channel, if the sender's next message is asked for", unless(not holds(in_turn), "checked")),
     )
     scope = f"{within(*fifo, printed)}; the sender's next message asked for: 3 processes, up to 3 messages, unordered"
     return Evidence.of_readings(readings, scope, because, shown)
@@ -292,24 +296,19 @@ def mf12(quick: bool) -> Evidence:
 )
 def mf13(quick: bool) -> Evidence:
     n, m = 3, 3 if quick else 4
-    walk = buffers.Walk(buffers.NeverAsked(n), Free(n, m))
-    shown: tuple[Shown, ...] = ()
-    ends = 0
-    for node, moves in walk:
-        if not shown and walk.system.may_end(moves):
-            ends += 1
-            locals_ = walk.system.local_states(node[0])
-            got = sum(len(at.input) for at in locals_)
-            if got < sum(walk.system.position(node[0])) or any(at.output or at.awaits is not None for at in locals_):
-                shown = (Shown("a message is not got", walk.run_to(node)),)
+    system = system_of(buffers.NeverAsked(n), Free(n, m))
+    space = explore(system, [])
+    ends = sum(system.may_end(now.moves) for now in reachable(system))
+    stuck = shortest_run_to(system, _ends_with_a_message_not_got)
+    shown = () if stuck is None else (Shown("a message is not got", stuck),)
     result = searched("buffer", n, m)
-    walked = not shown and bool(ends) and walk.graded and holds(result, "delivers-all", "never-blocks")
+    walked = stuck is None and bool(ends) and space.graded and holds(result, "delivers-all", "never-blocks")
     fails = not (walked and is_proved("buffer", "live"))
     because = (
         "z3: the oldest in an output buffer is posted or an acknowledgement is awaited, and what is awaited is "
         f"under way or its acknowledgement is, {held_against('buffer')}. No run comes back to a state or takes more "
-        f"than {walk.longest} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
-        f"and acknowledged ({walk.nodes:,} states); if applications receive, all is delivered ({states(result)})"
+        f"than {space.depth} steps for {m} messages, and in each of the {ends:,} states where it may end all is got "
+        f"and acknowledged ({space.states:,} states); if applications receive, all is delivered ({states(result)})"
     )
     verdict = "refuted" if shown else unless(fails, "proved")
     return Evidence(verdict, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, shown)
@@ -515,8 +514,9 @@ def mf21(quick: bool) -> Evidence:
     "checked",
 )
 def mf22(quick: bool) -> Evidence:
-    walk = buffers.walk_of("buffer", "mf-program-3", (), buffers.arrivals_too)
-    ends = {(node[1], walk.system.finished(node[0])) for node, moves in walk if not moves}
+    system = buffers.bundled_system("buffer", "mf-program-3")
+    reached = reachable(system, history=buffers.ARRIVALS)
+    ends = {(now.history, system.finished(now.state)) for now in reached if not now.moves}
     buffer, matrix = (ran(protocol, "mf-program-3") for protocol in ("buffer", "rst"))
     fails = ends != {(("x", "y"), True), (("y", "x"), False)}
     fails |= (buffer.completes, matrix.completes) != ("sometimes", "always")
@@ -569,13 +569,14 @@ def mf23(quick: bool) -> Evidence:
 )
 def mf24(quick: bool) -> Evidence:
     n, m = 3, 3
-    walk = buffers.Walk(buffers.NeverAsked(n), Free(n, m))
-    bare = True
+    system = system_of(buffers.NeverAsked(n), Free(n, m))
+    bare, looked_at = True, 0
     ratios = set()
-    for (state, _), moves in walk:
-        bare &= all(packet.stamp is None for packet in walk.system.in_flight(state))
-        if walk.system.may_end(moves):
-            ratios.add((sum(walk.system.position(state)), walk.came[(state, None)][2]))
+    for now in reachable(system):
+        looked_at += 1
+        bare &= all(packet.stamp is None for packet in now.in_flight)
+        if system.may_end(now.moves):
+            ratios.add((sum(system.position(now.state)), now.depth))
     # Each message is handed over, posted, got and acknowledged: four steps, one of which takes in an acknowledgement.
     fails = not bare or ratios != {(sent, 4 * sent) for sent in range(m + 1)}
     runs, messages = (4, 300) if quick else (20, 600)
@@ -604,7 +605,7 @@ def mf24(quick: bool) -> Evidence:
     every = [*buffer.values(), *matrix.values(), *bursts, *narrow, *wide]
     fails |= not all(each.kept for each in every)
     because = (
-        f"the costs hold, in {walk.nodes:,} states: no packet carries anything, and each message takes one packet and "
+        f"the costs hold, in {looked_at:,} states: no packet carries anything, and each message takes one packet and "
         "one acknowledgement. A message is delivered later than under the matrix protocol by "
         + ", ".join(f"{more} at load {load:g}" for load, more in later.items())
         + f", and by {in_bursts} at load 0.01 in bursts of five (mean latencies, 95% confidence). The output buffer is "
@@ -629,17 +630,17 @@ def mf24(quick: bool) -> Evidence:
 )
 def mf25(quick: bool) -> Evidence:
     m = 2 if quick else 3
-    _, broken = buffers.broadcasts(buffers.CopyByCopy, 3, 2)
-    together, none = buffers.broadcasts(buffers.ReleasedTogether, 3, m)
+    copies = explored(buffers.CopyByCopy(3), Free(3, 2, sends="broadcast"))
+    together = explored(buffers.ReleasedTogether(3), Free(3, m, sends="broadcast"))
     matrix, buffer = (buffers.after_a_loss(protocol, 3, 3) for protocol in ("rst", "buffer"))
     fails = not buffer or not all(stuck.same_sender for stuck in buffer)
     fails |= not matrix or not all(stuck.same_receiver for stuck in matrix)
-    run = broken.get("causal")
-    fails |= run is None or bool(none)
+    run = broken_by(copies, "causal")
+    fails |= run is None or not holds(together)
     length = 0 if run is None else len(run.actions)
     because = (
         f"broadcast copy by copy is not causal ({length} actions), and is if delivery waits until all input buffers "
-        f"have the message ({together.states:,} states, three packets a copy); after one loss what is stuck is all "
+        f"have the message ({states(together)}, three packets a copy); after one loss what is stuck is all "
         "of the same sender under the buffer protocol, all for the same receiver under the matrix protocol; whether "
         "the two can be combined is not looked into yet"
     )
@@ -663,6 +664,15 @@ def _smallest(kept: str, broken: str) -> Computation:
         if all(c.lines)  # else it is one of fewer processes
         and not decide(c, broken).kept
         and decide(c, kept).kept
+    )
+
+
+def _ends_with_a_message_not_got(now: Reached) -> bool:
+    """True if a run may end here with a message that was handed over and is not got, or not acknowledged."""
+    got = sum(len(at.input) for at in now.locals)
+    all_got = got == sum(now.system.position(now.state))
+    return now.system.may_end(now.moves) and not (
+        all_got and all(not at.output and at.awaits is None for at in now.locals)
     )
 
 

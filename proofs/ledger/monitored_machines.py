@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
-from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
 from crownless.impl.rendezvous import Rendezvous
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.explorer import explore
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.generating import Memory, computation_of, form_of
-from crownless.model_check.observers import Ledger
 from crownless.model_check.properties import Property
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import System
+from crownless.model_check.reachable import reachable
 from crownless.spec.computation import Computation, Message
 from crownless.spec.notation import parse
+
+from .evidence import explored, system_of
 
 
 class Received(NamedTuple):
@@ -189,43 +187,22 @@ class Silent(ByTheLetter):
         return super().internal(i, state) if state[0] else []
 
 
-class Watch(NamedTuple):
-    """What a search of a watched machine found."""
-
-    states: int
-    runs: dict[str, Run]  #: shortest runs to what is broken
-
-
 @cache
-def watched(kind: type[Watched], n: int, m: int, program: str = "") -> Watch:
+def watched(kind: type[Watched], n: int, m: int, program: str = "") -> CheckResult:
     """Every interleaving of a watched machine: up to m messages of n processes, or a program."""
     workload: Workload = Program(parse(program)) if program else Free(n, m)
-    system = System(kind(n), workload, channel_named("unordered"), [Ledger()])
-    properties = [Property(name, "always", name) for name in kind.invariants]
-    found = explore(system, properties)
-    runs = {}
-    for known in properties:
-        if known.name in found.broken:
-            steps, *_ = shortest_run(system, known, found.broken[known.name])
-            runs[known.name] = run_of(system, steps, keep_names=bool(program))
-    return Watch(found.states, runs)
+    properties = tuple(Property(name, "always", name) for name in kind.invariants)
+    return explored(kind(n), workload, orders=("asynchronous",), properties=properties)
 
 
 @cache
 def quiet_computations(kind: type[ByTheLetter], n: int, m: int) -> tuple[Computation, ...]:
     """The computations of all runs at whose end everything is received and acknowledged."""
     memory = Memory(n)
-    system = System(kind(n), Free(n, m), channel_named("unordered"), [memory])
-    start = (system.initial(), system.initial_ghost())
-    found, nodes = {start}, [start]
+    system = system_of(kind(n), Free(n, m), monitors=(memory,))
     forms = set()
-    for state, ghost in nodes:
-        if not system.in_flight(state) and all(local == (True, ()) for local in system.local_states(state)):
-            lines = memory.lines[ghost[0]]
+    for now in reachable(system, monitored=True):
+        if not now.in_flight and all(local == (True, ()) for local in now.locals):
+            lines = memory.lines[now.ghost[-1]]
             forms.add(None if lines is None else form_of(lines))
-        for step, target in system.moves(state):
-            node = (target, system.judge(ghost, step)[0])
-            if node not in found:
-                found.add(node)
-                nodes.append(node)
     return tuple(computation_of(form) for form in forms if form is not None)

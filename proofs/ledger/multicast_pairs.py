@@ -18,6 +18,7 @@ from crownless.impl.protocol import Packet, Step
 from crownless.impl.ses import Stamp, State
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.workloads import Free
+from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.runs import Run
 from crownless.proofs.any_multicast import Receivers
 from crownless.proofs.any_run import Moment
@@ -27,7 +28,7 @@ from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim
 from crownless.spec.computation import Message
 
-from .matrix_evidence import first_run, over, states
+from .evidence import system_of
 
 
 class Accompanying(NamedTuple):
@@ -104,17 +105,15 @@ class PairCounts(NamedTuple):
 
 def count_pairs(kind: type[SesMulticast], n: int, messages: int) -> PairCounts:
     """Over every interleaving of so many multicasts."""
-    system = over(kind(n), Free(n, messages, sends="multicast"))
+    system = system_of(kind(n), Free(n, messages, sends="multicast"))
     kept = carried = for_receiver = count = 0
-    for state, _ in states(system):
+    for now in reachable(system):
         count += 1
-        kept = max(kept, *(pairs_in(local.buffer) for local in system.local_states(state)))
-        for packet in system.in_flight(state):
+        kept = max(kept, *(pairs_in(local.buffer) for local in now.locals))
+        for packet in now.in_flight:
             carried = max(carried, pairs_in(packet.stamp.buffer))
             for_receiver = max(for_receiver, pairs_for(packet.destination, packet.stamp.buffer))
-    too_many = first_run(
-        system, lambda state, _: any(pairs_in(packet.stamp.buffer) >= n for packet in system.in_flight(state))
-    )
+    too_many = shortest_run_to(system, lambda now: any(pairs_in(packet.stamp.buffer) >= n for packet in now.in_flight))
     return PairCounts(kept, carried, for_receiver, count, too_many)
 
 

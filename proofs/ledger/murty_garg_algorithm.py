@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.workloads import Free
+from crownless.model_check.reachable import reachable
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
 
@@ -10,7 +12,18 @@ from . import cost_evidence as simulations
 from . import fig_8_variants as found
 from . import smallest_delay as delays
 from .claims import Evidence, Reading, Text, unless
-from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, held_against, holds, is_proved, ran, searched, states, within
+from .evidence import (
+    BY_FAIRNESS_IN_WORDS,
+    broken_by,
+    held_against,
+    holds,
+    is_proved,
+    ran,
+    searched,
+    states,
+    system_of,
+    within,
+)
 from .monitored_machines import WatchedBlocking, watched
 from .murty_garg_shared import ANY_NUMBER, CHANNELS, FOR_EVERY_N, free_bounds, length, shown
 
@@ -48,8 +61,7 @@ def mg16(quick: bool) -> Evidence:
 
 
 def all_states_have_the_smallest_active(n: int, m: int) -> bool:
-    system = found.system_of(MurtyGarg, n, m)
-    return all(system.local_states(state)[0].active for state in found.states_of(system))
+    return all(now.locals[0].active for now in reachable(system_of(MurtyGarg(n), Free(n, m))))
 
 
 @TEXT.claim(
@@ -249,9 +261,9 @@ def mg21(quick: bool) -> Evidence:
     goes_on = passive <= ours.exploration.reached
     generated = [realize(Check(name, 3, 3)).equals for name in ("rendezvous", "murty-garg")]
     blocks = broken_by(searched("rendezvous", 3, m), "never-blocks") is not None
-    fails = bool({"SC", "RC"} & blocking.runs.keys()) or not goes_on or not blocks or "PR" not in blocking.runs
+    fails = not holds(blocking, "SC", "RC") or not goes_on or not blocks or "PR" not in blocking.violations
     because = (
-        f"both conditions hold at every receive in {blocking.states:,} states of the blocking algorithm; where it "
+        f"both conditions hold at every receive in {states(blocking)} of the blocking algorithm; where it "
         "waits, Fig. 8 takes in messages and requests, and it finishes where the other deadlocks. Both can generate "
         f"every {generated[0]} computation, so in these there is no difference"
     )

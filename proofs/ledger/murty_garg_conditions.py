@@ -9,7 +9,7 @@ from . import monitored_machines as found
 from . import proof_evidence as put_to_z3
 from . import smallest_synchronous as search
 from .claims import Evidence, Reading, Text, unless
-from .evidence import held_against, is_proved
+from .evidence import broken_by, held_against, holds, is_proved, states
 from .fig_8_variants import commits
 from .murty_garg_shared import ANY_NUMBER, FOR_EVERY_N, LEFT_TO_THE_FULL_RUN, SILENCE, length, shown
 
@@ -46,8 +46,8 @@ def mg7(quick: bool) -> Evidence:
 @TEXT.claim("MG8", "[MG] §4.3.1, Theorem 4", "The send protocol implies the send condition.", "proved")
 def mg8(quick: bool) -> Evidence:
     watch = found.watched(found.WatchedMurtyGarg, 3, 3)
-    fails = not any_split.theorem_4_is_proved() or "SC" in watch.runs
-    because = f"z3 shows it of the formulas; the condition holds at every receive of Fig. 8, in {watch.states:,} states"
+    fails = not any_split.theorem_4_is_proved() or not holds(watch, "SC")
+    because = f"z3 shows it of the formulas; the condition holds at every receive of Fig. 8, in {states(watch)}"
     return Evidence(unless(fails, "proved"), f"{ANY_NUMBER}, each message acknowledged; Fig. 8: (3, 3)", because)
 
 
@@ -62,10 +62,10 @@ def mg9(quick: bool) -> Evidence:
     by_formula = found.watched(found.WatchedByTheLetter, 4, 4)
     request = breaks_rc_by_asking(quick)
     without = found.watched(found.WatchedAcknowledgements, 3 if quick else 4, 3)
-    formula = by_formula.runs.get("RC")
+    formula = broken_by(by_formula, "RC")
     smaller = [] if quick else [found.watched(found.WatchedByTheLetter, n, m) for n, m in BELOW_FOUR_AND_FOUR]
-    as_small = formula is not None and not any("RC" in each.runs for each in smaller)
-    repaired = any_split.theorem_5_is_proved() and not {"SC", "RC", "RC+"} & without.runs.keys()
+    as_small = formula is not None and all(holds(each, "RC") for each in smaller)
+    repaired = any_split.theorem_5_is_proved() and holds(without, "SC", "RC", "RC+")
     readings = [
         Reading("by the formula of RP, s1 ≺ r2 ⇒ s1.ack ≺ r2.ack", unless(not as_small, "refuted")),
         Reading("of Fig. 8, where → goes through requests too", unless(request is None, "refuted")),
@@ -75,7 +75,7 @@ def mg9(quick: bool) -> Evidence:
         "as printed: the formula lets a passive process acknowledge what it received before its send "
         f"({length(formula)} actions of 4 processes and 4 messages); Fig. 8 sends requests while passive "
         f"({length(request)} actions). z3 shows the condition where {SILENCE}, of "
-        f"any number of either; so does Fig. 8 without its requests, in {without.states:,} states"
+        f"any number of either; so does Fig. 8 without its requests, in {states(without)}"
     )
     figures = shown("SP and the formula of RP hold: s(m3) ≺ r(m2), and r(m2) → r(m3)", formula, "counterexample-mg9")
     figures += shown("Fig. 8: s(m1) ≺ r(m3), and r(m3) → r(m1)", request, "counterexample-mg9-request")
@@ -103,4 +103,4 @@ def breaks_rc_by_asking(quick: bool) -> Run | None:
         if packets is None:
             return None
         program = search.program_of_fig_8(packets.computation)
-    return found.watched(found.WatchedMurtyGarg, 4, 5, program).runs.get("RC")
+    return broken_by(found.watched(found.WatchedMurtyGarg, 4, 5, program), "RC")

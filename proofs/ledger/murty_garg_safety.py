@@ -13,6 +13,7 @@ from . import any_split, bundled, crowns_of_any_size
 from . import monitored_machines as found
 from . import smallest_synchronous as search
 from .claims import Evidence, Reading, Text, unless
+from .evidence import holds, states
 from .murty_garg_shared import ANY_NUMBER, LEFT_TO_THE_FULL_RUN, SILENCE, shown
 from .splits import Split, answers_only, split_by_names, split_up_to
 
@@ -323,7 +324,7 @@ def mg14(quick: bool) -> Evidence:
         and not splits.theorem_6
     )
     shows = crowns_of_any_size.theorem_6_is_proved()
-    of_fig_8 = any_split.theorem_5_is_proved() and not {"SC", "RC+", "PR"} & watch.runs.keys()
+    of_fig_8 = any_split.theorem_5_is_proved() and holds(watch, "SC", "RC+", "PR")
     repaired = shows and of_fig_8 and not splits.repaired and splits.ranked > 0
     repaired &= not counterexample.strong_receive_condition()
     readings = [
@@ -335,7 +336,7 @@ def mg14(quick: bool) -> Evidence:
         f"no strong crown. By enumeration {splits.theorem_6 or 'none'} smaller. With "
         "the stronger condition z3 shows that there is no crown of any size: by Lemma 4 (MG13) there would be a strong "
         "one, along which processes would grow until it comes round; so by Theorem 2 it is synchronous. None of "
-        f"{splits.ranked:,} computations breaks it; Fig. 8 has it in all {watch.states:,} states"
+        f"{splits.ranked:,} computations breaks it; Fig. 8 has it in all {states(watch)}"
     )
     scope = (
         f"{ANY_NUMBER} (z3, by induction on the size of the crown, and along it); that finitely many messages without "

@@ -22,8 +22,8 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 
-from .fig_8_variants import states_of
-from .vector_time_evidence import explored
+from .evidence import explored
+from .vector_time_evidence import ended
 
 
 class Polling(NamedTuple):
@@ -98,15 +98,19 @@ class Polled(NamedTuple):
 
 @cache
 def polled(workload: Workload, kind: type[ProtocolMachine] = ReceiversAsk) -> Polled:
-    found = explored(kind, workload, orders=("synchronous",))
-    at_once, in_vain, states = True, False, states_of(found.system)
-    for state in states:
-        for step, _ in found.system.moves(state):
+    machine = kind(len(workload.processes))
+    if isinstance(workload, Program):
+        found = ended(machine, workload, orders=("synchronous",))
+    else:
+        found = explored(machine, workload, orders=("synchronous",))
+    at_once, in_vain = True, False
+    for now in found.states():
+        for step, _ in now.moves:
             packet = step.action.packet
             if packet is not None and packet.message is not None:
                 at_once &= packet.message in step.delivered
             in_vain |= packet is not None and packet.kind == "none"
-    return Polled(at_once, frozenset(found.broken), in_vain, len(states))
+    return Polled(at_once, frozenset(found.violations), in_vain, found.exploration.states)
 
 
 #: The messages of the ring, and those where P1's is late and P3's next one goes to P2 ([MG] Fig. 4(b)).

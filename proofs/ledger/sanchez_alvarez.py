@@ -17,6 +17,7 @@ from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.generating import Clock, generate
+from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.runs import Run
 from crownless.proofs.guarded import for_every_n
 from crownless.proofs.terms import Term, Terms
@@ -27,7 +28,17 @@ from . import bundled
 from . import cost_evidence as simulations
 from . import proof_evidence as put_to_z3
 from .claims import Evidence, Reading, Shown, Text, Verdict, unless
-from .evidence import BY_FAIRNESS_IN_WORDS, holds, is_proved, searched, states
+from .evidence import (
+    BY_FAIRNESS_IN_WORDS,
+    broken_by,
+    explored,
+    holds,
+    is_proved,
+    safe,
+    searched,
+    states,
+    system_of,
+)
 from .matrix_evidence import (
     SAME_GUARDS,
     AttachesOneColumn,
@@ -37,18 +48,14 @@ from .matrix_evidence import (
     CountsOnce,
     ExtraMessagesNeverWait,
     ForgetsItsOwnColumn,
-    Judged,
     Numbered,
     Times,
+    ToOneself,
     all_proved,
-    first_run,
     guards,
     guards_in,
-    judged,
-    over,
     program,
 )
-from .matrix_evidence import states as states_of
 from .pigeonhole import clearing_goes_on
 from .smallest_clearing import Clearings
 
@@ -228,25 +235,21 @@ def _deliv_is_not_negative() -> list[Claim]:
 )
 def sa3(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 5)
-    as_printed = over(CountsOnce(n), Free(n, m))
     count = more = 0
-    for state, _ in states_of(as_printed):
+    for now in reachable(system_of(CountsOnce(n), Free(n, m))):
         count += 1
-        for i, local in enumerate(as_printed.local_states(state)):
+        for i, local in enumerate(now.locals):
             more += any(local.sent[k][i] > local.deliv[k] for k in range(n))
-    system = over(CountsOnce(2), Free(2, 1))
-    differing = first_run(
-        system,
-        lambda state, moves: any(
-            local.sent[k][i] != local.deliv[k] for i, local in enumerate(system.local_states(state)) for k in range(2)
-        ),
+    differing = shortest_run_to(
+        system_of(CountsOnce(2), Free(2, 1)),
+        lambda now: any(local.sent[k][i] != local.deliv[k] for i, local in enumerate(now.locals) for k in range(2)),
     )
     beside = guards(ForgetsItsOwnColumn(n), Rst(n), Free(n, m))
-    zeroed = judged(ForgetsItsOwnColumn(n), Free(n, m))
+    zeroed = explored(ForgetsItsOwnColumn(n), Free(n, m))
     if differing is None:
         return Evidence("checked", f"{n} processes, up to {m} messages", "the own column is DELIV as printed")
     fails = bool(more) or not all_proved(_own_column_asks_for_nothing()) or beside.found != SAME_GUARDS
-    fails = fails or bool(zeroed.broken) or not holds(searched("rst", n, m), "deliv-equals-sent-column")
+    fails = fails or not holds(zeroed) or not holds(searched("rst", n, m), "deliv-equals-sent-column")
     because = (
         f"as printed they differ after {len(differing.actions)} actions; z3: the own column never exceeds DELIV, any n "
         f"(nor in {count:,} states); kept at zero, the same guard as rst in {beside.states:,} states, safe and live"
@@ -290,9 +293,9 @@ def sa4(quick: bool) -> Evidence:
     bounds = ((3, 4), (4, 3)) if quick else ((3, 5), (4, 4))
     results = [searched("extra-messages", n, m, parameters={"k": never(n)}) for n, m in bounds]
     besides = [guards(extra(n, never(n)), Rst(n), Free(n, m)) for n, m in ((3, 3), (4, 2) if quick else (4, 3))]
-    whole = judged(ClearsTheWholeColumn(3, parameters={"k": never(3)}), Free(3, 3))
+    whole = explored(ClearsTheWholeColumn(3, parameters={"k": never(3)}), Free(3, 3))
     fails = any(beside.found != SAME_GUARDS for beside in besides) or not all(holds(each) for each in results)
-    run = whole.run("fifo") if "fifo" in whole.broken else None
+    run = broken_by(whole, "fifo")
     fails = fails or run is None
     shown = () if run is None else (Shown("without that entry: FIFO breaks", run),)
     because = (
@@ -350,8 +353,8 @@ def sa5(quick: bool) -> Evidence:
 
 @cache
 def _delayed() -> Run | None:
-    system = over(Beside(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
-    return first_run(system, lambda state, moves: (False, True) in guards_in(system, state))
+    system = system_of(Beside(extra(3, 4), Rst(3)), program(FOUR_ENTRIES))
+    return shortest_run_to(system, lambda now: (False, True) in guards_in(now))
 
 
 def _forms(machine: ProtocolMachine) -> frozenset[Any]:
@@ -378,15 +381,15 @@ class Largest(NamedTuple):
 def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str) -> Largest:
     """Over the free workload of so many messages, or over a program."""
     machine = kind(n, parameters={"k": k})
-    system = over(machine, Free(n, what) if isinstance(what, int) else program(what))
+    system = system_of(machine, Free(n, what) if isinstance(what, int) else program(what))
     kept, carried, any_extra, count = 0, 0, False, 0
     seen: set[int] = set()
-    for state, moves in states_of(system):
+    for now in reachable(system):
         count += 1
-        for number in set(state[:n]) - seen:
+        for number in set(now.state[:n]) - seen:
             seen.add(number)
             kept = max(kept, len(machine.entries(system.local_state(number).matrix)))
-        for step, _ in moves:
+        for step, _ in now.moves:
             for packet in system.transmitted(step):
                 carried = max(carried, len(packet.stamp))
                 any_extra |= packet.message is None
@@ -493,10 +496,9 @@ def left_by_one() -> Run | None:
 
 def _left_too_full(text: str) -> Run | None:
     machine = ClearsOnce(4, parameters={"k": 5})
-    system = over(machine, program(text))
-    return first_run(
-        system,
-        lambda state, moves: any(len(machine.entries(local.matrix)) > 5 for local in system.local_states(state)),
+    return shortest_run_to(
+        system_of(machine, program(text)),
+        lambda now: any(len(machine.entries(local.matrix)) > 5 for local in now.locals),
     )
 
 
@@ -550,12 +552,12 @@ def _lemma_2(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int |
     """New constraints imply the old ones of the process that takes a step, at any moment of any run with that step."""
     times = _times(kind, n, k, what)
     cases = fail = fail_alone = 0
-    for state, moves in times.all:
-        for step, target in moves:
-            old = times.system.local_state(state[step.action.process]).matrix
+    for now in times.all:
+        for step, target in now.moves:
+            old = now.locals[step.action.process].matrix
             new = times.system.local_state(step.local).matrix
             cases += 1
-            fail += not times.implies(new, old, times.always(state, target))
+            fail += not times.implies(new, old, times.always(now.state, target))
             fail_alone += not times.implies(new, old, times.in_any_run)
     return Implied(cases, fail, fail_alone, len(times.all))
 
@@ -563,7 +565,7 @@ def _lemma_2(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int |
 @cache
 def _times(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int | str) -> Times:
     workload = Free(n, what) if isinstance(what, int) else program(what)
-    return Times(over(kind(n, parameters={"k": k}), workload))
+    return Times(system_of(kind(n, parameters={"k": k}), workload))
 
 
 def _cases(quick: bool) -> list[tuple[int, Setting, int | str]]:
@@ -618,20 +620,20 @@ def _lemma_3(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int |
     times = _times(kind, n, k, what)
     machine, system = times.machine, times.system
     counts = [0] * 5
-    for state, moves in times.all:
-        for step, target in moves:
+    for now in times.all:
+        for step, target in now.moves:
             after = system.local_state(step.local).matrix
             for packet in system.transmitted(step):
                 if packet.message is not None:
                     counts[0] += 1
-                    before = system.local_state(state[step.action.process]).matrix
+                    before = now.locals[step.action.process].matrix
                     carried = machine.matrix_of(packet.stamp)
-                    counts[2] += not times.implies(carried, before, times.always(state, target))
+                    counts[2] += not times.implies(carried, before, times.always(now.state, target))
             if step.delivered and step.action.packet is not None:
                 counts[1] += 1
                 carried = machine.matrix_of(step.action.packet.stamp)
                 counts[3] += not times.implies(after, carried, times.after[target])
-                counts[4] += not times.implies(after, carried, times.always(state, target))
+                counts[4] += not times.implies(after, carried, times.always(now.state, target))
     return Lemma3(*counts)
 
 
@@ -672,18 +674,15 @@ def sa9(quick: bool) -> Evidence:
 )
 def sa10(quick: bool) -> Evidence:
     results, programs = _free_checks(quick), _program_checks()
-    fails = not all(holds(each, "fifo", "causal") for each in results) or not all(each.safe for each in programs)
+    fails = not all(holds(each, "fifo", "causal") for each in results) or not all(map(safe, programs))
     fails = fails or not is_proved("extra-messages", "safe")
-    to_oneself = judged(extra(2, 9), Free(2, 3, self_sends=True))
-    shown = (
-        (Shown("messages to oneself: the third overtakes the second", to_oneself.run("fifo")),)
-        if "fifo" in to_oneself.broken
-        else ()
-    )
+    to_oneself = explored(ToOneself(2, parameters={"k": 9}), Free(2, 3, self_sends=True))
+    run = broken_by(to_oneself, "fifo")
+    shown = () if run is None else (Shown("messages to oneself: the third overtakes the second", run),)
     because = (
         f"z3 shows it of the updates and the guard; causal order kept in {states(*results)} of the free workload and "
         f"{sum(each.exploration.states for each in programs):,} of two programs, where k=n+1 acts; messages to oneself "
-        f"break {', '.join(sorted(to_oneself.broken & {'fifo', 'causal'})) or 'nothing'}"
+        f"break {', '.join(sorted(to_oneself.violations.keys() & {'fifo', 'causal'})) or 'nothing'}"
     )
     return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; besides, {_thresholds(results)}", because, shown)
 
@@ -698,11 +697,11 @@ def _free_checks(quick: bool) -> list[CheckResult]:
 
 
 @cache
-def _program_checks() -> list[Judged]:
+def _program_checks() -> list[CheckResult]:
     """Where the text's least threshold, n+1, acts; and where each process has its own."""
     three: list[Setting] = [4, (3, 4, 5), (5, 4, 3)]
-    found = [judged(extra(3, k), program(FOUR_ENTRIES)) for k in three]
-    return [*found, judged(extra(4, 5), program(SEVEN_ENTRIES))]
+    found = [explored(extra(3, k), program(FOUR_ENTRIES)) for k in three]
+    return [*found, explored(extra(4, 5), program(SEVEN_ENTRIES))]
 
 
 def _thresholds(results: Sequence[CheckResult]) -> str:
@@ -730,10 +729,10 @@ def sa11(quick: bool) -> Evidence:
     cases = _cases(quick)
     delivered = wrong = count = 0
     for n, k, what in cases:
-        system = over(Numbered(extra(n, k)), Free(n, what) if isinstance(what, int) else program(what))
-        for _, moves in states_of(system):
+        system = system_of(Numbered(extra(n, k)), Free(n, what) if isinstance(what, int) else program(what))
+        for now in reachable(system):
             count += 1
-            for step, _ in moves:
+            for step, _ in now.moves:
                 packet = step.action.packet
                 if packet is not None:
                     delivered += 1
@@ -751,14 +750,14 @@ def sa11(quick: bool) -> Evidence:
 @TEXT.claim("SA12", "[SA] Theorem 6", "Every message is delivered in the end, extra ones too.", "proved")
 def sa12(quick: bool) -> Evidence:
     results, programs = _free_checks(quick), _program_checks()
-    fails = not all(holds(each) for each in results) or any(each.broken for each in programs)
+    fails = not all(map(holds, [*results, *programs]))
     fails = fails or not is_proved("extra-messages", "live")
     ends = left = 0
     for n, k, what in _cases(quick):
         times = _times(ExtraMessages, n, k, what)
-        for state, moves in times.all:
-            kinds = {packet.message is None for packet, _ in times.system.flight(state)}
-            if times.system.may_end(moves) and False not in kinds:
+        for now in times.all:
+            kinds = {packet.message is None for packet, _ in times.system.flight(now.state)}
+            if times.system.may_end(now.moves) and False not in kinds:
                 ends += 1
                 left += True in kinds
     because = (

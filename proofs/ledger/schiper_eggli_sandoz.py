@@ -13,6 +13,7 @@ from crownless.impl.ses_rollback import SesRollback
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check_result import CheckResult
+from crownless.model_check.reachable import Reached
 from crownless.model_check.runs import Run
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, late_messages, readings
@@ -24,7 +25,19 @@ from . import multicast_pairs as pairs
 from . import proof_evidence as put_to_z3
 from . import vector_time_evidence as timed
 from .claims import Evidence, Reading, Shown, Text, Verdict, unless, verdict_of
-from .evidence import BY_FAIRNESS_IN_WORDS, broken_by, figure, holds, is_proved, proof_of, ran, searched, states, within
+from .evidence import (
+    BY_FAIRNESS_IN_WORDS,
+    broken_by,
+    explored,
+    figure,
+    holds,
+    is_proved,
+    proof_of,
+    ran,
+    searched,
+    states,
+    within,
+)
 
 TEXT = Text()
 
@@ -134,8 +147,7 @@ def ses4(quick: bool) -> Evidence:
         ]
     run = broken_by(printed, "causal")
     overtaking = broken_by(searched("isis-gc-waits", 2, 2, channel="unordered"), "delivers-once")
-    asked = timed.explored(timed.TheAskedSiteDeletesToo, Free(2, 2))
-    again = "delivers-once" in asked.broken
+    again = broken_by(explored(timed.TheAskedSiteDeletesToo(2), Free(2, 2)), "delivers-once")
     deletes = all("a-message-is-deleted" in result.exploration.reached for result in repaired)
     if run is None:
         fails = not (holds(printed) and overtaking and again)
@@ -144,7 +156,7 @@ def ses4(quick: bool) -> Evidence:
     because = (
         f"as printed causal order breaks in {len(run.actions)} actions: a site forgets a message that its receiver has "
         f"not got; if acknowledgements wait for that, all holds in {states(*repaired)}; without the order of emission "
-        f"({_length(overtaking)} actions), or if the asked site deletes ({asked.broken.get('delivers-once')} actions), "
+        f"({_length(overtaking)} actions), or if the asked site deletes ({_length(again)} actions), "
         "a message is delivered twice"
     )
     title = "as printed: P1 deletes m1 before P3 has it, and what follows comes to P3 without it"
@@ -152,9 +164,9 @@ def ses4(quick: bool) -> Evidence:
     if overtaking is not None:
         title = "repaired, where a packet is overtaken by the acknowledgement: delivered twice"
         shown.append(Shown(title, overtaking, "counterexample-ses4-overtaken"))
-    if again:
+    if again is not None:
         title = "the asked site deletes too, and does not know the replica"
-        shown.append(Shown(title, asked.run("delivers-once"), "counterexample-ses4-asked"))
+        shown.append(Shown(title, again, "counterexample-ses4-asked"))
     scope = within(printed, *repaired) + "; one site or more collect once"
     readings = (
         Reading("as printed, a request is acknowledged at once", "refuted"),
@@ -303,8 +315,9 @@ def ses9(quick: bool) -> Evidence:
     "site where a message arrives. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
 )
 def ses10(quick: bool) -> Evidence:
-    counted = timed.explored(timed.CountsPairs, Free(3 if quick else 4, 3))
-    tight = not counted.broken and "a-pair-for-every-other" in counted.found.reached
+    sites = 3 if quick else 4
+    counted = explored(timed.CountsPairs(sites), Free(sites, 3))
+    tight = holds(counted) and counted["a-pair-for-every-other"].verdict == "holds"
     steps = timed.no_pair_for_itself(Ses) and timed.older_pair_says_nothing_more(Ses) and timed.lemma_2(Ses)
     unicasts = unless(not (steps and is_proved("ses", "safe", "live") and tight), "proved")
     bounds = [(3, 2), (3, 3)] if quick else [(3, 2), (3, 3), (4, 2)]
@@ -336,7 +349,7 @@ def ses10(quick: bool) -> Evidence:
         "buffer, which merges them pair by pair, has at most N − 1 in these. With unicasts, z3: no "
         "site has a pair for itself, and by Lemma 2 the older pair asks for nothing that the new one does not; ses "
         "discards it, and is safe and live; N − 1 pairs are reached, and no more, in "
-        f"{counted.found.states:,} states. z3: discarded with multicasts, too, the same messages are accepted and the "
+        f"{states(counted)}. z3: discarded with multicasts, too, the same messages are accepted and the "
         f"same buffers left; then N − 1 is kept in {replacing.states:,} states"
     )
     shown = []
@@ -375,32 +388,31 @@ def ses11(quick: bool) -> Evidence:
 def ses12(quick: bool) -> Evidence:
     bounds = [(3, 3), (4, 2)] if quick else [(3, 4), (4, 3)]
     results = [searched("ses-multicast", n, m, sends="multicast") for n, m in bounds]
-    by_letter = timed.explored(pairs.PairsBesides, Free(3, 2 if quick else 3, sends="multicast"))
-    no_pairs = timed.explored(pairs.EntersNoPairs, Free(3, 2, sends="multicast"))
+    by_letter = explored(pairs.PairsBesides(3), Free(3, 2 if quick else 3, sends="multicast"))
+    no_pairs = explored(pairs.EntersNoPairs(3), Free(3, 2, sends="multicast"))
     replaced = unless(not (is_proved("ses-multicast") and all(map(holds, results))), "proved")
     same = put_to_z3.all_shown([*pairs.same_as_impl(), *pairs.lemma_2_with_multicasts()])
-    dropped = timed.explored(pairs.DropsPairsBesides, Free(3, 2, sends="multicast"))
+    dropped = explored(pairs.DropsPairsBesides(3), Free(3, 2, sends="multicast"))
     verdict = unless(
-        bool(by_letter.broken) or not same or "causal" not in dropped.broken or replaced != "proved", "proved"
+        not holds(by_letter) or not same or "causal" not in dropped.violations or replaced != "proved", "proved"
     )
     readings = (
         Reading("by the letter, besides the pairs of the sender's buffer", verdict),
         Reading("in place of older pairs for the same sites, as impl has it", replaced),
         Reading(
             "the sender's own buffer gets no pair of a multicast, since of that the sentence says nothing",
-            "refuted" if "causal" in no_pairs.broken else "open",
+            "refuted" if "causal" in no_pairs.violations else "open",
         ),
     )
     because = (
         "z3: for every n, by Lemma 2, pairs besides older ones make for the same guard and leave the same buffers as "
         "pairs in their place; and it shows that protocol safe, optimal and live, of its own code, for messages to any "
-        f"set of others. By the letter nothing breaks in {by_letter.found.states:,} states, in their place in "
+        f"set of others. By the letter nothing breaks in {states(by_letter)}, in their place in "
         f"{states(*results)}. If sites did not merge those pairs, or the sender's buffer got none, causal order would "
-        f"break in {dropped.broken.get('causal')} and {no_pairs.broken.get('causal')} actions"
+        f"break in {_length(broken_by(dropped, 'causal'))} and {_length(broken_by(no_pairs, 'causal'))} actions"
     )
-    shown: tuple[Shown, ...] = ()
-    if "causal" in no_pairs.broken:
-        shown = (Shown("the sender's buffer gets no pair of a multicast: m2 overtakes m1", no_pairs.run("causal")),)
+    run = broken_by(no_pairs, "causal")
+    shown = () if run is None else (Shown("the sender's buffer gets no pair of a multicast: m2 overtakes m1", run),)
     scope = f"{FOR_EVERY_N.replace('unicasts', 'multicasts')}; {BY_FAIRNESS_IN_WORDS}"
     return Evidence(verdict, scope, because, shown, readings)
 
@@ -427,12 +439,12 @@ def ses13(quick: bool) -> Evidence:
 )
 def ses14(quick: bool) -> Evidence:
     multicasts = 2 if quick else 3
-    several = timed.explored(timed.SesDeleteMulticast, Free(3, multicasts, sends="multicast"))
+    several = explored(timed.SesDeleteMulticast(3), Free(3, multicasts, sends="multicast"))
     deletes = searched("ses-delete", 3, 3).exploration.states != searched("ses", 3, 3).exploration.states
-    fails = not is_proved("ses-delete") or bool(several.broken) or not deletes
+    fails = not is_proved("ses-delete") or not holds(several) or not deletes
     because = (
         "z3 shows ses-delete safe, optimal and live, of the protocol's own code; with multicasts, too, nothing breaks "
-        f"in {several.found.states:,} states"
+        f"in {states(several)}"
     )
     scope = f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}; multicasts: 3 sites, up to {multicasts} messages"
     return Evidence(unless(fails, "proved"), scope, because)
@@ -447,27 +459,22 @@ def ses14(quick: bool) -> Evidence:
     f"letter); {NOTHING_FOR_ONESELF}",
 )
 def ses15(quick: bool) -> Evidence:
-    on_arrival = timed.explored(timed.LearnsTheTimeOnArrival, Free(2, 2))
-    to_himself = timed.explored(Ses, Free(1, 2, self_sends=True))
-    readings_matter = "causal" in on_arrival.broken and "causal" in to_himself.broken
-    fails = not is_proved("ses", "safe") or not readings_matter
+    on_arrival = broken_by(explored(timed.LearnsTheTimeOnArrival(2), Free(2, 2)), "causal")
+    to_himself = broken_by(explored(timed.SesToOneself(1), Free(1, 2, self_sends=True)), "causal")
+    fails = not is_proved("ses", "safe") or on_arrival is None or to_himself is None
     because = (
         f"z3 shows {len(proof_of('ses').claims)} claims, of the protocol's own code; if the clock advanced on arrival, "
-        f"causal order would break in {on_arrival.broken.get('causal')} actions, and by messages to oneself in "
-        f"{to_himself.broken.get('causal')}"
+        f"causal order would break in {_length(on_arrival)} actions, and by messages to oneself in "
+        f"{_length(to_himself)}"
     )
     shown = []
-    if "causal" in on_arrival.broken:
-        shown.append(
-            Shown("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival.run("causal"))
-        )
+    if on_arrival is not None:
+        shown.append(Shown("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival))
     verdict = unless(fails, "proved")
     readings = (
         Reading("the clock advances on delivery, as the algorithm has it (§4.2.2)", verdict),
-        Reading(
-            "the clock advances on arrival, as §4.1 may be read", "refuted" if "causal" in on_arrival.broken else "open"
-        ),
-        Reading("messages to oneself, too", "refuted" if "causal" in to_himself.broken else "open", said=False),
+        Reading("the clock advances on arrival, as §4.1 may be read", "refuted" if on_arrival is not None else "open"),
+        Reading("messages to oneself, too", "refuted" if to_himself is not None else "open", said=False),
     )
     return Evidence(verdict, FOR_EVERY_N, because, tuple(shown), readings)
 
@@ -543,12 +550,11 @@ def ses17(quick: bool) -> Evidence:
     isis = [searched("isis", n, m, crash="P1") for n, m in bounds]
     isis.append(searched("isis", 3, 2 if quick else 3, crash="P1", sends="multicast"))
     program = Program(notation.parse(FIG_6_AND_ON))
-    stuck = timed.first_run(timed.remembering(Ses, program, 0), _all_wait_for_m1)
-    passed = timed.explored(Ses, program, crash=0)
-    whole = timed.explored(Isis, program, crash=0)
+    stuck = timed.first_run(timed.remembering(Ses, program, "S1"), _all_wait_for_m1)
+    passed, whole = (timed.ended(kind(4), program, crash="S1") for kind in (Ses, Isis))
     cut_off = all(holds(result, "causal") and broken_by(result, "delivers-all") for result in pairs)
     fails = not (cut_off and is_proved("ses", "safe") and all(map(holds, isis)))
-    fails |= stuck is None or set(passed.broken) != {"delivers-all"} or bool(whole.broken)
+    fails |= stuck is None or passed.violations.keys() != {"delivers-all"} or not holds(whole)
     lengths = {_length(broken_by(result, "delivers-all")) for result in pairs}
     because = (
         "never, since z3 shows that what depends on a message waits for it, lost or not; something stays undelivered "
@@ -578,21 +584,21 @@ S3: receive; send Z to S2; receive; receive; receive; receive
 )
 def ses18(quick: bool) -> Evidence:
     program = Program(notation.parse(ONCE_MORE))
-    once, again = (timed.explored(kind, program, crash=0) for kind in (timed.AgreesOnlyOnce, SesRollback))
+    once, again = (timed.ended(kind(3), program, crash="S1") for kind in (timed.AgreesOnlyOnce, SesRollback))
     at_rest = timed.first_run(
-        timed.remembering(timed.AgreesOnlyOnce, program, 0),
+        timed.remembering(timed.AgreesOnlyOnce, program, "S1"),
         timed.somebody_waits_for_ever,
         only={"agree": timed.is_at_rest},
     )
     few = 2 if quick else 4
-    fewer = timed.explored(timed.AgreesOnlyOnce, Free(3, few), crash=0)
+    fewer = explored(timed.AgreesOnlyOnce(3), Free(3, few), crash="P1")
     results = [searched("ses-rollback", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 2)])]
     texts = islice(timed.programs_of_five((1,)), 6, 9) if quick else timed.programs_of_five(range(5))
     alike = [Program(notation.parse(text)) for text in texts]
-    blocked = sum(bool(timed.explored(timed.AgreesOnlyOnce, each, crash=0).broken) for each in alike)
-    mended = not any(timed.explored(SesRollback, each, crash=0).broken for each in alike)
+    blocked = sum(bool(timed.ended(timed.AgreesOnlyOnce(3), each, crash="S1").violations) for each in alike)
+    mended = all(holds(timed.ended(SesRollback(3), each, crash="S1")) for each in alike)
     not_oldest = timed.first_run(
-        timed.remembering(SesRollback, Free(2, 3), 0),
+        timed.remembering(SesRollback, Free(2, 3), "P1"),
         lambda now: (
             now.may("agree") and timed.is_at_rest(now) and timed.agreed_event(now) != timed.oldest_undelivered(now)
         ),
@@ -601,7 +607,7 @@ def ses18(quick: bool) -> Evidence:
     )
     late, needless = (
         timed.first_run(
-            timed.remembering(SesRollback, Free(n, m), 0),
+            timed.remembering(SesRollback, Free(n, m), "P1"),
             lambda now, delivered=delivered: (  # type: ignore[misc]
                 now.may("agree") and (not delivered or timed.all_of_the_first_is_delivered(now))
             ),
@@ -611,12 +617,13 @@ def ses18(quick: bool) -> Evidence:
         for n, m, delivered in ((2, 2, False), (3, 3, True))
     )
     scope = _crashing(*results) + f"; agreeing once: up to {few} messages, and programs with 5"
-    if not once.broken.get("delivers-all"):
-        return Evidence(unless(bool(once.broken), "checked"), scope, "agreeing once is enough")
-    fails = bool(fewer.broken or again.broken) or not all(map(holds, results)) or not (blocked and mended)
+    blocks = broken_by(once, "delivers-all")
+    if blocks is None:
+        return Evidence(unless(bool(once.violations), "checked"), scope, "agreeing once is enough")
+    fails = not (holds(fewer) and holds(again)) or not all(map(holds, results)) or not (blocked and mended)
     fails |= None in (at_rest, not_oldest, late, needless)
     because = (
-        f"agreeing once leaves a message blocked ({once.broken['delivers-all']} actions, 5 messages), even if they do "
+        f"agreeing once leaves a message blocked ({_length(blocks)} actions, 5 messages), even if they do "
         f"so when all that is not lost has come ({_steps(at_rest)}); the number is not that of the oldest lost message "
         f"({_steps(not_oldest)}), and sites rewind though nothing is lost "
         f"({_steps(late)}), even though all of S1 is delivered ({_steps(needless)}); agreeing again whenever there is "
@@ -653,13 +660,13 @@ def _fig_2_in_two_orders(kind: type[ProtocolMachine]) -> timed.Found | None:
     for k in range(1, 5):
         text = text.replace(f"receive W{k}", "receive")
     system = timed.remembering(kind, Program(notation.parse(text)))
-    return timed.first_run(system, lambda now: not timed.one_order(map(now.updates, range(3))))
+    return timed.first_run(system, lambda now: not timed.one_order(timed.updates(now, p) for p in range(3)))
 
 
-def _all_wait_for_m1(now: timed.Situation) -> bool:
+def _all_wait_for_m1(now: Reached) -> bool:
     """All is sent, S2 has nothing, and nothing can happen any more."""
-    sent = {message.name for p in range(4) for kind, message in now.events(p) if kind == "send"}
-    return not now.moves and len(sent) == 6 and not now.events(1)
+    sent = {message.name for p in range(4) for kind, message in timed.events(now, p) if kind == "send"}
+    return not now.moves and len(sent) == 6 and not timed.events(now, 1)
 
 
 def _crashing(*results: CheckResult) -> str:

@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.impl.channels import channel_named
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
-from crownless.model_check.observers import Ledger
-from crownless.model_check.system import State, System
+from crownless.model_check.system import State
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import ATTEMPTS, Claim, theorem, vacuous
 
+from .evidence import system_of
 from .fig_8_variants import Timed, timed
 
 #: The most that a packet takes, in ticks; at one process no two things happen in the same tick.
@@ -153,7 +152,7 @@ def longest(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Longest:
 
     That is the greatest there is: what bounds the times of a run are sums of t, so that the longest of them is one.
     """
-    system = System(kind(n), Free(n, m), channel_named("unordered"), [Ledger()])
+    system = system_of(kind(n), Free(n, m))
     start: tuple[State, frozenset[Packet], tuple[int, ...]] = (system.initial(), frozenset(), (0,) * n)
     found, nodes, withheld = {start}, [start], 0
     for state, late, ages in nodes:

@@ -15,6 +15,7 @@ import z3
 
 from crownless.proofs.terms import Term
 from crownless.spec.computation import Computation
+from crownless.spec.library import is_control
 
 from .bounded import Bounded, computation_of
 
@@ -256,10 +257,10 @@ def program_of_fig_8(c: Computation) -> str:
             assert event.message is not None
             message = c.messages[event.message]
             if event.kind == "receive":
-                if message.name[0] != "c":
+                if not is_control(message):
                     owed.append(message.sender)
                     parts.append("receive")
-            elif message.name[0] == "c" and message.receiver in owed:
+            elif is_control(message) and message.receiver in owed:
                 owed.remove(message.receiver)
             else:
                 name = message.name if message.name in names else f"m{len(names) + 1}"

@@ -9,6 +9,7 @@ from itertools import combinations, permutations
 
 from crownless.spec.computation import Computation, restrict
 from crownless.spec.enumeration import computations
+from crownless.spec.library import is_control
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def split_up_to(*bounds: tuple[int, int]) -> Iterator[Split]:
 
 def split_by_names(whole: Computation) -> Split:
     """The split whose control messages are those called c1, c2, …"""
-    return Split(whole, tuple(m for m, message in enumerate(whole.messages) if message.name[0] != "c"))
+    return Split(whole, tuple(m for m, message in enumerate(whole.messages) if not is_control(message)))
 
 
 def answers_only(split: Split) -> bool:

@@ -4,15 +4,13 @@ z3 shows of single steps of the vector-pair protocol.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import z3
 
-from crownless.impl.channels import channel_named
 from crownless.impl.isis_gc import IsisGc
 from crownless.impl.isis_gc import State as GcState
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -21,16 +19,13 @@ from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.ses_rollback import State as SiteState
-from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.cycles import endless
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.explorer import explore
-from crownless.model_check.observers import History, Ledger, observers_of
-from crownless.model_check.properties import DELIVERS_ALL, NEVER_BLOCKS, Property, properties_of
+from crownless.impl.workloads import Program, Workload
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.observers import History
+from crownless.model_check.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.reachable import Reached, shortest_path
 from crownless.model_check.runs import Run, run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import AGREED, Ghost, LocalStep, Move, System
-from crownless.model_check.system import State as GlobalState
+from crownless.model_check.system import AGREED, LocalStep, System
 from crownless.proofs.any_run import AnyRun
 from crownless.proofs.guarded import for_every_n
 from crownless.proofs.schiper_eggli_sandoz import INVARIANTS
@@ -40,6 +35,8 @@ from crownless.spec.clocks import Clock, VectorClock, late_messages, readings
 from crownless.spec.computation import Computation, Event, Message, topological_order
 from crownless.spec.enumeration import computations, trusted
 from crownless.spec.orders import decide
+
+from .evidence import explored, system_of
 
 # -- computations ------------------------------------------------------------------------------------------------------
 
@@ -228,82 +225,35 @@ def updates_seen(c: Computation, prefix: str = "W") -> list[tuple[str, ...]]:
 
 # -- machines in no registry -------------------------------------------------------------------------------------------
 
-ORDERS = ("fifo", "causal")
 
-
-class Explored(NamedTuple):
-    """All runs of a machine."""
-
-    system: System
-    found: Exploration
-    judged: Mapping[str, Property]
-    #: The steps to where a run may go on for ever with something undelivered.
-    lasso: Sequence[LocalStep] | None
-
-    @property
-    def broken(self) -> dict[str, int]:
-        """What is broken, and in how many actions; 0 by a run that goes on for ever only."""
-        return {**self.found.broken, **({} if self.lasso is None else {DELIVERS_ALL.name: 0})}
-
-    def run(self, name: str) -> Run:
-        """A shortest run that breaks this."""
-        steps, _, _ = shortest_run(self.system, self.judged[name], self.found.broken[name])
-        return run_of(self.system, steps, keep_names=isinstance(self.system.workload, Program))
-
-
-def explored(
-    kind: type[ProtocolMachine],
-    workload: Workload,
+def ended(
+    machine: ProtocolMachine,
+    program: Program,
     *,
-    channel: str | None = None,
-    crash: int | None = None,
-    orders: Sequence[str] = ORDERS,
-) -> Explored:
-    """Every interleaving. In a program, receives that nothing is left for may stay undone."""
+    crash: str | None = None,
+    orders: tuple[str, ...] = ("fifo", "causal"),
+) -> CheckResult:
+    """Every interleaving of a program in which receives that no message is left for may stay undone."""
+    decided = properties_of(machine, orders, program=False, crash=crash is not None)
+    properties = tuple(known for known in decided if known.kind != "sometimes" and known != NEVER_BLOCKS)
+    return explored(machine, program, orders=orders, crash=crash, properties=properties)
+
+
+def remembering(kind: type[ProtocolMachine], workload: Workload, crash: str | None = None) -> System:
+    """The system, with a monitor that remembers the computation."""
     machine = kind(len(workload.processes))
-    system = System(
-        machine, workload, channel_named(channel or kind.needs_channel), observers_of(machine, orders), crash
-    )
-    properties = properties_of(machine, orders, program=False, crash=crash is not None)
-    judged = {
-        known.name: known
-        for known in properties
-        if known.kind != "sometimes" and (isinstance(workload, Free) or known != NEVER_BLOCKS)
-    }
-    found = explore(system, list(judged.values()))
-    settled = found.graded or DELIVERS_ALL.name in found.broken
-    return Explored(system, found, judged, None if settled else endless(system, DELIVERS_ALL))
+    return system_of(machine, workload, crash=crash, monitors=(History(machine.n, "causal"),))
 
 
-class Situation(NamedTuple):
-    """Where a run has got: the system and its state, each process's events so far, and what may happen next."""
-
-    system: System
-    state: GlobalState
-    ghost: Ghost
-    moves: Sequence[Move]
-
-    @property
-    def locals(self) -> list[Any]:
-        return self.system.local_states(self.state)
-
-    def events(self, p: int) -> Sequence[tuple[str, Message]]:
-        """The events of a process, as (`send` or `receive`, message)."""
-        line: Sequence[tuple[str, Message]] = self.ghost[1][p]
-        return line
-
-    def updates(self, p: int) -> tuple[str, ...]:
-        """The updates in the order in which the process makes or receives them."""
-        return tuple(message.name for _, message in self.events(p) if message.name.startswith("W"))
-
-    def may(self, action: str) -> bool:
-        return any(step.action.name == action for step, _ in self.moves)
+def events(now: Reached, p: int) -> Sequence[tuple[str, Message]]:
+    """The events of a process so far, as (`send` or `receive`, message), in a system that is `remembering`."""
+    line: Sequence[tuple[str, Message]] = now.ghost[1][p]
+    return line
 
 
-def remembering(kind: type[ProtocolMachine], workload: Workload, crash: int | None = None) -> System:
-    """The system, with an observer that remembers the computation."""
-    machine = kind(len(workload.processes))
-    return System(machine, workload, channel_named("unordered"), [Ledger(), History(machine.n, "causal")], crash)
+def updates(now: Reached, p: int) -> tuple[str, ...]:
+    """The updates in the order in which the process makes or receives them."""
+    return tuple(message.name for _, message in events(now, p) if message.name.startswith("W"))
 
 
 class Found(NamedTuple):
@@ -315,9 +265,9 @@ class Found(NamedTuple):
 
 def first_run(
     system: System,
-    there: Callable[[Situation], bool],
+    there: Callable[[Reached], bool],
     *,
-    only: Mapping[str, Callable[[Situation], bool]] | None = None,
+    only: Mapping[str, Callable[[Reached], bool]] | None = None,
     then: str | None = None,
 ) -> Found | None:
     """A shortest run to such a situation; None if there is none.
@@ -325,33 +275,38 @@ def first_run(
     `only`: some actions, and in which situations alone they happen. `then`: an action that is shown at the end, with
     what all survivors learn by it.
     """
-    start = (system.initial(), system.initial_ghost())
-    came_by: dict[tuple[GlobalState, Ghost], list[LocalStep]] = {start: []}
-    nodes = deque([start])
-    while nodes:
-        node = nodes.popleft()
-        steps, moves = came_by[node], system.moves(node[0])
-        now = Situation(system, *node, moves)
+    ends: list[Reached] = []
+
+    def wanted(now: Reached) -> bool:
         if there(now):
-            shown = [*steps, *([] if then is None else _with_what_is_learnt(system, moves, then))]
-            run = run_of(system, shown, keep_names=isinstance(system.workload, Program))
-            return Found(len(steps) + (then is not None), run)
-        for step, target in moves:
-            happens = (only or {}).get(step.action.name)
-            after = (target, system.judge(node[1], step)[0])
-            if (happens is None or happens(now)) and after not in came_by:
-                came_by[after] = [*steps, step]
-                nodes.append(after)
-    return None
+            ends.append(now)
+        return bool(ends)
+
+    def allowed(now: Reached, step: LocalStep) -> bool:
+        happens = (only or {}).get(step.action.name)
+        return happens is None or happens(now)
+
+    steps = shortest_path(system, wanted, monitored=True, allowed=allowed)
+    if steps is None:
+        return None
+    shown = [*steps, *([] if then is None else _with_what_is_learnt(ends[0], then))]
+    run = run_of(system, shown, keep_names=isinstance(system.workload, Program))
+    return Found(len(steps) + (then is not None), run)
 
 
-def _with_what_is_learnt(system: System, moves: Sequence[Move], then: str) -> list[LocalStep]:
-    step, state = next(move for move in moves if move[0].action.name == then)
+def _with_what_is_learnt(now: Reached, then: str) -> list[LocalStep]:
+    step, state = next(move for move in now.moves if move[0].action.name == then)
     steps = [step]
-    while (moves := system.moves(state)) and moves[0][0].action.name == f"receive {AGREED}":
+    while (moves := now.system.moves(state)) and moves[0][0].action.name == f"receive {AGREED}":
         step, state = moves[0]
         steps.append(step)
     return steps
+
+
+class SesToOneself(Ses):
+    """[SES] excludes messages to oneself; admitted here, to see what would become of them."""
+
+    admits_self_sends = True
 
 
 class TheAskedSiteDeletesToo(IsisGc):
@@ -394,7 +349,7 @@ class AgreesOnlyOnce(SesRollback):
 # -- situations --------------------------------------------------------------------------------------------------------
 
 
-def missing(now: Situation) -> Iterator[tuple[list[int], int, Packet]]:
+def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
     """Of each message that waits: the sites i with VT(S)[i] < VT[i] in its pair, S, and the packet."""
     for packet in now.system.refused(now.state):
         s = packet.destination
@@ -402,36 +357,36 @@ def missing(now: Situation) -> Iterator[tuple[list[int], int, Packet]]:
         yield [i for i, event in enumerate(packet.stamp.buffer[s]) if event > time[i]], s, packet
 
 
-def numbers_a_message_for(now: Situation, s: int, packet: Packet, i: int) -> bool:
+def numbers_a_message_for(now: Reached, s: int, packet: Packet, i: int) -> bool:
     """Is the event VT[i] of site i, VT being the pair for S, the emission of a message for S?"""
-    kind, message = now.events(i)[packet.stamp.buffer[s][i] - 1]
+    kind, message = events(now, i)[packet.stamp.buffer[s][i] - 1]
     return kind == "send" and s in message.receivers
 
 
-def all_of_the_first_is_delivered(now: Situation) -> bool:
+def all_of_the_first_is_delivered(now: Reached) -> bool:
     """P1 has crashed, and the others have delivered all that it sent to them."""
-    flight = [packet for packet in now.system.in_flight(now.state) if packet.destination]
+    flight = [packet for packet in now.in_flight if packet.destination]
     waiting = [packet for local in now.locals[1:] for packet in local.waiting]
     return all(packet.source for packet in (*flight, *waiting))
 
 
-def never(now: Situation) -> bool:
+def never(now: Reached) -> bool:
     """In no situation."""
     return False
 
 
-def somebody_waits_for_ever(now: Situation) -> bool:
+def somebody_waits_for_ever(now: Reached) -> bool:
     """Nothing can happen any more, and a message waits at a survivor of P1."""
     return not now.moves and any(local.waiting for local in now.locals[1:])
 
 
-def is_at_rest(now: Situation) -> bool:
+def is_at_rest(now: Reached) -> bool:
     """Nothing is under way to a survivor of P1, and none has anything that it might deliver."""
     deliverable = [now.system.machine.receive(i, local, None) for i, local in enumerate(now.locals) if i]
-    return not any(deliverable) and not any(packet.destination for packet in now.system.in_flight(now.state))
+    return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
 
 
-def agreed_event(now: Situation) -> int:
+def agreed_event(now: Reached) -> int:
     """The number on which the survivors of P1 would agree now."""
     survivors = {i: local for i, local in enumerate(now.locals) if i}
     failure = now.system.machine.agree(survivors, 0)
@@ -439,13 +394,13 @@ def agreed_event(now: Situation) -> int:
     return failure.event
 
 
-def oldest_undelivered(now: Situation) -> int | None:
+def oldest_undelivered(now: Reached) -> int | None:
     """The number of P1's first event that is the emission of a message which its receiver has not delivered."""
     return next(
         (
             number
-            for number, (kind, message) in enumerate(now.events(0), 1)
-            if kind == "send" and ("receive", message) not in now.events(message.receiver)
+            for number, (kind, message) in enumerate(events(now, 0), 1)
+            if kind == "send" and ("receive", message) not in events(now, message.receiver)
         ),
         None,
     )

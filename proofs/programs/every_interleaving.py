@@ -35,6 +35,7 @@ from crownless.model_check.properties import (
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State
+from crownless.model_check.wrong_machine import machine_errors
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
@@ -152,15 +153,15 @@ def judge(
     asked = _resolved(check)
     program = asked.workload
     assert isinstance(program, Program)
-    run = _run(asked, program)
-    asking = _Asking(run, asked, effort, attempts, shortest)
     decided = asked.properties()
     found = []
-    for known in decided:
-        if known.name in asking.questions:
-            if progress is not None:
-                progress(known)
-            found.append(asking.ask(known))
+    with machine_errors(type(asked.machine)):
+        asking = _Asking(_run(asked, program), asked, effort, attempts, shortest)
+        for known in decided:
+            if known.name in asking.questions:
+                if progress is not None:
+                    progress(known)
+                found.append(asking.ask(known))
     return Judged(
         asked.protocol,
         program.name,

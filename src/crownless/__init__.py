@@ -1,1 +1,61 @@
-"""Executable specifications of message order in distributed systems, and tools that hold protocols to them."""
+"""Message order in distributed systems: is it kept, by which protocol, and why not?
+
+    import crownless as cr
+
+    cr.check("rst", 3, 4)                      # every interleaving of 4 messages among 3 processes
+    cr.check(MyProtocol, 3, 3).violations      # the same of a class derived from cr.Protocol
+    cr.classify("P1: send x to P2; send y to P2\\nP2: receive y; receive x")["fifo"]
+
+Everything here is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import check as check
+    from .api import classify as classify
+    from .api import count as count
+    from .api import draw as draw
+    from .api import parse as parse
+    from .api import program as program
+    from .api import prove as prove
+    from .api import read_log as read_log
+    from .api import realize as realize
+    from .api import states as states
+    from .impl.protocol import Happened as Happened
+    from .impl.protocol import Packet as Packet
+    from .impl.protocol import Parameter as Parameter
+    from .impl.protocol import Protocol as Protocol
+    from .impl.protocol import Step as Step
+    from .impl.protocol import Transition as Transition
+    from .impl.protocol import delivered as delivered
+    from .impl.protocol import sent as sent
+    from .spec.computation import Computation as Computation
+    from .spec.computation import Message as Message
+    from .spec.errors import BadInput as BadInput
+    from .spec.errors import Undecided as Undecided
+    from .spec.recorder import Recorder as Recorder
+
+#: Where each name is.
+_HOME = {
+    ".api": "check classify count draw parse program prove read_log realize states",
+    ".impl.protocol": "Happened Packet Parameter Protocol Step Transition delivered sent",
+    ".spec.computation": "Computation Message",
+    ".spec.errors": "BadInput Undecided",
+    ".spec.recorder": "Recorder",
+}
+
+__all__ = sorted(name for names in _HOME.values() for name in names.split())
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names.split():
+            value = globals()[name] = getattr(import_module(module, __name__), name)
+            return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "testing"]

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from typing import NamedTuple
 
 import click
 
@@ -18,17 +19,26 @@ from crownless.spec.memory import keep_reserve
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
 
-#: Verbs: the module of each, and what it is called there.
+
+class Verb(NamedTuple):
+    """Where a verb is defined, and what it does: the list of verbs imports none of them."""
+
+    module: str
+    name: str
+    does: str
+
+
 VERBS = {
-    "check": ("check", "check"),
-    "claims": ("claims", "claims"),
-    "classify": ("classify", "classify"),
-    "cost": ("cost", "cost"),
-    "count": ("count", "count"),
-    "list": ("listing", "list_"),
-    "prove": ("prove", "prove_"),
-    "realize": ("realize", "realize"),
-    "show": ("show", "show"),
+    "check": Verb("check", "check", "Explore every interleaving of a protocol within a bound."),
+    "claims": Verb("claims", "claims", "Recompute the verdict of every claim of the five texts."),
+    "classify": Verb("classify", "classify", "Decide which orders computations and event logs keep."),
+    "cost": Verb("cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
+    "count": Verb("count", "count", "Count the complete computations in each order."),
+    "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
+    "new": Verb("new", "new", "Write a template for a protocol of your own."),
+    "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),
+    "realize": Verb("realize", "realize", "Find which computations a protocol can generate."),
+    "show": Verb("show", "show", "Draw a run or a computation."),
 }
 
 
@@ -41,10 +51,14 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        module, name = VERBS[cmd_name]
-        verb = getattr(import_module(f"{__name__}.{module}"), name)
+        known = VERBS[cmd_name]
+        verb = getattr(import_module(f"{__name__}.{known.module}"), known.name)
         assert isinstance(verb, click.Command)
         return verb
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.does) for name, verb in VERBS.items()])
 
     def invoke(self, ctx: click.Context) -> object:
         try:

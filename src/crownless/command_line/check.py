@@ -19,7 +19,6 @@ from crownless.model_check.engines import (
     MOST_WORKERS,
     Elsewhere,
     compiling,
-    not_compiled,
     reductions_named,
     why_not_applicable,
 )
@@ -186,7 +185,7 @@ def check(
                     resume=None if resume is None else Path(resume),
                     tell=say,
                     on_violation=None if quiet or suite is not None else say,
-                    around_native=lambda: _native(quiet),
+                    around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
                     elsewhere=elsewhere,
                 )
             except Stopped:
@@ -240,16 +239,6 @@ def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> l
 def _away(line: ProgressLine | None) -> Iterator[None]:
     """Without the line of progress, if there is one."""
     with nullcontext() if line is None else line.away():
-        yield
-
-
-@contextmanager
-def _native(quiet: bool) -> Iterator[None]:
-    """Around a search by the native engine: says what it is waiting for, and if it is slow here."""
-    slow = not_compiled()
-    if slow is not None:
-        say(f"{slow[0]}, so that the native engine runs on NumPy, many times slower; {slow[1]}")
-    with nullcontext() if quiet else compiling(_say_compiling):
         yield
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 
 import click
 
-from crownless.model_check.diagram import draw
 from crownless.model_check.limits import Limits
 from crownless.model_check.runs import Run
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.ledger.claims import VERDICTS, Shown
 from crownless.proofs.ledger.ledger import Finding, entries_named, look_into
+from crownless.spec.diagram import draw
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import with_limits, with_output

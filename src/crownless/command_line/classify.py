@@ -8,14 +8,13 @@ import click
 from rich.text import Text
 
 from crownless.model_check import oracle
-from crownless.model_check.diagram import draw
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import stoppable
-from crownless.proofs.ledger.splits import split_by_names
 from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.diagram import draw
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, Reading, order_named
+from crownless.spec.orders import ORDERS, Reading, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name
 
 from .endings import say
@@ -156,14 +155,14 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", mend="add --engine spark"
         )
     asked = tuple(name for name in ORDERS if not orders or name in orders)
-    decided: list[tuple[oracle.Subject, list[oracle.Decision]]] = []
+    decided: list[tuple[oracle.NamedComputation, list[Verdict]]] = []
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
             for subject in oracle.subjects(name):
                 decided.append((subject, []))
-                for decision in oracle.decisions(subject, asked, reading):
-                    decided[-1][1].append(decision)
+                for verdict in oracle.verdicts(subject, asked, reading):
+                    decided[-1][1].append(verdict)
             judged.add(name)
     if part.reason is not None and not decided:
         return ended_with_nothing(part)
@@ -175,7 +174,7 @@ def classify(
     else:
         for classification in found:
             _print(classification, drawing=not quiet)
-    outcomes = {outcome for classification in found for outcome in classification.outcomes().values()}
+    outcomes = {outcome for classification in found for outcome in classification.outcomes.values()}
     if part.reason is not None:
         outcomes.add("unknown")
         left_out = [name for name in dict.fromkeys(files) if name not in judged]
@@ -197,10 +196,9 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
     rows = Rows("order", "verdict", "because")
     for verdict in classification.verdicts:
-        outcome = classification.outcome(verdict)
         why = "" if verdict.witness is None else verdict.witness.headline(c)
-        why = printable_line(classification.unknown.get(verdict.order, why))
-        rows.add_row(verdict.order, Text(outcome, style=STYLES[outcome]), why)
+        why = printable_line(why if verdict.unknown is None else verdict.unknown)
+        rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), why)
     rows.print()
     explained: dict[tuple[str, ...], list[str]] = {}
     for verdict in classification.verdicts:
@@ -232,24 +230,23 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
 
 def _conclusion(classification: oracle.Classification) -> str:
     """Which orders are kept, and the strongest of them; then those that are broken, and those that are unknown."""
-    outcomes = classification.outcomes()
+    outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
 
     def those(outcome: str) -> str:
         return ", ".join(name for name, found in outcomes.items() if found == outcome)
 
-    strongest = ", ".join(classification.strongest())
+    strongest = ", ".join(classification.strongest)
     parts = [f"keeps {those('kept') or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)]
     parts += [f"breaks {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     return "; ".join(parts)
 
 
-def _about_control_messages(subject: oracle.Subject) -> str | None:
+def _about_control_messages(subject: oracle.NamedComputation) -> str | None:
     """Of a bundled counterexample with control messages, that they are there; None of all else."""
     if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
         return None
-    split = split_by_names(subject.computation)
-    control = [message.name for m, message in enumerate(subject.computation.messages) if m not in split.own]
+    control = [message.name for message in subject.computation.messages if library.is_control(message)]
     if not control:
         return None
     application = f"{subject.file}-application"
@@ -257,7 +254,7 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
-def _where(subject: oracle.Subject) -> str:
+def _where(subject: oracle.NamedComputation) -> str:
     return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
 
 
@@ -266,14 +263,14 @@ def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> No
     print_line(f"{len(found):,} computations; --json has each of them")
     rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
     for order in asked:
-        outcomes = [classification.outcomes()[order] for classification in found]
+        outcomes = [classification[order].outcome for classification in found]
         first = outcomes.index("broken") if "broken" in outcomes else None
         where = "" if first is None else _where(found[first].subject)
         rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
     rows.print()
     shown: list[oracle.Classification] = []
     for order in asked:
-        first_broken = next((one for one in found if one.outcomes()[order] == "broken"), None)
+        first_broken = next((one for one in found if one[order].outcome == "broken"), None)
         if first_broken is not None and first_broken not in shown:
             shown.append(first_broken)
     for classification in shown:

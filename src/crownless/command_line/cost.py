@@ -22,8 +22,8 @@ from .output import ended_with_nothing, print_json, print_line, some, status
 from .tables import Rows
 
 if TYPE_CHECKING:
-    from crownless.pipeline.costs.figures import Point
-    from crownless.pipeline.costs.rows import Row
+    from crownless.model_check.simulation.studies.experiment_rows import Row
+    from crownless.model_check.simulation.studies.figures import Point
 
 ENGINES = ("plain", "spark")
 #: More repetitions would make no interval narrower that anybody could tell.
@@ -92,8 +92,8 @@ def cost(
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
     interrupted: the figures are of what was simulated by then.
     """
-    from crownless.pipeline.costs import studies
-    from crownless.pipeline.costs.figures import points
+    from crownless.model_check.simulation.studies import combinations as studies
+    from crownless.model_check.simulation.studies.figures import points
     from crownless.pipeline.costs.sweeps import sweep
 
     if engine not in ENGINES:

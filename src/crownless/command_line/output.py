@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.status import Status
 from rich.text import Text
 
-from crownless.model_check.stopping import INTERRUPTED, Part
+from crownless.model_check.stopping import Part, is_interrupt
 from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 
 from .endings import EXIT_HOLDS as EXIT_HOLDS
@@ -147,4 +147,4 @@ def ended_with_nothing(part: Part) -> int:
     say(f"{part.reason}; nothing is known yet")
     if part.out_of_memory:
         return EXIT_NO_MEMORY
-    return EXIT_INTERRUPTED if part.reason == INTERRUPTED else EXIT_UNKNOWN
+    return EXIT_INTERRUPTED if is_interrupt(part.reason) else EXIT_UNKNOWN

@@ -13,7 +13,7 @@ from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, STEPS, Proved, needs, prove, trusted
+from crownless.proofs.proving import PROOFS, SHOWN, STEPS, Proved, needs, proof_of, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
@@ -126,27 +126,23 @@ def prove_(
             quiet=quiet,
         )
     effort = effort or EFFORT
-    for name in protocols:
-        protocol_named(name)
-        if name not in PROOFS:
-            mend = f"crownless check {name} looks at all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
-            raise BadInput(f"{name}: there is no proof of it", mend=mend)
+    proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
     if recheck:
         second_solver.required()
     found: list[Proved] = []
     needed: dict[str, dict[str, list[str]]] = {}
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
-        for name in protocols or PROOFS:
+        for name, proof in proofs.items():
 
             def tell(claim: str, name: str = name) -> None:
                 if line is not None:
                     line.update(f"{name}: {claim}")
 
-            found.append(prove(name, PROOFS[name], effort, tell, recheck=recheck))
+            found.append(prove(name, proof, effort, tell, recheck=recheck))
             if found[-1].stopped is not None:
                 break
             if why:
-                needed[name] = needs(PROOFS[name], effort, tell)
+                needed[name] = needs(proof, effort, tell)
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
@@ -158,7 +154,7 @@ def prove_(
     outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
     if part.reason is not None:
         outcomes.add("unknown")
-        left_out = [name for name in protocols or PROOFS if name not in {proved.protocol for proved in found}]
+        left_out = [name for name in proofs if name not in {proved.protocol for proved in found}]
         say(part.reason + f"; not proved: {', '.join(left_out)}" * bool(left_out))
     if "refuted" in outcomes:
         return EXIT_VIOLATED

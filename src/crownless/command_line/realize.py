@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from crownless.model_check import realizing
-from crownless.model_check.diagram import draw
 from crownless.model_check.generating import possible
 from crownless.model_check.limits import Limits
 from crownless.model_check.realizing import Realization, because, lines_in_notation
 from crownless.model_check.request import Check
 from crownless.spec.computation import Computation
+from crownless.spec.diagram import draw
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
 

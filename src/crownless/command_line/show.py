@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crownless.model_check import oracle
-from crownless.model_check.diagram import draw
-from crownless.proofs.ledger import bundled
 from crownless.spec import library
 from crownless.spec.computation import Computation
+from crownless.spec.diagram import draw
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
@@ -74,18 +73,26 @@ def _bundled_title(name: str) -> str | None:
     """What the bundled computation of that name is; None if it is a file, or a log."""
     if library.is_file_name(name) or name not in (*library.names(), *library.counterexamples()):
         return None
+    if name not in library.counterexamples():
+        return library.comment(name)
+    from crownless.proofs.ledger import bundled  # it takes a while to import
+
     counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
     return counterexamples.get(name) or library.comment(name)
 
 
 def _see(name: str) -> None:
     """Where it is told what a counterexample is one to."""
+    if name not in (*library.counterexamples(), *library.counterexamples(".json")):
+        return
+    from crownless.proofs.ledger import bundled  # it takes a while to import
+
     claims = {known["name"]: known["claim"] for known in bundled.facts()}
     if name in claims and not library.is_file_name(name):
         print_line(f"see: crownless claims {claims[name]}")
 
 
-def _draw_computations(subjects: list[oracle.Subject], title: str | None, unicode: bool) -> None:
+def _draw_computations(subjects: list[oracle.NamedComputation], title: str | None, unicode: bool) -> None:
     if title is not None:
         print_line(f"{title}:")
     for subject in subjects:

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crownless.model_check.simulation.estimates import Estimate, estimate, student
+from crownless.model_check.simulation.estimates import Estimate, estimate
 from crownless.model_check.simulation.simulation import FIGURES
 
-from .rows import ASKED, Row
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from .experiment_rows import ASKED, Row
 
 #: What an experiment asks, apart from the seed.
 ASKED_OF_ALL = tuple(name for name in ASKED if name != "seed")
@@ -25,8 +22,6 @@ AVERAGED = tuple(name for name in FIGURES if name not in COUNTED)
 #: The delay still grows, if that of the later half surely exceeds that of the earlier by so many mean latencies. (Less
 #: is found by chance among hundreds of experiments whose delay is small, and queues without bound grow by more.)
 GROWTH = 1.0
-#: From so many repetitions on, Student's t for this many is used on Spark: a little too wide.
-MOST_REPETITIONS = 200
 
 
 @dataclass(frozen=True)
@@ -138,31 +133,3 @@ def write_csv(some: Iterable[Point], file: Path) -> None:
             ]
             asked = [point.asked[name] for name in ASKED_OF_ALL]
             writer.writerow([*asked, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])
-
-
-# -- on Spark ----------------------------------------------------------------------------------------------------------
-
-
-def figures(frame: DataFrame) -> DataFrame:
-    """A row an experiment and figure: its mean, and half the width of its confidence interval, as `points` has them.
-
-    `stuck` and `broken` are figures too: the share of the repetitions. Where one is stuck the others have no values.
-    """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    students = f.create_map(*[f.lit(entry) for k in range(2, MOST_REPETITIONS + 1) for entry in (k, student(k - 1))])
-    undelivered = f.max("undelivered").over(Window.partitionBy(*ASKED_OF_ALL))
-    values = [
-        *[f.when(undelivered == 0, f.col(name).cast("double")).alias(name) for name in AVERAGED],
-        (f.col("undelivered") > 0).cast("double").alias("stuck"),
-        (~f.col("kept")).cast("double").alias("broken"),
-    ]
-    long = frame.select(*ASKED_OF_ALL, *values).unpivot(
-        [*ASKED_OF_ALL], [*AVERAGED, "stuck", "broken"], "figure", "value"
-    )
-    grouped = long.groupBy(*ASKED_OF_ALL, "figure").agg(
-        f.count("value").alias("values"), f.mean("value").alias("mean"), f.stddev_samp("value").alias("deviation")
-    )
-    t = students[f.least("values", f.lit(MOST_REPETITIONS)).cast("int")]
-    return grouped.withColumn("error", t * f.col("deviation") / f.sqrt("values")).drop("deviation")

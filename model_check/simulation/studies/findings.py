@@ -7,16 +7,14 @@ from math import isfinite
 from typing import NamedTuple
 
 from crownless.model_check.simulation.estimates import Estimate
+from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
 
+from .combinations import BANDWIDTHS, LOADS, mixed, thresholds
+from .experiment_rows import Row, said
 from .figures import Point, chosen, difference, one, points
-from .rows import Row, said
-from .studies import BANDWIDTHS, LOADS, mixed, thresholds
 
 #: The rows of each study, by its name.
 Studies = Mapping[str, Sequence[Row]]
-
-#: Second moments of the round trip, two independent latencies of mean 1 (of finite variance, each 1 + variance).
-ROUND_TRIP = {"constant": 4.0, "exponential": 6.0, "pareto": 4 + 2 * (1 / (2.5 * 0.5))}
 
 
 class Finding(NamedTuple):
@@ -25,14 +23,6 @@ class Finding(NamedTuple):
     claim: str
     asked: str
     answer: Sequence[str]
-
-
-def output_wait(load: float, latency: str) -> float:
-    """How long a message waits in the output buffer on the average, by theory: Pollaczek and Khinchine's formula.
-
-    The buffer is a queue with random arrivals (`load`), its service a round trip of mean 2: so below a load of 1/2.
-    """
-    return load * ROUND_TRIP[latency] / (2 * (1 - 2 * load))
 
 
 def findings(studies: Studies) -> list[Finding]:

@@ -1,0 +1,26 @@
+"""The messages of the free workload: known by their channel and their number on it, and called by both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.spec.computation import Message
+
+
+class FreeMessage(Message):
+    """The message of that number on the channel from a process to some others."""
+
+    number: int
+
+    def __new__(cls, sender: int, receivers: tuple[int, ...], number: int) -> FreeMessage:
+        name = f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}"
+        message = super().__new__(cls, name, sender, receivers)
+        message.number = number
+        return message
+
+    def __getnewargs__(self) -> tuple[int, tuple[int, ...], int]:
+        return self.sender, self.receivers, self.number
+
+    def renamed(self, image: Sequence[int]) -> FreeMessage:
+        """The same message where process p is called ``image[p]``: it keeps its number."""
+        return FreeMessage(image[self.sender], tuple(sorted([image[q] for q in self.receivers])), self.number)

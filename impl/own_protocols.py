@@ -1,0 +1,164 @@
+"""Protocols from outside this package: `file.py:Class`, `package.module:Class`, and what other packages register.
+
+A package registers its protocols under the entry-point group `crownless.protocols`; they are then known by the names
+that it gives them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from weakref import WeakKeyDictionary
+
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_line
+
+from .protocol import ProtocolMachine
+
+GROUP = "crownless.protocols"
+
+#: What each of them was called when it was loaded.
+_names: WeakKeyDictionary[type[ProtocolMachine], str] = WeakKeyDictionary()
+
+
+def is_own(name: str) -> bool:
+    """True if this names a class of somebody's own, not a protocol of the registry."""
+    return ":" in name or name.endswith(".py")
+
+
+def load(name: str) -> type[ProtocolMachine]:
+    """The protocol class of `file.py:Class` or `package.module:Class`. The class may be left out where there is one.
+
+    Raises `BadInput` if there is no such file, module or class, if it is no protocol, or if it cannot be imported.
+    """
+    where, _, wanted = name.rpartition(":") if ":" in name else (name, "", "")
+    module = _of_file(Path(where)) if where.endswith(".py") or "/" in where else _of_module(where)
+    kind = _class_in(module, where, wanted)
+    _names.setdefault(kind, f"{where}:{kind.__qualname__}")
+    return kind
+
+
+def name_when_loaded(kind: type[ProtocolMachine]) -> str | None:
+    """By which name it was loaded; None if it was not loaded here."""
+    return _names.get(kind)
+
+
+@cache
+def registered() -> dict[str, EntryPoint]:
+    """The protocols that installed packages register, by name; those of the same name are told apart by nothing."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def load_registered(name: str) -> type[ProtocolMachine]:
+    """The protocol that an installed package registers under this name."""
+    point = registered()[name]
+    try:
+        found = point.load()
+    except Exception as error:
+        raise _cannot_be_imported(f"{name} ({point.value})", error) from error
+    kind = _protocol(found, name)
+    _names.setdefault(kind, name)
+    return kind
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+
+
+def _of_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file", mend="give a Python file and the class in it, such as hub.py:Hub")
+    return _loaded(path.resolve(), str(path))
+
+
+@cache
+def _loaded(path: Path, called: str) -> ModuleType:
+    """The module of a file, imported once; modules beside it can be imported by it."""
+    name = path.stem
+    if name in sys.modules or not name.isidentifier() or importlib.util.find_spec(name) is not None:
+        name = f"crownless_own_{abs(hash(path))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BadInput(f"{called}: no Python file", mend="its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise _cannot_be_imported(called, error) from error
+    return module
+
+
+def _of_module(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise BadInput(f"'{name}' is no module", mend="name a protocol as file.py:Class or package.module:Class")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` does
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            mend = "run it where the module can be imported, or give a file, such as hub.py:Hub"
+            raise BadInput(f"there is no module {error.name}", mend=mend) from None
+        raise _cannot_be_imported(name, error) from error
+    except Exception as error:
+        raise _cannot_be_imported(name, error) from error
+
+
+def _cannot_be_imported(called: str, error: Exception) -> BadInput:
+    """Of the traceback what is in the user's own files, innermost last."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return BadInput(f"{error.msg}", mend="correct it", file=error.filename, line=error.lineno, column=error.offset)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
+    said = printable_line(f"{type(error).__name__}: {error}")
+    if not frames:
+        return BadInput(f"{called} cannot be imported: {said}", mend="correct it")
+    return BadInput(
+        f"it cannot be imported: {said}", mend="correct it", file=frames[-1].filename, line=frames[-1].lineno
+    )
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith("<frozen") or Path(file).resolve().is_relative_to(Path(__file__).resolve().parent)
+
+
+# -- classes -----------------------------------------------------------------------------------------------------------
+
+
+def _class_in(module: ModuleType, where: str, wanted: str) -> type[ProtocolMachine]:
+    protocols = {
+        name: kind
+        for name, kind in vars(module).items()
+        if inspect.isclass(kind) and issubclass(kind, ProtocolMachine) and kind.__module__ == module.__name__
+    }
+    known = ", ".join(f"{where}:{name}" for name in protocols) or f"none; begin with: crownless new {where}"
+    if not wanted:
+        if len(protocols) == 1:
+            return next(iter(protocols.values()))
+        raise BadInput(f"{where}: which class?", mend=f"its protocols: {known}")
+    found: object = module
+    for part in wanted.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        nearest = get_close_matches(wanted, protocols, n=1, cutoff=0.5)
+        suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
+        raise BadInput(f"{where} has no class '{wanted}'", mend=f"{suggestion}its protocols: {known}")
+    return _protocol(found, f"{where}:{wanted}")
+
+
+def _protocol(found: object, name: str) -> type[ProtocolMachine]:
+    if inspect.isclass(found) and issubclass(found, ProtocolMachine):
+        return found
+    what = f"class {found.__name__} is no protocol" if inspect.isclass(found) else "is no class"
+    raise BadInput(f"{name}: {what}", mend="derive it from crownless.Protocol")

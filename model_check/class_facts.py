@@ -1,0 +1,169 @@
+"""Whether a protocol's class says of itself what can be: its facts, its parameters, its predicates, its methods.
+
+Looked at once, when a check is resolved; `WrongMachine` says in one line what is wrong.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
+from crownless.spec.enumeration import SENDS
+from crownless.spec.errors import unknown_name
+from crownless.spec.orders import ORDERS
+
+from .wrong_machine import ARGUMENTS, OF_PREDICATES, PREDICATES, WrongMachine, machine_errors, missing_method, shown
+
+#: Facts that are names, and the names that there are.
+NAMES: Mapping[str, Iterable[str]] = {"promises": ORDERS, "needs_channel": CHANNELS, "sends": SENDS}
+#: Facts that are true or false.
+TRUTHS = ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
+#: The methods without which there is no protocol.
+NEEDED = ("initial", "send", "arrive")
+A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
+
+
+def check_class(kind: Any) -> None:
+    """Raises `WrongMachine` if this is no class of a protocol, or says of itself what cannot be."""
+    if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
+        name = getattr(kind, "__name__", shown(kind))
+        raise WrongMachine(f"{name} is no protocol", mend="derive its class from crownless.Protocol")
+    for fact, known in NAMES.items():
+        _check_name(kind, fact, known)
+    for fact in TRUTHS:
+        if not isinstance(getattr(kind, fact), bool):
+            raise _wrong(kind, fact, "is neither True nor False", f"{fact} = True, or leave it out")
+    _check_bound(kind)
+    if not isinstance(kind.source, str):
+        raise _wrong(kind, "source", "is no string", 'say where the protocol is described, such as "[MF] §2"')
+    if not isinstance(kind.constants, tuple) or not all(isinstance(name, str) for name in kind.constants):
+        raise _wrong(kind, "constants", "is no tuple of names", 'such as constants = ("capacity",)')
+    _check_parameters(kind)
+    _check_predicates(kind)
+    _check_methods(kind)
+
+
+def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting]) -> ProtocolMachine:
+    """A machine of that class for n processes; raises `WrongMachine` if it cannot be made."""
+    with machine_errors(kind):
+        _check_call(kind, kind, "__init__", ("n",), parameters="parameters", given="(n, ops=None, parameters=None)")
+        machine = kind(n, parameters=parameters)
+    for name in ("n", "ops", "settings"):
+        if not hasattr(machine, name) or (name == "n" and machine.n != n):
+            raise WrongMachine(
+                f"{kind.__name__}.__init__ does not set self.{name}",
+                mend="call super().__init__(n, ops, parameters) first",
+            )
+    with machine_errors(kind):
+        remark, ordered_at = machine.remark, machine.ordered_at
+    if not isinstance(remark, str):
+        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is no string", mend='"" says nothing')
+    if ordered_at is not None and not (isinstance(ordered_at, frozenset) and ordered_at <= set(range(n))):
+        raise WrongMachine(
+            f"{kind.__name__}.ordered_at is {shown(ordered_at)}, which is no set of processes",
+            mend=f"a frozenset of numbers, 0 to {n - 1}, or None for all processes",
+        )
+    return machine
+
+
+def _wrong(kind: type, fact: str, problem: str, hint: str) -> WrongMachine:
+    return WrongMachine(f"{kind.__name__}.{fact} = {shown(getattr(kind, fact))} {problem}", mend=hint)
+
+
+def _check_name(kind: type, fact: str, known: Iterable[str]) -> None:
+    if not hasattr(kind, fact):
+        raise WrongMachine(f"{kind.__name__} does not say what it {fact}", mend=f'{fact} = "causal", or another order')
+    name = getattr(kind, fact)
+    if not isinstance(name, str):
+        raise _wrong(kind, fact, "is no name", f"known: {', '.join(known)}")
+    if name not in known:
+        error = unknown_name(fact, name, known)
+        thing = {"promises": "order", "needs_channel": "channel", "sends": "kind of sends"}[fact]
+        raise _wrong(kind, fact, f"is no {thing}", error.mend)
+
+
+def _check_bound(kind: type[ProtocolMachine]) -> None:
+    bound = kind.bound
+    numbers = isinstance(bound, tuple | list) and len(bound) == 2 and all(type(number) is int for number in bound)
+    if not numbers or min(bound) < 1:
+        raise _wrong(kind, "bound", "is not two numbers, of processes and messages", "such as bound = (3, 4)")
+
+
+def _check_parameters(kind: type[ProtocolMachine]) -> None:
+    if not isinstance(kind.parameters, Mapping):
+        raise _wrong(kind, "parameters", "is no dictionary", A_PARAMETER)
+    for name, known in kind.parameters.items():
+        if not isinstance(name, str) or not isinstance(known, Parameter):
+            raise WrongMachine(f"{kind.__name__}.parameters[{shown(name)}] is no Parameter", mend=A_PARAMETER)
+        callables = (known.default, *(each for each in (known.most, known.in_programs) if each is not None))
+        if not all(map(callable, callables)) or type(known.least) is not int:
+            raise WrongMachine(
+                f"{kind.__name__}.parameters[{shown(name)}]: default, most and in_programs are functions of n, least "
+                f"a number",
+                mend=A_PARAMETER,
+            )
+
+
+def _check_predicates(kind: type[ProtocolMachine]) -> None:
+    for fact, called in PREDICATES.items():
+        arguments = OF_PREDICATES[called]
+        such = f'such as {fact} = {{"its-name": lambda {", ".join(arguments)}: …}}'
+        predicates = getattr(kind, fact)
+        if not isinstance(predicates, Mapping):
+            raise _wrong(kind, fact, "is no dictionary of functions", such)
+        for name, predicate in predicates.items():
+            if not isinstance(name, str) or not callable(predicate):
+                raise WrongMachine(
+                    f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is no function", mend=such
+                )
+            _check_call(kind, predicate, f"{called} '{name}'", arguments)
+
+
+def _check_methods(kind: type[ProtocolMachine]) -> None:
+    for name in NEEDED:
+        if getattr(kind, name) is getattr(ProtocolMachine, name):
+            raise missing_method(kind, name)
+    if kind.symmetric and kind.renamed is ProtocolMachine.renamed:
+        raise missing_method(kind, "renamed")
+    for name, arguments in ARGUMENTS.items():
+        method = getattr(kind, name)
+        if not callable(method):
+            raise _wrong(kind, name, "is no method", f"write {name}({', '.join(('self', *arguments))})")
+        if method is getattr(ProtocolMachine, name):
+            continue
+        is_bound = isinstance(inspect.getattr_static(kind, name), staticmethod | classmethod)
+        _check_call(kind, method, name, arguments if is_bound else ("self", *arguments))
+        if (
+            inspect.iscoroutinefunction(method)
+            or inspect.isgeneratorfunction(method)
+            or inspect.isasyncgenfunction(method)
+        ):
+            raise WrongMachine(
+                f"{kind.__name__}.{name} is a generator or a coroutine function",
+                mend="have it return its answer: a list of steps, or what else it is to give",
+            )
+
+
+def _check_call(
+    kind: type, function: Callable[..., Any], name: str, arguments: tuple[str, ...], given: str = "", **named: str
+) -> None:
+    """Raises `WrongMachine` if the function does not take such arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of what is written in C nothing is known
+        return
+    try:
+        signature.bind(*arguments, **named)
+    except TypeError:
+        called = f"{kind.__name__}.{name}" if name.isidentifier() else f"{name} of {kind.__name__}"
+        needs = given or f"({', '.join(arguments)})"
+        raise WrongMachine(f"{called} takes {_plain(signature)}, not {needs}", mend=f"have it take {needs}") from None
+
+
+def _plain(signature: inspect.Signature) -> str:
+    """The parameters without their types."""
+    bare = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))

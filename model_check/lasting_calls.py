@@ -1,0 +1,46 @@
+"""Calls of a machine's own code that do not come to an end: seen from another thread, and how long they have lasted.
+
+A search looks at the clock and for signals between two calls; in an endless one it never does. So the thread that
+watches over signals and limits (`stopping`) looks which call the main thread is in. One that has lasted for a second is
+ended by a first signal, and where a limit is reached.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+from .wrong_machine import CallsOf
+
+#: Seconds after which a call is one that lasts.
+LASTS = 1.0
+
+
+class LastingCalls:
+    """The call that the main thread is in; `over` says which limit is reached, if one is."""
+
+    def __init__(self, kind: type, over: Callable[[], str | None]) -> None:
+        self._calls = CallsOf(kind)
+        self._over = over
+        self._frame: FrameType | None = None
+        self._since = 0.0
+        #: Why the call is to end that has lasted, and since when.
+        self.reason: str | None = None
+        self.reason_since = 0.0
+
+    def look(self, now: float, interrupted: str | None) -> None:
+        """Looks at the main thread, from another one; `interrupted`: there was a signal."""
+        frame = self._calls.outermost(sys._current_frames().get(threading.main_thread().ident or 0))
+        if frame is not self._frame:
+            self._frame, self._since, self.reason = frame, now, None
+        if frame is not None and self.reason is None and now - self._since > LASTS:
+            self.reason, self.reason_since = interrupted or self._over(), now
+
+    def lasting(self, frame: FrameType | None, now: float) -> str | None:
+        """The call that lasts, in words, if the main thread is in one in this frame."""
+        call = self._calls.outermost(frame)
+        if call is None or call is not self._frame or now - self._since <= LASTS:
+            return None
+        return f"{self._calls.said(call)} has not returned for {now - self._since:.0f} s"

@@ -1,0 +1,20 @@
+"""Answers as data frames of pandas, which is imported when one is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def data_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row each; raises `BadInput` where pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise BadInput("a data frame needs pandas, which is not installed", mend="pip install pandas") from None
+    return pd.DataFrame(list(rows))

@@ -1,0 +1,105 @@
+"""A recorder of sends and deliveries, for the tests of any implementation.
+
+recorder = Recorder()
+recorder.send("A", "m1", to="B")
+recorder.deliver("B", "m1")
+assert recorder.verdict("causal")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Lock
+
+from .computation import Computation, Event, Message
+from .errors import BadInput
+from .orders import ORDERS, Reading, Verdict, decide
+
+
+class Recorder:
+    """What happened at each process, in the order in which that process recorded it.
+
+    Processes and messages are called by names of one's own; each message has one name. Several threads may record.
+    """
+
+    def __init__(self, processes: Iterable[str] = ()) -> None:
+        """`processes`: those that there are, in the order to be shown; others are added as they are named."""
+        self._lines: dict[str, list[tuple[str, str]]] = {process: [] for process in processes}
+        self._sent: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._delivered: set[tuple[str, str]] = set()
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return f"<recorder: {len(self._sent)} sends, {len(self._delivered)} deliveries>"
+
+    def send(self, process: str, message: str, *, to: str | Iterable[str]) -> None:
+        """`process` sends the message to one receiver, or to several. Raises `BadInput` if it was sent before."""
+        receivers = (to,) if isinstance(to, str) else tuple(dict.fromkeys(to))
+        if not receivers:
+            raise BadInput(f"{process} sends {message} to nobody", mend="name a receiver")
+        with self._lock:
+            if message in self._sent:
+                mend = "give each message a name of its own"
+                raise BadInput(f"{process} sends {message}, which {self._sent[message][0]} has sent", mend=mend)
+            self._sent[message] = (process, receivers)
+            for name in (process, *receivers):
+                self._lines.setdefault(name, [])
+            self._lines[process].append(("send", message))
+
+    def deliver(self, process: str, message: str) -> None:
+        """`process` delivers the message. Raises `BadInput` if it did so before.
+
+        A delivery may be recorded before its send, as threads have it; a verdict needs both.
+        """
+        with self._lock:
+            if (process, message) in self._delivered:
+                raise BadInput(f"{process} delivers {message} twice", mend="record each delivery once")
+            self._delivered.add((process, message))
+            self._lines.setdefault(process, []).append(("receive", message))
+
+    def internal(self, process: str) -> None:
+        """`process` does something that is no send and no delivery."""
+        with self._lock:
+            self._lines.setdefault(process, []).append(("internal", ""))
+
+    @property
+    def computation(self) -> Computation:
+        """What was recorded so far. Raises `BadInput` if that is no computation: if something was delivered that nobody
+        sent, or that was sent to others.
+        """
+        with self._lock:
+            lines = {process: tuple(line) for process, line in self._lines.items()}
+            sent = dict(self._sent)
+        number = {process: p for p, process in enumerate(lines)}
+        index = {message: m for m, message in enumerate(sent)}
+        for process, line in lines.items():
+            for kind, message in line:
+                if kind == "receive" and message not in sent:
+                    raise BadInput(f"{process} delivers {message}, which nobody has sent", mend="record its send")
+        messages = tuple(
+            Message(message, number[sender], tuple(sorted(number[q] for q in receivers)))
+            for message, (sender, receivers) in sent.items()
+        )
+        events = tuple(
+            tuple(
+                Event("send", index[message])
+                if kind == "send"
+                else Event("receive", index[message])
+                if kind == "receive"
+                else Event("internal", None)
+                for kind, message in line
+            )
+            for line in lines.values()
+        )
+        return Computation(tuple(lines), messages, events)
+
+    def verdict(self, order: str, reading: Reading = "lost") -> Verdict:
+        """Whether what was recorded so far keeps the order; `reading` as for `decide`. Raises `BadInput` for an unknown
+        order, and where there is no computation.
+        """
+        return decide(self.computation, order, reading)
+
+    def verdicts(self, reading: Reading = "lost") -> dict[str, Verdict]:
+        """The same for all seven orders, weakest first."""
+        c = self.computation
+        return {order: decide(c, order, reading) for order in ORDERS}

@@ -1,0 +1,321 @@
+"""The functions of `import crownless as cr`; each imports what it needs when it is called.
+
+What a user gives and cannot be used raises `BadInput`, whose text is one line: the problem, and a hint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .impl.channels import Channel
+    from .impl.protocol import Protocol, Setting
+    from .impl.workloads import Workload
+    from .model_check.check_result import CheckResult
+    from .model_check.counting import Count
+    from .model_check.engines import Elsewhere
+    from .model_check.exploration import Exploration
+    from .model_check.observers import Observer
+    from .model_check.oracle import Classification, NamedComputation
+    from .model_check.reachable import Reached
+    from .model_check.realizing import Realization
+    from .model_check.request import Check
+    from .model_check.runs import Run
+    from .proofs.proving import Proved
+    from .spec.computation import Computation
+    from .spec.enumeration import Sends
+    from .spec.notation import Script
+    from .spec.orders import Reading
+    from .spec.recorder import Recorder
+
+    #: A protocol: its name (`rst`, `hub.py:Hub`, `package.module:Class`), its class, or a machine.
+    ProtocolLike = str | type[Protocol] | Protocol
+    #: A program: a bundled name, a file, or its text.
+    ProgramLike = str | Path | Script
+    #: What can be classified or drawn.
+    ComputationLike = str | Computation | NamedComputation | Recorder
+
+
+# -- computations and logs ---------------------------------------------------------------------------------------------
+
+
+def parse(text: str) -> Computation:
+    """The computation that a text in the papers' notation says, one line a process.
+
+    >>> parse("Alice: send x to Bob\\nBob: receive x").complete
+    True
+
+    Raises `BadInput`, with line and column, if it says none.
+    """
+    from .spec import notation
+
+    return notation.to_computation(notation.parse(text))
+
+
+def program(text: str, name: str | None = None) -> Script:
+    """A program in the same notation, where a receive may take whatever comes; `name` is its name in reports."""
+    from .spec import notation
+
+    return replace(notation.parse(text), name=name)
+
+
+def read_log(file: str | os.PathLike[str] | Iterable[str]) -> list[NamedComputation]:
+    """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
+
+    Each has its `computation`, and the `holes` that the log has. Raises `BadInput` with the line that cannot be used.
+    """
+    from .model_check import oracle
+    from .model_check.event_logs import read_log as read_lines
+
+    if isinstance(file, str | os.PathLike):
+        return list(oracle.subjects(os.fspath(file)))
+    return [oracle.NamedComputation("", run.run, run.computation, run.holes) for run in read_lines(file)]
+
+
+def classify(
+    computation: ComputationLike, orders: Sequence[str] = (), *, unreceived: Reading = "lost"
+) -> Classification:
+    """The verdict on each order, of all seven unless some are named: `classify(c)["causal"]`.
+
+    A verdict is `kept` or has a `witness`, and is true if the order is kept; it is unknown, and then neither true nor
+    false, where a log has holes that could hide a violation. `.strongest` names the strongest orders kept.
+
+    `computation`: one that was parsed, read from a log or recorded, or its text. `unreceived`: whether a message that
+    is not received is `lost`, or `pending` (then an order is kept if some completion keeps it).
+    """
+    from .model_check import oracle
+    from .spec.orders import ORDERS, order_named
+
+    for order in orders:
+        order_named(order)
+    return oracle.classify(_named(computation), tuple(orders) or tuple(ORDERS), unreceived)
+
+
+def draw(thing: ComputationLike | Run | CheckResult, *, unicode: bool = True) -> str:
+    """A space-time diagram, time flowing down, of a computation or a run; of a check's result, of every violation."""
+    from .model_check.check_result import CheckResult
+    from .model_check.runs import Run
+    from .spec.diagram import draw as draw_computation
+
+    if isinstance(thing, Run):
+        return thing.draw(unicode=unicode)
+    if isinstance(thing, CheckResult):
+        runs = {line.run: name for name, line in thing.violations.items() if line.run is not None}
+        return "\n".join(f"{name}:\n{run.draw(unicode=unicode)}" for run, name in runs.items())
+    return draw_computation(_named(thing).computation, unicode=unicode)
+
+
+def _named(given: ComputationLike) -> NamedComputation:
+    from .model_check.oracle import NamedComputation
+    from .spec.recorder import Recorder
+
+    if isinstance(given, NamedComputation):
+        return given
+    computation = parse(given) if isinstance(given, str) else given
+    return NamedComputation("", None, computation.computation if isinstance(computation, Recorder) else computation)
+
+
+# -- protocols ---------------------------------------------------------------------------------------------------------
+
+
+def check(
+    protocol: ProtocolLike,
+    processes: int | None = None,
+    messages: int | None = None,
+    *,
+    program: ProgramLike | None = None,
+    workload: Workload | None = None,
+    channel: str | type[Channel] | None = None,
+    orders: Iterable[str] = (),
+    sends: Sends | None = None,
+    self_sends: bool = False,
+    parameters: Mapping[str, Setting] | None = None,
+    clocks: Iterable[str] = (),
+    crash: str | None = None,
+    monitors: Iterable[Observer] = (),
+    engine: str | None = None,
+    reductions: Iterable[str] = (),
+    workers: int | None = None,
+    max_states: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Callable[[Exploration, int], None] | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> CheckResult:
+    """Whether a protocol keeps its order, delivers everything and never blocks, over every interleaving.
+
+    >>> check("unordered", 2, 2, orders=["fifo"]).violations["fifo"].run.switches
+    1
+
+    The result is true if all holds; `.violations` has, by the name of the property, a shortest `.run` that can be
+    printed; `.scope` says how far the verdict reaches. Without limits the search ends when every state is explored.
+
+    `processes`, `messages`: the bound of the free workload, in which any process may send to any other while fewer
+    than that many messages were sent; as the protocol has it unless given. `program`: one instead of it. `workload`:
+    any other. `channel`: `unordered`, `fifo`, `lossy`, `duplicating`, or a class. `orders`: those to be kept, instead
+    of what the protocol promises. `sends`: `unicast`, `multicast` or `broadcast`. `parameters`: the protocol's own,
+    such as `{"k": 3}`. `clocks`: those by which messages must not arrive late. `crash`: the process that may crash.
+    `monitors`: further judges of runs. `engine`: `native`, `plain`, or `spark` with `elsewhere=OnSpark(…)`.
+    `reductions`: `symmetry`, `order`, or `all`. `max_seconds`, `max_states`, `max_memory` (bytes): where the search
+    ends early, with what is known by then. `checkpoint`, `resume`: the directory of a saved search.
+
+    Raises `BadInput` for what cannot be checked.
+    """
+    from .model_check.check import run_check
+    from .model_check.limits import Limits
+
+    return run_check(
+        _request(
+            protocol,
+            processes,
+            messages,
+            program=program,
+            workload=workload,
+            channel=channel,
+            orders=orders,
+            sends=sends,
+            self_sends=self_sends,
+            parameters=parameters,
+            clocks=clocks,
+            crash=crash,
+            monitors=monitors,
+        ),
+        Limits(max_states, max_seconds, max_memory),
+        progress,
+        engine=engine,
+        reductions=reductions,
+        workers=workers,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        resume=None if resume is None else Path(resume),
+        elsewhere=elsewhere,
+    )
+
+
+def states(
+    protocol: ProtocolLike,
+    processes: int | None = None,
+    messages: int | None = None,
+    *,
+    program: ProgramLike | None = None,
+    workload: Workload | None = None,
+    channel: str | type[Channel] | None = None,
+    sends: Sends | None = None,
+    self_sends: bool = False,
+    parameters: Mapping[str, Setting] | None = None,
+    crash: str | None = None,
+) -> Iterator[Reached]:
+    """Every reachable state, the nearest first: its `locals`, what is `in_flight`, how many actions lead there, and
+    the `moves` that can happen next. The arguments are those of `check`.
+    """
+    from .model_check.reachable import reachable
+
+    request = _request(
+        protocol,
+        processes,
+        messages,
+        program=program,
+        workload=workload,
+        channel=channel,
+        sends=sends,
+        self_sends=self_sends,
+        parameters=parameters,
+        crash=crash,
+    )
+    return reachable(request.resolve().system())
+
+
+def realize(
+    protocol: ProtocolLike,
+    processes: int | None = None,
+    messages: int | None = None,
+    *,
+    channel: str | type[Channel] | None = None,
+    sends: Sends | None = None,
+    self_sends: bool = False,
+    parameters: Mapping[str, Setting] | None = None,
+    max_seconds: float | None = None,
+) -> Realization:
+    """Which complete computations a protocol can generate, and which order that is exactly (`.equals`), or what is
+    `missing` from an order, or `extra`. The arguments are those of `check`.
+    """
+    from .model_check import realizing
+    from .model_check.limits import Limits
+
+    request = _request(
+        protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
+    )
+    return realizing.realize(request, limits=Limits(seconds=max_seconds))
+
+
+def count(processes: int, messages: int, *, self_sends: bool = False, max_seconds: float | None = None) -> Count:
+    """How many complete computations there are in each order (`.counts`): processes are told apart, messages only by
+    what happens to them.
+    """
+    from .model_check import counting
+    from .model_check.limits import Limits
+
+    return counting.count(processes, messages, self_sends=self_sends, limits=Limits(seconds=max_seconds))
+
+
+def prove(protocol: ProtocolLike, *, effort: int | None = None) -> Proved:
+    """What z3 shows of a protocol for any number of processes and messages.
+
+    A class derived from a protocol that has a proof is put to that proof. `effort`: the steps of z3 allowed to a query.
+    Raises `BadInput` if there is no proof to put it to.
+    """
+    from .model_check.request import Check
+    from .proofs.proving import proof_of, prove
+    from .proofs.theorem import EFFORT
+
+    request = Check(protocol)
+    return prove(request.name, proof_of(request.kind), effort or EFFORT)
+
+
+def _request(
+    protocol: ProtocolLike,
+    processes: int | None,
+    messages: int | None,
+    *,
+    program: ProgramLike | None = None,
+    workload: Workload | None = None,
+    channel: str | type[Channel] | None = None,
+    orders: Iterable[str] = (),
+    sends: Sends | None = None,
+    self_sends: bool = False,
+    parameters: Mapping[str, Setting] | None = None,
+    clocks: Iterable[str] = (),
+    crash: str | None = None,
+    monitors: Iterable[Observer] = (),
+) -> Check:
+    from .model_check.request import Check
+
+    return Check(
+        protocol,
+        processes,
+        messages,
+        None if program is None else _script(program),
+        channel,
+        tuple(orders),
+        sends,
+        self_sends,
+        dict(parameters or {}),
+        tuple(clocks),
+        crash,
+        workload,
+        tuple(monitors),
+    )
+
+
+def _script(given: ProgramLike) -> Script:
+    from .model_check.request import load_program
+    from .spec import notation
+
+    if isinstance(given, str):
+        return notation.parse(given) if ":" in given and not Path(given).exists() else load_program(given)
+    return load_program(os.fspath(given)) if isinstance(given, Path) else given

@@ -1,0 +1,37 @@
+"""`crownless new`: a template for a protocol of one's own."""
+
+from __future__ import annotations
+
+import keyword
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from crownless.spec.errors import BadInput
+
+from .output import print_line
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def new(file: Path) -> None:
+    """Write FILE, a commented protocol of your own that can be checked as it stands.
+
+    It numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it breaks:
+    `crownless check` shows how.
+    """
+    if file.suffix != ".py":
+        raise BadInput(f"{file}: not the name of a Python file", mend=f"name it {file.name}.py")
+    name = "".join(part.capitalize() for part in file.stem.replace("-", "_").split("_"))
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise BadInput(f"{file}: no class can be called '{name}'", mend="begin with a letter, such as my_protocol.py")
+    template = files("crownless.command_line").joinpath("template.py.txt").read_text(encoding="utf-8")
+    try:
+        with file.open("x", encoding="utf-8") as new_file:
+            new_file.write(template.replace("MyProtocol", name).replace("my_protocol.py", str(file)))
+    except FileExistsError:
+        raise BadInput(f"{file} is there already", mend="name another file, or remove it") from None
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {error.strerror}", mend="name a file in a folder of yours") from None
+    print_line(f"{file}: a protocol to begin with. Check it: crownless check {file}:{name}")

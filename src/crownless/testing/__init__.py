@@ -1,0 +1,36 @@
+"""For the test suites of implementations: hypothesis strategies, state machines, and what pytest prints of a violation.
+
+    from crownless.testing import stateful
+
+    TestMyNode = stateful(MyNode, order="causal", channel="unordered").TestCase
+
+`stateful` drives a class through schedules at random, and shrinks what goes wrong to a short run; `computations`,
+`programs` and `schedules` are strategies for tests of one's own. The pytest plugin needs no import: where an assertion
+about a check or a verdict fails, it prints the shortest violating run.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from crownless.spec.errors import BadInput
+
+if TYPE_CHECKING:
+    from .state_machine import stateful as stateful
+    from .strategies import computations as computations
+    from .strategies import programs as programs
+    from .strategies import schedules as schedules
+
+__all__ = ["computations", "programs", "schedules", "stateful"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        raise BadInput("crownless.testing needs hypothesis", mend="pip install 'crownless[testing]'") from None
+    from . import state_machine, strategies
+
+    value = getattr(state_machine if name == "stateful" else strategies, name)
+    globals()[name] = value
+    return value

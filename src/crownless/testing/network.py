@@ -1,0 +1,116 @@
+"""Nodes of somebody's own class, joined by a channel, and what happens when they are driven step by step.
+
+A node is one object a process:
+
+    class MyNode:
+        def __init__(self, process, processes, transmit, deliver): ...
+        def on_send(self, to, message): ...      # the application sends: call transmit(to, packet)
+        def on_packet(self, source, packet): ... # a packet has come: call deliver(message), now or later
+
+`process` counts from 0. Packets may be anything that can be copied; a message is a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol
+
+from crownless.impl.channels import Channel
+from crownless.spec.computation import Computation, process_names
+from crownless.spec.recorder import Recorder
+
+#: A node's way to put a packet on the channel: to which process, and the packet.
+Transmit = Callable[[int, Any], None]
+#: A node's way to hand a message to its application.
+Deliver = Callable[[str], None]
+
+
+class Node(Protocol):
+    """What a class must have to be driven; see the head of this file."""
+
+    def __init__(self, process: int, processes: int, transmit: Transmit, deliver: Deliver) -> None: ...
+
+    def on_send(self, to: int, message: str) -> None: ...
+
+    def on_packet(self, source: int, packet: Any) -> None: ...
+
+
+class Move(NamedTuple):
+    """Something that may happen next: an application sends, a packet is received or a process takes a step of its own,
+    or the channel loses or duplicates a packet.
+    """
+
+    kind: Literal["send", "step", "fault"]
+    happen: Callable[[], None]
+
+
+class Network:
+    """The nodes, and the packets in flight between them."""
+
+    def __init__(self, node: type[Node], processes: int, messages: int, channel: type[Channel]) -> None:
+        self._names = process_names(processes)
+        self._packets: list[tuple[int, int, Any]] = []
+        self._channel = channel(lambda packet: self._packets[packet][0] * processes + self._packets[packet][1])
+        self._flight = self._channel.empty()
+        self._sent, self._unsent = 0, messages
+        self._recorder = Recorder(self._names)
+        self.said: list[str] = []
+        #: What is sent and not delivered: (message, receiver).
+        self.owed: set[tuple[str, str]] = set()
+        self._nodes = [
+            node(p, processes, partial(self._transmit, p), partial(self._deliver, p)) for p in range(processes)
+        ]
+
+    def moves(self) -> list[Move]:
+        """All that may happen next: new sends, arrivals, and faults of the channel."""
+        n = len(self._names)
+        pairs = [(p, q) for p in range(n) for q in range(n) if p != q] if self._unsent else []
+        moves = [Move("send", partial(self._send, p, q)) for p, q in pairs]
+        for packet, after, *_ in self._channel.arrivals(self._flight):
+            moves.append(Move("step", partial(self._arrive, packet, after)))
+        for name, packet, after in self._channel.faults(self._flight):
+            moves.append(Move("fault", partial(self._fault, name, packet, after)))
+        return moves
+
+    @property
+    def computation(self) -> Computation:
+        """What the applications saw so far."""
+        return self._recorder.computation
+
+    def _send(self, p: int, q: int) -> None:
+        self._sent += 1
+        self._unsent -= 1
+        message = f"m{self._sent}"
+        self.said.append(f"{self._names[p]}: send {message} to {self._names[q]}")
+        self._recorder.send(self._names[p], message, to=self._names[q])
+        self.owed.add((message, self._names[q]))
+        self._nodes[p].on_send(q, message)
+
+    def _arrive(self, packet: int, after: Any) -> None:
+        source, destination, body = self._packets[packet]
+        self._flight = after
+        self.said.append(f"{self._names[destination]}: receives a packet from {self._names[source]}")
+        self._nodes[destination].on_packet(source, deepcopy(body))
+
+    def _fault(self, name: str, packet: int, after: Any) -> None:
+        source, destination, _ = self._packets[packet]
+        self._flight = after
+        self.said.append(f"the channel: {name} a packet from {self._names[source]} to {self._names[destination]}")
+
+    def _transmit(self, source: int, to: int, packet: Any) -> None:
+        assert 0 <= to < len(self._names), f"{self._names[source]} transmits to process {to}, which is not there"
+        self._packets.append((source, to, deepcopy(packet)))
+        self._flight = self._channel.put(self._flight, (len(self._packets) - 1,))
+
+    def _deliver(self, process: int, message: str) -> None:
+        name = self._names[process]
+        self.said.append(f"{name}: delivers {message}")
+        assert (message, name) in self.owed, f"{name} delivers {message}, which is not owed to it: {self.story()}"
+        self.owed.discard((message, name))
+        self._recorder.deliver(name, message)
+
+    def story(self) -> str:
+        """All that has happened, drawn and in words."""
+        return "\n".join(["", str(self.computation), *(f"{k:3}. {line}" for k, line in enumerate(self.said, 1))])

@@ -1,0 +1,42 @@
+"""The pytest plugin: where an assertion about a check or a verdict fails, what is violated is printed.
+
+It looks for answers of crownless among the values that the failed assertion is about, and the variables of its test. It
+imports nothing of crownless: a test suite without it pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+#: The answers that say by `shows_violation` what there is to print: (module, class).
+ANSWERS = {
+    ("crownless.model_check.check_result", "CheckResult"),
+    ("crownless.model_check.oracle", "Classification"),
+    ("crownless.spec.orders", "Verdict"),
+}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds a section to the report of a failed test, for each answer that shows a violation."""
+    report = yield
+    if report.when == "call" and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+        for shown in dict.fromkeys(_shown(call.excinfo.tb)):
+            report.sections.append(("crownless", shown))
+    return report
+
+
+def _shown(traceback: Any) -> Iterator[str]:
+    """What the answers in the innermost frame say, the values of the assertion itself first."""
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    values = traceback.tb_frame.f_locals
+    for name in sorted(values, key=lambda name: not name.startswith("@py_assert")):
+        kind = type(values[name])
+        if (kind.__module__, kind.__name__) in ANSWERS and values[name].shows_violation:
+            yield str(values[name])

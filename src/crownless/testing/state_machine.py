@@ -1,0 +1,204 @@
+"""A state machine of hypothesis that drives somebody's class through schedules at random, and holds it to an order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from crownless.impl.channels import Channel, channel_named
+from crownless.impl.protocol import ProtocolMachine
+from crownless.model_check.request import Check
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.system import LocalStep, State
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import decide, order_named
+
+from .network import Move, Network, Node
+
+#: A run goes on to its end in fewer steps than this, or it is said not to end.
+MOST_STEPS = 1_000
+
+
+def stateful(
+    subject: type[Node] | type[ProtocolMachine],
+    *,
+    order: str | None = None,
+    channel: str | type[Channel] | None = None,
+    processes: tuple[int, int] = (2, 3),
+    messages: int = 5,
+    delivers_all: bool = True,
+) -> type[RuleBasedStateMachine]:
+    """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
+
+    `subject`: a class of nodes (see `testing.network`), or a protocol (`cr.Protocol`). `order`: what must be kept; of a
+    protocol what it promises, if none is named, of nodes causal order. `channel`: `unordered`, `fifo`, `lossy` or
+    `duplicating`; of a protocol the one that it needs, if none is named. `processes`: at least and at most so many;
+    `messages`: at most so many sends. `delivers_all`: over a channel that loses nothing every message must be delivered
+    once nothing is in flight.
+
+    What fails is shrunk by hypothesis, and drawn in the assertion. Raises `BadInput` for names that are unknown.
+    """
+    if issubclass(subject, ProtocolMachine):
+        held_to, needed = order or subject.promises, subject.needs_channel
+        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject)
+    elif hasattr(subject, "on_send") and hasattr(subject, "on_packet"):
+        held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject)
+    else:
+        mend = "give it on_send and on_packet, or derive it from crownless.Protocol"
+        raise BadInput(f"{subject.__name__} cannot be driven", mend=mend)
+    order_named(held_to)
+    kind = channel if isinstance(channel, type) else channel_named(channel or needed)
+    facts: dict[str, Any] = {
+        "order": held_to,
+        "must_deliver": delivers_all and kind.reliable,
+        "least": processes[0],
+        "most": processes[1],
+        "new": partial(driven, messages=messages, channel=kind, order=held_to),
+        "__doc__": f"{subject.__name__} is held to {held_to} order.",
+    }
+    return type(f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}", (_Driven,), facts)
+
+
+class _Driven(RuleBasedStateMachine):
+    """See `stateful`."""
+
+    order: ClassVar[str]
+    must_deliver: ClassVar[bool]
+    least: ClassVar[int]
+    most: ClassVar[int]
+    new: ClassVar[Any]
+
+    subject: _Nodes | _Protocol | None = None
+    #: What may happen next.
+    moves: Sequence[Move] = ()
+    #: True once something is wrong: hypothesis tears a machine down in any case.
+    failed = False
+
+    @initialize(pick=st.integers(0, 40))
+    def begin(self, pick: int) -> None:
+        """So many processes."""
+        self.subject = type(self).new(processes=self.least + pick % (self.most - self.least + 1))
+        self.moves = self.subject.moves()
+
+    @precondition(lambda self: self.those("send"))
+    @rule(pick=st.integers(0, 40))
+    def an_application_sends(self, pick: int) -> None:
+        """One of the applications submits a message."""
+        self.take("send", pick)
+
+    @precondition(lambda self: self.those("step"))
+    @rule(pick=st.integers(0, 40))
+    def a_packet_is_received(self, pick: int) -> None:
+        """A packet is received, or a process takes a step of its own."""
+        self.take("step", pick)
+
+    @precondition(lambda self: self.those("fault"))
+    @rule(pick=st.integers(0, 40))
+    def the_channel_fails(self, pick: int) -> None:
+        """The channel loses or duplicates a packet."""
+        self.take("fault", pick)
+
+    @precondition(lambda self: self.subject is not None and not self.moves)
+    @rule()
+    def nothing_more_can_happen(self) -> None:
+        """The run is at its end."""
+
+    def those(self, kind: str) -> list[Move]:
+        """The moves of this kind."""
+        return [move for move in self.moves if move.kind == kind]
+
+    def take(self, kind: str, pick: int) -> None:
+        """Makes one of the moves of this kind."""
+        assert self.subject is not None
+        moves = self.those(kind)
+        self.failed = True
+        moves[pick % len(moves)].happen()
+        self.moves = self.subject.moves()
+        self.failed = False
+
+    @invariant()
+    def the_order_is_kept(self) -> None:
+        """What was delivered so far can still become a computation that keeps the order."""
+        if self.subject is not None:
+            broken = self.subject.broken(self.order)
+            self.failed |= broken is not None
+            assert broken is None, f"{broken}\n{self.subject.story()}"
+
+    def teardown(self) -> None:
+        """Without further sends and faults all is delivered."""
+        if self.subject is None or self.failed:
+            return
+        for steps in count():
+            if not self.those("step"):
+                break
+            # Neither always the first nor always the last, which could be the order sent.
+            self.take("step", -1 if steps % 3 else 0)
+            self.the_order_is_kept()
+            assert steps < MOST_STEPS, f"it goes on for ever\n{self.subject.story()}"
+        if self.must_deliver:
+            owed = ", ".join(f"{message} at {receiver}" for message, receiver in sorted(self.subject.owed))
+            assert not owed, f"never delivered: {owed}\n{self.subject.story()}"
+
+
+class _Nodes(Network):
+    """Nodes, driven."""
+
+    def __init__(
+        self, subject: type[Node], *, processes: int, messages: int, channel: type[Channel], order: str
+    ) -> None:
+        super().__init__(subject, processes, messages, channel)
+
+    def broken(self, order: str) -> str | None:
+        """How what the applications saw so far breaks the order; None if it can still be kept."""
+        verdict = decide(self.computation, order, "pending")
+        return None if verdict.kept else str(verdict)
+
+
+class _Protocol:
+    """A protocol, driven: the moves, and the monitors, of the very system that `cr.check` explores."""
+
+    def __init__(
+        self, subject: type[ProtocolMachine], *, processes: int, messages: int, channel: type[Channel], order: str
+    ) -> None:
+        self._system = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve().system()
+        self._state, self._ghost = self._system.initial(), self._system.initial_ghost()
+        self._steps: list[LocalStep] = []
+        self._broken: list[str] = []
+
+    def moves(self) -> list[Move]:
+        """All that may happen next."""
+        return [
+            Move(
+                "fault" if step.action.by_channel else "send" if step.hands_over else "step",
+                partial(self._take, step, target),
+            )
+            for step, target in self._system.moves(self._state)
+        ]
+
+    def _take(self, step: LocalStep, target: State) -> None:
+        self._ghost, broken = self._system.judge(self._ghost, step)
+        self._state = target
+        self._steps.append(step)
+        self._broken += broken
+
+    def broken(self, order: str) -> str | None:
+        """The properties that the run so far breaks; None if there are none."""
+        return f"{', '.join(dict.fromkeys(self._broken))}: broken" if self._broken else None
+
+    @property
+    def owed(self) -> set[tuple[str, str]]:
+        """What was handed over and is not delivered."""
+        names, processes = self._run().names, self._system.workload.processes
+        return {(names[m], processes[q]) for m, q in self._system.undelivered(self._ghost, self._state)}
+
+    def story(self) -> str:
+        """All that has happened, drawn and in words."""
+        return f"\n{self._run()}"
+
+    def _run(self) -> Run:
+        return run_of(self._system, self._steps, keep_names=False)

@@ -1,0 +1,231 @@
+"""Protocols from outside the package: by file, by module, by entry point, by class; and the template to begin with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from crownless.command_line import main
+from crownless.impl import own_protocols
+from crownless.impl.registry import name_of, protocol_named, qualified_name_of
+from crownless.impl.rst import Rst
+
+HUB = """
+import crownless as cr
+
+class Hub(cr.Protocol):
+    promises = "causal"
+
+    def initial(self, i):
+        return ()
+
+    def send(self, i, state, message):
+        packets = [cr.Packet(i, q, "message", message) for q in message.receivers]
+        return [cr.Step(state, packets, [cr.sent(message)])]
+
+    def arrive(self, i, state, packet):
+        return [cr.Step(state, [], [cr.delivered(packet.message)])]
+"""
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with `hub.py` in it, in which commands are run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    own_protocols._loaded.cache_clear()
+    for name in [name for name in sys.modules if name == "hub" or name.startswith("crownless_own_")]:
+        del sys.modules[name]
+    file = tmp_path / "hub.py"
+    file.write_text(HUB)
+    return file
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ending:
+            main(arguments)
+        code = ending.value.code
+        assert isinstance(code, int)
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("spelled", ["hub.py:Hub", "./hub.py:Hub", "hub:Hub", "hub.py"])
+def test_a_class_is_checked_by_its_file_or_module(hub: Path, command: Command, spelled: str) -> None:
+    code, out, _ = command("check", spelled, "-n", "2", "-m", "2", "--json")
+    assert code == 1
+    assert '"violated"' in out
+    assert ":Hub" in out
+
+
+def test_the_shortest_run_is_drawn(hub: Path, command: Command) -> None:
+    code, out, _ = command("check", "hub.py:Hub", "-n", "3", "-m", "3")
+    assert code == 1
+    assert "hub.py:Hub breaks fifo, causal:" in out
+    assert "3. P2: deliver m2 from P1" in out
+
+
+def test_every_verb_takes_it(hub: Path, command: Command) -> None:
+    code, out, _ = command("realize", "hub.py:Hub", "-n", "2", "-m", "2")
+    assert code == 1
+    assert "exactly: asynchronous" in out
+    code, out, _ = command("cost", "hub.py:Hub", "-n", "3", "-m", "50", "--seeds", "2")
+    assert code == 1
+    assert "hub.py:Hub" in out
+    code, out, _ = command("check", "rst", "hub.py:Hub", "-n", "2", "-m", "2", "--quiet")
+    assert code == 1
+    assert "hub.py:Hub" in out
+    code, _, err = command("prove", "hub.py:Hub")
+    assert code == 2
+    assert "hub.py:Hub: there is no proof of it, nor of what it is derived from" in err
+
+
+def test_what_it_prints_is_shown_again(hub: Path, command: Command) -> None:
+    _, out, _ = command("check", "hub.py:Hub", "-n", "2", "-m", "2", "--json")
+    (hub.parent / "result.json").write_text(out)
+    code, shown, _ = command("show", "result.json")
+    assert code == 0
+    assert "hub.py:Hub breaks fifo" in shown
+
+
+def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path, command: Command) -> None:
+    code, *_ = command("check", "hub.py:Hub", "--engine", "native", "--max-states", "500", "--checkpoint", "saved")
+    assert code in (1, 3)
+    code, _, err = command("check", "--resume", "saved")
+    assert code == 2
+    assert "hub.py:Hub" in err
+    code, out, _ = command("check", "hub.py:Hub", "--resume", "saved", "--json", "--engine", "native")
+    assert code == 1
+    assert '"states": 2561' in out
+
+
+def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, command: Command) -> None:
+    Path("mine.py").write_text(
+        "from crownless.impl.rst import Rst\n\nclass Same(Rst):\n    'As it is.'\n\nclass Deaf(Rst):\n"
+        "    def accepts(self, i, state, packet):\n        return self.ops.zero == self.ops.zero\n"
+    )
+    code, out, _ = command("prove", "mine.py:Same")
+    assert code == 0
+    assert out.splitlines()[1].split()[:4] == ["mine.py:Same", "proved", "proved", "proved"]
+    assert command("prove", "mine.py:Deaf")[0] != 0
+
+
+# -- what cannot be loaded ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spelled", "line"),
+    [
+        ("nohub.py:Hub", "nohub.py: no such file; give a Python file and the class in it, such as hub.py:Hub"),
+        ("hub.py:Hib", "hub.py has no class 'Hib'; did you mean 'Hub'? its protocols: hub.py:Hub"),
+        ("nohub:Hub", "there is no module nohub; run it where the module can be imported, or give a file"),
+        ("hub.py:cr", "hub.py:cr: is no class; derive it from crownless.Protocol"),
+        ("hub.py:cr.Packet", "hub.py:cr.Packet: class Packet is no protocol; derive it from crownless.Protocol"),
+        ("a b:Hub", "'a b' is no module; name a protocol as file.py:Class or package.module:Class"),
+        ("hubb", "unknown protocol 'hubb'; known: unordered"),
+    ],
+)
+def test_a_wrong_name_is_one_line(hub: Path, command: Command, spelled: str, line: str) -> None:
+    code, out, err = command("check", spelled)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"crownless: {line}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import crownless as cr\nx = (1,\n", "hub.py:2:5: '(' was never closed; correct it"),
+        ("def f():\n    return 1 // 0\n\nf()\n", "hub.py:2: it cannot be imported: ZeroDivisionError"),
+        ("import nothing_of_that_name\n", "hub.py:1: it cannot be imported: ModuleNotFoundError"),
+        (
+            "import crownless as cr\n",
+            "hub.py has no class 'Hub'; its protocols: none; begin with: crownless new hub.py",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_one_line_with_its_place(
+    hub: Path, command: Command, text: str, line: str
+) -> None:
+    hub.write_text(text)
+    code, _, err = command("check", "hub.py:Hub")
+    assert code == 2
+    assert line in err
+    assert err.count("\n") == 1
+
+
+def test_several_protocols_in_a_file_must_be_named(hub: Path, command: Command) -> None:
+    hub.write_text(HUB + "\nclass Other(Hub):\n    pass\n")
+    code, _, err = command("check", "hub.py")
+    assert code == 2
+    assert "hub.py: which class?; its protocols: hub.py:Hub, hub.py:Other" in err
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def test_names_lead_back_to_the_class(hub: Path) -> None:
+    kind = protocol_named("hub.py:Hub")
+    assert name_of(kind) == qualified_name_of(kind) == "hub.py:Hub"
+    assert protocol_named("hub.py:Hub") is kind
+    mine = type("Mine", (Rst,), {})
+    assert name_of(mine) == "Mine"
+    assert qualified_name_of(mine) == f"{__name__}:Mine"
+    assert name_of(Rst) == qualified_name_of(Rst) == "rst"
+
+
+def test_an_installed_package_registers_protocols_by_name(hub: Path, command: Command) -> None:
+    point = EntryPoint("hub", "hub:Hub", own_protocols.GROUP)
+    with patch.object(own_protocols, "registered", lambda: {"hub": point}), patch.object(sys, "path", [".", *sys.path]):
+        code, out, _ = command("check", "hub", "-n", "2", "-m", "2")
+        assert code == 1
+        assert "hub breaks fifo, causal:" in out
+        _, _, err = command("check", "hubb")
+    assert "did you mean 'hub'?" in err
+
+
+# -- the template ------------------------------------------------------------------------------------------------------
+
+
+def test_the_template_checks_as_it_stands_and_breaks_what_it_promises(hub: Path, command: Command) -> None:
+    code, out, _ = command("new", "my_protocol.py")
+    assert (code, out) == (
+        0,
+        "my_protocol.py: a protocol to begin with. Check it: crownless check my_protocol.py:MyProtocol\n",
+    )
+    code, out, _ = command("check", "my_protocol.py:MyProtocol")
+    assert code == 1
+    assert "my_protocol.py:MyProtocol breaks causal:" in out
+    assert command("check", "my_protocol.py:MyProtocol", "--order", "fifo", "--quiet")[0] == 0
+
+
+def test_a_new_file_overwrites_nothing(hub: Path, command: Command) -> None:
+    assert command("new", "hub.py")[2] == "crownless: hub.py is there already; name another file, or remove it\n"
+    assert hub.read_text() == HUB
+    assert command("new", "mine")[2] == "crownless: mine: not the name of a Python file; name it mine.py\n"
+    assert "no class can be called '1'" in command("new", "1.py")[2]
+
+
+def test_three_lines_of_python_check_a_file_of_ones_own(hub: Path) -> None:
+    code = "import crownless as cr\nfrom hub import Hub\nprint(cr.check(Hub, 3, 3))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([".", *filter(None, sys.path)])}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert "3. P2: deliver m2 from P1" in ran.stdout
+
+
+def test_json_names_the_class_so_that_it_is_found_again(hub: Path, command: Command) -> None:
+    _, out, _ = command("check", "hub.py", "-n", "2", "-m", "2", "--json")
+    assert "hub.py:Hub" in json.dumps(json.loads(out))

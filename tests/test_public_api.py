@@ -1,0 +1,219 @@
+"""`import crownless as cr`: what the names of the package do, and how answers look."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from inspect import getdoc, signature
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import crownless as cr
+from crownless.model_check.observers import Observation, Observer
+from crownless.spec.computation import Message
+
+SWAPPED = "P1: send x to P2; send y to P2\nP2: receive y; receive x"
+
+
+class Hub(cr.Protocol):
+    """Sends at once and holds nothing back."""
+
+    promises = "causal"
+
+    def initial(self, i: int) -> tuple[int, ...]:
+        return ()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[cr.Step]:
+        packets = [cr.Packet(i, q, "message", message) for q in message.receivers]
+        return [cr.Step(state, packets, [cr.sent(message)])]
+
+    def arrive(self, i: int, state: Any, packet: cr.Packet) -> Sequence[cr.Step]:
+        return [cr.Step(state, (), [cr.delivered(packet.message)])]  # type: ignore[arg-type]
+
+
+# -- the surface -------------------------------------------------------------------------------------------------------
+
+
+def test_every_name_of_the_package_is_there_and_is_documented() -> None:
+    names = [name for name in cr.__all__ if name != "Protocol"]
+    assert set(names) >= {"check", "classify", "count", "draw", "parse", "prove", "read_log", "realize", "Recorder"}
+    for name in names:
+        assert getdoc(getattr(cr, name)), name
+    assert set(dir(cr)) >= set(cr.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'chekc'"):
+        cr.chekc  # noqa: B018
+
+
+def test_the_surface_fits_one_screen() -> None:
+    assert len(Path(str(cr.__file__)).read_text().splitlines()) <= 64
+
+
+def test_importing_it_imports_nothing_that_takes_long() -> None:
+    code = "import sys, crownless as cr; dir(cr); cr.Packet; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"z3", "numba", "numpy", "networkx", "pyspark", "pandas", "rich", "click"} & set(loaded)
+
+
+def test_every_argument_of_check_is_one_of_the_documentation() -> None:
+    text = getdoc(cr.check) or ""
+    left_out = {"self", "protocol", "progress", "self_sends", "workers", "elsewhere", "program"}
+    assert {name for name in signature(cr.check).parameters if name not in text} <= left_out
+
+
+# -- computations ------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_classified_with_a_witness_for_each_order_broken() -> None:
+    found = cr.classify(SWAPPED)
+    assert found["fifo"].kept is False
+    assert (
+        str(found["fifo"]) == "fifo: broken, P2 receives y before x, which was sent earlier\n  P1 sends x → P1 sends y"
+    )
+    assert repr(found["fifo"]) == "<fifo: broken, P2 receives y before x, which was sent earlier>"
+    assert found.strongest == found.kept == ["asynchronous"]
+    assert list(cr.classify(SWAPPED, ["causal"])) == ["causal"]
+    with pytest.raises(cr.BadInput, match="did you mean 'causal'"):
+        cr.classify(SWAPPED, ["casual"])
+
+
+def test_a_verdict_is_true_if_the_order_is_kept() -> None:
+    assert cr.classify(SWAPPED)["asynchronous"]
+    assert not cr.classify(SWAPPED)["causal"]
+
+
+def test_an_unknown_verdict_is_neither_true_nor_false() -> None:
+    lines = ['{"process": "P2", "index": 0, "kind": "deliver", "message": "x"}']
+    (run,) = cr.read_log(lines)
+    verdict = cr.classify(run)["causal"]
+    assert (verdict.kept, verdict.outcome) == (False, "unknown")
+    with pytest.raises(cr.Undecided, match="causal: unknown, nothing in the log breaks it, but the log has holes"):
+        bool(verdict)
+
+
+def test_a_computation_prints_as_a_drawing_and_represents_itself_in_a_line() -> None:
+    c = cr.parse(SWAPPED)
+    assert "●─x" in str(c)
+    assert str(c) == cr.draw(c) == cr.draw(SWAPPED)
+    assert repr(c) == "<P1: send x to P2; send y to P2 | P2: receive y; receive x>"
+    assert len(repr(cr.parse("\n".join(f"P{n}: send m{n} to P1" for n in range(2, 30)) + "\nP1: ..."))) <= 102
+    assert "*-x" in cr.draw(c, unicode=False)
+
+
+def test_a_computation_as_a_graph_has_happened_before_as_its_closure() -> None:
+    c = cr.parse("A: send x to B\nB: receive x; send y to C\nC: receive y")
+    closure = nx.transitive_closure(c.to_networkx())
+    events = range(c.event_count)
+    assert {(e, f) for e in events for f in events if c.happened_before(e, f)} == set(closure.edges)
+    assert c.to_networkx().nodes[0] == {"process": "A", "kind": "send", "message": "x"}
+
+
+def test_a_bundled_log_is_read_by_name() -> None:
+    (run,) = cr.read_log("kuper-alice-bob-carol.jsonl")
+    assert cr.classify(run).strongest == ["fifo"]
+
+
+# -- protocols ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_class_is_checked_and_its_shortest_run_shown() -> None:
+    result = cr.check(Hub, 3, 3)
+    assert not result.holds
+    assert list(result.violations) == ["fifo", "causal"]
+    run = result.violations["causal"].run
+    assert run is not None
+    assert len(run) == 3
+    assert "P2: deliver m2 from P1" in str(run)
+    assert repr(run) == "<P1: send m1 to P2; P1: send m2 to P2; P2: deliver m2 from P1>"
+    assert repr(result) == "<Hub: violated, 545 states, breaks fifo, causal>"
+    assert str(result).count("╰─m2▶●") == 1  # one run, though it breaks two orders
+    assert result.json()["protocol"] == f"{__name__}:Hub"
+
+
+def test_a_result_is_true_if_all_holds_and_has_no_truth_value_if_unknown() -> None:
+    assert cr.check("rst", 2, 2)
+    assert not cr.check(Hub, 2, 2)
+    with pytest.raises(cr.Undecided, match=r"<rst: unknown, \d+ states> is neither true nor false"):
+        bool(cr.check("rst", 3, 3, max_states=3))
+
+
+def test_a_machine_brings_its_number_of_processes_and_its_parameters() -> None:
+    machine = Hub(2)
+    assert cr.check(machine, messages=1).workload.processes == ("P1", "P2")
+    with pytest.raises(cr.BadInput, match="a machine for 2 processes, not for 3"):
+        cr.check(machine, 3, 1)
+    with pytest.raises(cr.BadInput, match="a machine has its parameters already"):
+        cr.check(machine, parameters={"k": 1})
+
+
+def test_a_program_may_be_a_text_a_script_or_a_name() -> None:
+    text = "P1: send x to P2\nP2: receive"
+    assert cr.check(Hub, program=text).completes == "always"
+    assert cr.check(Hub, program=text).scope.startswith("a program, 2 processes;")
+    assert cr.check(Hub, program=cr.program(text, "hello")).scope.startswith("program hello, 2 processes;")
+    assert cr.check("rendezvous", program="mf-fig1", max_states=100).check.program is not None
+
+
+class FewDeliveries(Observer):
+    """At most two deliveries in all."""
+
+    watches = ("few-deliveries",)
+
+    def initial(self) -> int:
+        return 0
+
+    def observe(self, ghost: int, code: Observation) -> tuple[int, tuple[str, ...]]:
+        delivered = ghost + (code.kind == "deliver")
+        return delivered, ("few-deliveries",) if delivered > 2 else ()
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_monitor_of_ones_own_is_a_further_property(engine: str) -> None:
+    result = cr.check("rst", 2, 3, monitors=[FewDeliveries()], engine=engine)
+    assert list(result.violations) == ["few-deliveries"]
+    run = result.violations["few-deliveries"].run
+    assert run is not None
+    assert len(run) == 6
+    assert cr.check("rst", 2, 2, monitors=[FewDeliveries()], engine=engine).holds
+
+
+def test_states_are_given_nearest_first_with_what_is_in_flight() -> None:
+    states = list(cr.states(Hub, 2, 1))
+    assert [state.depth for state in states] == [0, 1, 1, 2, 2]
+    assert [len(state.in_flight) for state in states] == [0, 1, 1, 0, 0]
+    graph = cr.check(Hub, 2, 1).to_networkx()
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (5, 4)
+    assert nx.is_directed_acyclic_graph(graph)
+
+
+def test_what_a_protocol_realizes_and_how_many_computations_there_are() -> None:
+    found = cr.realize(Hub, 2, 2)
+    assert found.equals == "asynchronous"
+    assert repr(found) == "<Hub: 7 computations: asynchronous>"
+    assert cr.count(2, 2).counts["causal"] == 5
+    assert str(cr.count(2, 2)).splitlines()[0].split() == ["asynchronous", "7"]
+
+
+def test_tables_are_data_frames() -> None:
+    assert list(cr.count(2, 2).to_pandas().columns) == ["order", "computations"]
+    assert cr.check(Hub, 2, 2).to_pandas().set_index("property").verdict["fifo"] == "violated"
+    assert cr.classify(SWAPPED).to_pandas().set_index("order").verdict["fifo"] == "broken"
+    assert list(cr.parse(SWAPPED).to_pandas().message) == ["x", "y", "y", "x"]
+    assert len(cr.realize(Hub, 2, 2).to_pandas()) == 7
+
+
+def test_what_cannot_be_checked_is_one_line() -> None:
+    for wrong in (
+        lambda: cr.check("rts", 2, 2),
+        lambda: cr.check("ses", 2, 2, self_sends=True),
+        lambda: cr.check(Hub, 0, 2),
+        lambda: cr.parse("P1: sned x to P2"),
+        lambda: cr.prove(Hub),
+    ):
+        with pytest.raises(cr.BadInput) as error:
+            wrong()
+        assert "\n" not in str(error.value)
+        assert "; " in str(error.value)

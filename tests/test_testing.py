@@ -1,0 +1,189 @@
+"""`crownless.testing`: somebody's class is held to an order, in few lines; what is wrong is shrunk and drawn."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import crownless as cr
+from crownless.impl.fifo_sequence import FifoSequence
+from crownless.impl.rst import Rst
+from crownless.impl.unordered import Unordered
+from crownless.model_check.runs import Run
+from crownless.spec.computation import Computation
+from crownless.spec.notation import Script, of_computation, parse, to_computation
+from crownless.testing import computations, programs, schedules, stateful
+from crownless.testing.network import Deliver, Transmit
+
+pytest_plugins = ["pytester"]
+
+QUICK = settings(
+    max_examples=300,
+    stateful_step_count=20,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+class Numbered:
+    """Numbers the messages to each process, and delivers those of each sender in order."""
+
+    def __init__(self, process: int, processes: int, transmit: Transmit, deliver: Deliver) -> None:
+        self.transmit, self.deliver = transmit, deliver
+        self.sent, self.next = [0] * processes, [0] * processes
+        self.held: dict[tuple[int, int], str] = {}
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, (self.sent[to], message))
+        self.sent[to] += 1
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        number, message = packet
+        self.held[source, number] = message
+        while (source, self.next[source]) in self.held:
+            self.deliver(self.held.pop((source, self.next[source])))
+            self.next[source] += 1
+
+
+class Direct(Numbered):
+    """Delivers whatever comes."""
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.deliver(packet[1])
+
+
+class Drops(Numbered):
+    """Delivers nothing after the first message of a sender."""
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        if not packet[0]:
+            self.deliver(packet[1])
+
+
+def failure(subject: Any, **options: Any) -> str:
+    with pytest.raises(AssertionError) as error:
+        run_state_machine_as_test(stateful(subject, **options), settings=QUICK)
+    return str(error.value)
+
+
+TestNumberedKeepsFifoOrder = stateful(Numbered, order="fifo").TestCase
+TestRstKeepsCausalOrder = stateful(Rst).TestCase
+TestNumberedKeepsFifoOrder.settings = TestRstKeepsCausalOrder.settings = QUICK
+
+
+def test_a_broken_node_is_shrunk_to_its_smallest_run() -> None:
+    said = failure(Direct, order="fifo")
+    assert "P2 receives m2 and not m1, which was sent earlier" in said
+    assert [line.strip() for line in said.splitlines() if re.match(r" *\d+\.", line)] == [
+        "1. P1: send m1 to P2",
+        "2. P1: send m2 to P2",
+        "3. P2: receives a packet from P1",
+        "4. P2: delivers m2",
+    ]
+
+
+@pytest.mark.thorough
+def test_a_right_node_over_a_weaker_order_is_broken_by_a_stronger_one() -> None:
+    assert "receives" in failure(Numbered, order="causal")
+
+
+@pytest.mark.thorough
+def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
+    assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
+    run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False), settings=QUICK)
+
+
+@pytest.mark.thorough
+def test_what_is_delivered_twice_is_reported() -> None:
+    said = failure(Direct, order="asynchronous", channel="duplicating")
+    assert "which is not owed to it" in said
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("broken", [FifoSequence, Unordered])
+def test_a_broken_protocol_is_shrunk_and_drawn(broken: type[cr.Protocol]) -> None:
+    said = failure(broken, order="causal")
+    assert "causal: broken" in said or "fifo, causal: broken" in said
+    assert "1. P" in said
+
+
+@pytest.mark.thorough
+def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
+    run_state_machine_as_test(stateful(FifoSequence), settings=QUICK)
+    assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"
+
+
+def test_what_cannot_be_driven_is_refused_in_a_line() -> None:
+    with pytest.raises(cr.BadInput, match="int cannot be driven; give it on_send and on_packet"):
+        stateful(int)  # type: ignore[arg-type]
+    with pytest.raises(cr.BadInput, match="did you mean 'causal'"):
+        stateful(Numbered, order="casual")
+    with pytest.raises(cr.BadInput, match="unknown channel 'fast'"):
+        stateful(Numbered, channel="fast")
+
+
+# -- strategies --------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(computations(receivers=2, internal=True))
+def test_computations_are_valid_and_can_be_written_down(c: Computation) -> None:
+    assert 2 <= len(c.processes) <= 4
+    assert len(c.messages) <= 6
+    assert to_computation(parse(of_computation(c).print())).lines is not None
+
+
+@settings(deadline=None)
+@given(computations(complete=True))
+def test_complete_computations_are_complete(c: Computation) -> None:
+    assert c.complete
+    assert all(message.sender != message.receiver for message in c.messages)
+
+
+@settings(deadline=None)
+@given(programs(receivers=2))
+def test_programs_can_be_read_back(script: Script) -> None:
+    assert parse(script.print()) == script
+
+
+@settings(deadline=None)
+@given(schedules("buffer", messages=3))
+def test_schedules_are_runs_of_the_protocol(run: Run) -> None:
+    assert len(run) <= 25
+    assert {action.action for action in run.actions} <= {"send", "post", "deliver", "receive message", "receive ack"}
+
+
+# -- the plugin --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("assert cr.check('unordered', 2, 2, orders=['fifo'])", "3. P2: deliver m2 from P1"),
+        ("result = cr.check('unordered', 2, 2)\n    assert result.holds", "3. P2: deliver m2 from P1"),
+        ("assert cr.classify(SWAPPED)['fifo']", "P1 sends x → P1 sends y"),
+        ("assert cr.classify(SWAPPED)['fifo'].kept", "P1 sends x → P1 sends y"),
+    ],
+)
+def test_a_failed_assertion_prints_the_shortest_violating_run(pytester: pytest.Pytester, body: str, shown: str) -> None:
+    pytester.makepyfile(
+        "import crownless as cr\n"
+        "SWAPPED = 'P1: send x to P2; send y to P2\\nP2: receive y; receive x'\n\n"
+        f"def test_it():\n    {body}\n"
+    )
+    result = pytester.runpytest_subprocess("-p", "crownless.testing.plugin", "-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    assert shown in result.stdout.str()
+    assert result.stdout.str().count(shown) == 1
+
+
+def test_a_suite_without_crownless_pays_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import sys\n\ndef test_it():\n    assert 'crownless.model_check' not in sys.modules\n")
+    pytester.runpytest_subprocess("-p", "crownless.testing.plugin").assert_outcomes(passed=1)
