@@ -80,13 +80,14 @@ def run_check(
     resolved = check.resolve()
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
+    progress = progress if reports is None else reports.around(progress)
     if not (engine or reductions or workers or checkpoint or resume) and may_be_native(resolved):
         began = time.monotonic()
-        trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), first=first)
+        trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), progress, first=first)
         with _calls_of(resolved, time.monotonic, limits):
             found, _ = trial.explore(None)
             if not has_grown(found, limits):
-                trial.limits, trial.progress = limits, progress
+                trial.limits = limits
                 return trial.judged(found, lambda: time.monotonic() - began)
         if reports is not None:
             reports.report(found)
@@ -97,7 +98,6 @@ def run_check(
         raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
     if reports is not None:
         reports.exact = "order" not in chosen.reductions
-        progress = reports.around(progress)
     search = Search(resolved, chosen, limits, progress, elsewhere, first)
     with (
         _calls_of(resolved, _clock_for(chosen), limits) as clock,

@@ -298,10 +298,16 @@ class CtrlC:
             raise KeyboardInterrupt
 
 
-def test_ctrl_c_ends_a_search_with_what_was_established() -> None:
+@pytest.mark.parametrize("engine", ["native", "plain", None])
+def test_ctrl_c_ends_a_search_with_what_was_established(engine: str | None) -> None:
     interrupt = CtrlC(depth=5)
-    result = run_check(Check("unordered"), progress=interrupt)
-    assert list(dict.fromkeys(interrupt.depths)) == [0, 1, 2, 3, 4, 5]
+    result = run_check(Check("unordered"), progress=interrupt, engine=engine)
+    if engine == "native":
+        assert interrupt.depths == [0, 1, 2, 3, 4, 5]
+    else:  # within a level too
+        assert interrupt.depths == sorted(interrupt.depths)
+        assert set(interrupt.depths) == {0, 1, 2, 3, 4, 5}
+        assert interrupt.depths.count(5) == 1
     assert result.exploration.stopped == "interrupted"
     assert result.exploration.depth == 5
     assert result.verdict == "violated"

@@ -21,6 +21,7 @@ from crownless.command_line.tables import Rows
 from crownless.command_line.widths import fitting, wrapped
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
+from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
 from crownless.model_check import early
 from crownless.model_check.check import run_check
@@ -79,6 +80,16 @@ def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownles
     facts = {check["protocol"]: check for check in json.loads(out)["checks"]}
     assert (facts["unordered"]["expected"], facts["unordered"]["as_expected"]) == (["causal", "fifo"], True)
     assert (facts["rst"]["expected"], facts["rst"]["as_expected"]) == ([], False)
+
+
+def test_a_bundled_protocol_that_no_longer_breaks_its_order_makes_its_row_unexpected(crownless: Run) -> None:
+    """The unsafe `rst-column` sends the whole matrix after all."""
+    repaired = {name: getattr(Rst, name) for name in ("send", "accepts", "after_delivering", "renamed_stamp", "rules")}
+    with suite_of("unordered", "rst-column"), patch.multiple(RstColumn, **repaired):
+        code, out, _ = crownless("check")
+    assert code == 1
+    assert out.endswith("\n2 checks: 1 holds, 1 breaks; not as expected: rst-column\n")
+    assert "holds; expected to break causal" in re.sub(r"\s+", " ", out)
 
 
 def test_a_row_that_no_longer_breaks_what_it_is_known_to_break_is_unexpected() -> None:
@@ -143,7 +154,8 @@ def test_a_long_search_reports_a_violation_before_its_end(engine: str) -> None:
 
 def test_a_short_search_reports_nothing_before_its_end() -> None:
     said: list[str] = []
-    run_check(Check("unordered", 3, 3), on_violation=said.append)
+    with patch.object(early, "REPORTED_AFTER", 600.0):
+        run_check(Check("unordered", 3, 3), on_violation=said.append)
     assert said == []
 
 
@@ -217,6 +229,7 @@ COMMANDS = (
     "count -n 3 -m 3",
     "list",
     "list protocols",
+    "new mine.py",
     "prove rst",
     "prove rst --why",
     "prove rst-column --program kuper-program",
@@ -230,9 +243,10 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_of_a_table_or_a_scope_is_wider_than_the_terminal(
-    crownless: Run, monkeypatch: pytest.MonkeyPatch, command: str, width: int
+    crownless: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.chdir(tmp_path)
     code, out, _ = crownless(*command.split())
     assert code in (0, 1, 3)
     assert [line for line in out.splitlines() if len(line) > width and not DRAWN.search(line)] == []
@@ -303,13 +317,17 @@ def test_ascii_prints_nothing_else(crownless: Run, command: str) -> None:
         ("cost rst --seeds 2 -m 40", "costs"),
         ("count -n 2 -m 2", "counts"),
         ("list protocols", "protocols"),
+        ("new mine.py", "protocol"),
         ("prove rst", "proofs"),
         ("prove rst-column --program kuper-program", "programs"),
         ("realize rst -n 2 -m 2", "realizations"),
         ("show mf-fig8", "computations"),
     ],
 )
-def test_json_is_one_object_with_the_version(crownless: Run, command: str, key: str) -> None:
+def test_json_is_one_object_with_the_version(
+    crownless: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, key: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     _, out, _ = crownless(*command.split(), "--json")
     facts = json.loads(out)
     assert next(iter(facts)) == "crownless"
@@ -322,7 +340,7 @@ def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownle
     code, out, _ = crownless(verb, "--help")
     assert code == 0
     assert out.index("Example") < out.index("Options:")
-    expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if verb not in ("list", "show") else set())
+    expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if verb not in ("list", "new", "show") else set())
     assert {option for option in expected if option not in out} == set()
 
 
