@@ -17,7 +17,7 @@ from crownless.spec.errors import BadInput
 
 from .check_result import CheckResult, PropertyResult
 from .cycles import EndlessRuns, GaveUp
-from .early import EarlyReports, LimitsAfter, TrialLimits, has_grown
+from .early import EarlyReports, LimitsAfter, TrialLimits, has_grown, may_stay_small
 from .engines import Elsewhere, Engine, SymmetryCheck, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
@@ -81,7 +81,8 @@ def run_check(
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
-    if not (engine or reductions or workers or checkpoint or resume) and may_be_native(resolved):
+    asked = engine or reductions or workers or checkpoint or resume
+    if not asked and may_be_native(resolved) and may_stay_small(resolved.workload):
         began = time.monotonic()
         trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), progress, first=first)
         with _calls_of(resolved, time.monotonic, limits):

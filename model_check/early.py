@@ -3,7 +3,7 @@
 The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
 thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer
 has a first try, within `TRIED_STATES` and `TRIED_SECONDS`; a search that grows beyond is started over by the native
-one.
+one. Where so many sends can be chosen that it will surely grow, nothing is tried.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import log
+
+from crownless.impl.workloads import Free, Workload
 
 from .exploration import Exploration, Progress
 from .limits import Limits, states_are_reached
 from .properties import Property
 
 #: A search that is tried first in plain Python ends beyond so many states, or seconds of this process's own.
-TRIED_STATES, TRIED_SECONDS = 20_000, 1.0
+TRIED_STATES, TRIED_SECONDS = 10_000, 1.0
+#: With more sequences of sends in the free workload than these, there are mostly more states.
+TRIED_SENDS = 5_000
 #: Seconds after which a search reports a violation before its end.
 REPORTED_AFTER = 1.0
 
@@ -41,6 +46,13 @@ class TrialLimits(Limits):
         if reached is None and time.process_time() - self._began > TRIED_SECONDS:
             return _GREW
         return reached
+
+
+def may_stay_small(workload: Workload) -> bool:
+    """True if a first try may come to an end, by how many sequences of sends there are in a free workload."""
+    if not isinstance(workload, Free):
+        return True
+    return workload.messages * log(max(1, len(workload.channels))) <= log(TRIED_SENDS)
 
 
 def has_grown(found: Exploration, given: Limits) -> bool:

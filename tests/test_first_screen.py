@@ -187,13 +187,20 @@ def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once
         assert [run_check(Check("rst", 2, 2), **options).engine.name for options in asked] == ["native"] * 4
 
 
+def test_where_sends_alone_make_many_states_nothing_is_tried_in_plain_python() -> None:
+    with patch("crownless.model_check.check.TrialLimits.within", side_effect=AssertionError):
+        assert run_check(Check("rst", 3, 5)).engine.name == "native"
+    assert run_check(Check("rst", 2, 6)).engine.name == "plain"
+    assert run_check(Check("cbcast", 3, 4)).engine.name == "plain"
+
+
 def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None:
     few_states = run_check(Check("buffer"), Limits(states=500))
     assert (few_states.engine.name, few_states.exploration.stopped) == ("plain", "500 states are reached")
     as_many = run_check(Check("buffer"), Limits(states=early.TRIED_STATES))
-    assert (as_many.engine.name, as_many.exploration.stopped) == ("plain", "20000 states are reached")
+    assert (as_many.engine.name, as_many.exploration.stopped) == ("plain", f"{early.TRIED_STATES} states are reached")
     more = run_check(Check("buffer"), Limits(states=early.TRIED_STATES + 1))
-    assert (more.engine.name, more.exploration.stopped) == ("native", "20001 states are reached")
+    assert (more.engine.name, more.exploration.stopped) == ("native", f"{early.TRIED_STATES + 1} states are reached")
     with patch.object(early, "TRIED_SECONDS", -1.0):
         grown = run_check(Check("rst", 2, 2))
         ended = run_check(Check("buffer"), Limits(seconds=0.0))
