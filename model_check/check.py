@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,8 @@ from crownless.spec.errors import BadInput
 
 from .check_result import CheckResult, PropertyResult
 from .cycles import EndlessRuns, GaveUp
-from .engines import Elsewhere, Engine, SymmetryCheck, engine_for
+from .early import EarlyReports, LimitsAfter, TrialLimits, has_grown, may_stay_small
+from .engines import Elsewhere, Engine, SymmetryCheck, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
 from .limits import Limits, allocation_failed
@@ -57,51 +58,78 @@ def run_check(
     engine: str | None = None,
     reductions: Iterable[str] = (),
     workers: int | None = None,
+    first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
     tell: Callable[[str], None] | None = None,
+    on_violation: Callable[[str], None] | None = None,
+    around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
     elsewhere: Elsewhere | None = None,
 ) -> CheckResult:
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
-    `engine`: the native one wherever it can, unless named; `workers`: as many as there are processors. The search is
-    saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved further. Nothing
-    is left there of a check that came to its end. `tell` is told in a line if saving fails; the search then goes on.
-    `elsewhere` is where the engine `spark` runs.
+    `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
+    can explore; reductions, workers and directories ask for the native one. `workers`: as many as there are processors.
+    `first`: the search ends with the level of the first violation, and other properties stay unknown.
+
+    The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
+    further. Nothing is left there of a check that came to its end. `tell` gets a line if saving fails; the search then
+    goes on. `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is
+    entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
+    limits = limits or Limits()
+    reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
+    progress = progress if reports is None else reports.around(progress)
+    asked = engine or reductions or workers or checkpoint or resume
+    if not asked and may_be_native(resolved) and may_stay_small(resolved.workload):
+        began = time.monotonic()
+        trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), progress, first=first)
+        with _calls_of(resolved, time.monotonic, limits):
+            found, _ = trial.explore(None)
+            if not has_grown(found, limits):
+                trial.limits = limits
+                return trial.judged(found, lambda: time.monotonic() - began)
+        if reports is not None:
+            reports.report(found)
+        limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
+        del trial, found
     chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
     if chosen.name == "spark" and elsewhere is None:
         raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
-    search = Search(resolved, chosen, limits or Limits(), progress, elsewhere)
-    clock = _clock_for(chosen)
-    began = clock()
+    if reports is not None:
+        reports.exact = "order" not in chosen.reductions
+    search = Search(resolved, chosen, limits, progress, elsewhere, first)
     with (
-        machine_errors(type(resolved.machine)),
-        ending_calls(type(resolved.machine), lambda: search.limits.reached(clock() - began)),
+        _calls_of(resolved, _clock_for(chosen), limits) as clock,
         _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving,
+        nullcontext() if chosen.name == "plain" else around_native(),
     ):
         started = clock()
         found, seconds_before = search.explore(saving)
-        lassos = search.lassos(found, lambda: clock() - started)
-        run_to = search.shortest_runs(found, search.limits_of_runs(found, lassos))
         try:
-            results = tuple(search.result(found, lassos, known, run_to) for known in search.properties)
+            result = search.judged(found, lambda: clock() - started, seconds_before)
         except NoSuchRun as error:
             if resume is None:
                 raise
             mend = "start anew with --checkpoint and another directory"
             raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", mend=mend) from None
-        seconds = seconds_before + clock() - started
-        saved = None
         if saving is not None:
-            no_run = any(line.verdict == "violated" and not line.run for line in results)
-            to_do = found.stopped or isinstance(lassos, str) or no_run
-            if not to_do:
+            if result.ended_early:
+                result = replace(result, saved=saving.directory if saving.exists else None)
+            else:
                 saving.remove()
-            elif saving.exists:
-                saved = saving.directory
-    return CheckResult(resolved, found, results, seconds, search.engine, saved)
+    return result
+
+
+@contextmanager
+def _calls_of(check: ResolvedCheck, clock: Callable[[], float], limits: Limits) -> Iterator[Callable[[], float]]:
+    """Around a search: what a machine's own code raises is reported of it, and a call of it that does not return is
+    ended by the limits, by this clock, which is yielded.
+    """
+    kind, began = type(check.machine), clock()
+    with machine_errors(kind), ending_calls(kind, lambda: limits.reached(clock() - began)):
+        yield clock
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
@@ -161,8 +189,10 @@ class Search:
     check: ResolvedCheck
     engine: Engine
     limits: Limits
-    progress: Progress | None
+    progress: Progress | None = None
     elsewhere: Elsewhere | None = None
+    #: Does it end with the first violation?
+    first: bool = False
 
     @cached_property
     def observers(self) -> list[Observer]:
@@ -192,18 +222,29 @@ class Search:
 
     def _explore(self, saving: Checkpoint | None) -> tuple[Exploration, float, SymmetryCheck]:
         if self.engine.name == "plain":
-            return explore(self.system, self.properties, self.limits, self.progress), 0.0, SymmetryCheck()
+            found = explore(self.system, self.properties, self.limits, self.progress, first=self.first)
+            return found, 0.0, SymmetryCheck()
         if self.engine.name == "spark":
             assert self.elsewhere is not None
             began = time.monotonic()
             with self.elsewhere.search(self.check, self.engine, self.observers, self.properties, saving) as there:
                 until_it_stood = time.monotonic() - began
-                found = there.explore(self.limits, self.progress)
+                found = there.explore(self.limits, self.progress, first=self.first)
                 return found, there.seconds_before - until_it_stood, there.symmetry
         from .native.search import NativeSearch
 
         search = self._native(NativeSearch, self.engine.reductions)
-        return search.explore(self.limits, self.progress, saving), search.seconds_before, search.symmetry
+        found = search.explore(self.limits, self.progress, saving, first=self.first)
+        return found, search.seconds_before, search.symmetry
+
+    def judged(self, found: Exploration, seconds: Callable[[], float], seconds_before: float = 0.0) -> CheckResult:
+        """The verdicts on what was found, and the runs to show; `seconds` since the search began, or went on after so
+        many before.
+        """
+        lassos = self.lassos(found, seconds)
+        run_to = self.shortest_runs(found, self.limits_of_runs(found, lassos))
+        results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
+        return CheckResult(self.check, found, results, seconds_before + seconds(), self.engine)
 
     def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
         return kind(

@@ -238,6 +238,11 @@ class CheckResult:
         return "unknown" if self.exploration.stopped else "never"
 
     @property
+    def ended_early(self) -> bool:
+        """True if a limit or Ctrl-C ended the search, or the one for a run to show or for runs that never end."""
+        return self.exploration.stopped is not None or any(line.ended_early for line in self.properties)
+
+    @property
     def interrupted(self) -> bool:
         """True if Ctrl-C ended it."""
         return any(map(is_interrupt, (self.exploration.stopped, *(line.ended_early for line in self.properties))))

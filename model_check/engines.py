@@ -123,6 +123,21 @@ def engine_for(
     workers: int | None = None,
 ) -> Engine:
     """What explores this check; raises `BadInput` if it cannot be what was asked for."""
+    wanted, why = _admitted(check, engine, reductions)
+    if engine == "plain" or why is not None:
+        return Engine("plain", because=why or "")
+    shared = _told_apart(check) is None
+    if engine == "spark":
+        return Engine("spark", cpus(), wanted, shared)
+    return Engine("native", workers or cpus(), wanted, shared)
+
+
+def _admitted(
+    check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
+) -> tuple[tuple[str, ...], str | None]:
+    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or one of
+    them, was asked for and is not possible.
+    """
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(check)
     if why is not None and engine in ("native", "spark"):
@@ -137,12 +152,12 @@ def engine_for(
             others = [other for other in wanted if other != name and not why_not(other)]
             mend = f"use --reduce {others[0]}" if others else "leave that out"
             raise NotApplicable(check.protocol, f"does not admit --reduce {name}: {reason}", mend=mend)
-    if engine == "plain" or why is not None:
-        return Engine("plain", because=why or "")
-    shared = _told_apart(check) is None
-    if engine == "spark":
-        return Engine("spark", cpus(), wanted, shared)
-    return Engine("native", workers or cpus(), wanted, shared)
+    return wanted, why
+
+
+def may_be_native(check: ResolvedCheck) -> bool:
+    """True if the native engine can explore this."""
+    return _not_native(check) is None
 
 
 def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
@@ -162,7 +177,7 @@ def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...
 def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
     """Why this protocol admits no such check, or not by this engine with these reductions; None if it does."""
     try:
-        engine_for(check.resolve(), engine=engine, reductions=reductions)
+        _admitted(check.resolve(), engine, reductions)
     except NotApplicable as why:
         return why
     return None

@@ -34,4 +34,7 @@ class Exploration:
     actions: dict[str, int] = field(default_factory=dict)
 
 
+#: Why a search ended that was to find one violation.
+FIRST_VIOLATION = "the first violation was all that was asked for"
+
 Progress = Callable[[Exploration, int], None]

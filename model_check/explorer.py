@@ -12,11 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .collector import collector_off
-from .exploration import Exploration, Progress
-from .limits import Limits, allocation_failed
+from .exploration import FIRST_VIOLATION, Exploration, Progress
+from .limits import Limits, allocation_failed, states_are_reached
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, NEVER_BLOCKS, Property
 from .stopping import reason_of
 from .system import Ghost, Move, State, System
+
+#: Nodes between two looks at the limits.
+NODES_A_LOOK = 256
 
 NOTHING: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
@@ -52,29 +55,37 @@ def live_properties_broken(system: System, state: State, ghost: Ghost, moves: Se
 
 
 def explore(
-    system: System, properties: list[Property], limits: Limits | None = None, progress: Progress | None = None
+    system: System,
+    properties: list[Property],
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    *,
+    first: bool = False,
 ) -> Exploration:
-    """Searches all of the system, or until a limit is reached. Ctrl-C also ends it, or memory that cannot be had,
-    with what was established."""
+    """Searches all of the system, or until a limit is reached; with `first`, up to the level with the first violation.
+    Ctrl-C also ends it, or memory that cannot be had, with what was established."""
     result = Exploration()
+    names = {known.name for known in properties}
     limits = limits or Limits()
     started = time.monotonic()
     try:
         with collector_off():
-            _search(system, result, limits, started, progress)
+            _search(system, result, limits, started, progress, names if first else set())
     except KeyboardInterrupt as ending:
         result.stopped = reason_of(ending)
     except MemoryError:
         result.stopped = allocation_failed()
     finally:
         result.seconds = time.monotonic() - started
-    names = {known.name for known in properties}
     result.broken = {name: depth for name, depth in result.broken.items() if name in names}
     result.reached |= system.exercised.reached
     return result
 
 
-def _search(system: System, result: Exploration, limits: Limits, started: float, progress: Progress | None) -> None:
+def _search(
+    system: System, result: Exploration, limits: Limits, started: float, progress: Progress | None, until: set[str]
+) -> None:
+    """Level by level; it ends after the level in which one of the properties `until` breaks."""
     local_properties = LocalProperties(system)
     first_ghost: dict[State, Ghost] = {}
     more_ghosts: dict[State, set[Ghost]] = {}
@@ -109,7 +120,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
         following: list[tuple[State, Ghost, bool]] = []
         new_states: set[State] = set()
         for done, (state, ghost, is_new) in enumerate(level):
-            if not done % 4096:
+            if not done % NODES_A_LOOK:
                 result.seconds = time.monotonic() - started
                 if progress is not None:
                     progress(result, depth)
@@ -140,7 +151,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
                 known = first_ghost.setdefault(target, ghost_after)
                 if len(first_ghost) != states:
                     if limits.states is not None and result.states >= limits.states:
-                        result.stopped = f"{limits.states} states are reached"
+                        result.stopped = states_are_reached(limits.states)
                         return
                     new_states.add(target)
                     following.append((target, ghost_after, True))
@@ -157,4 +168,7 @@ def _search(system: System, result: Exploration, limits: Limits, started: float,
         result.levels.append(len(new_states))
         if new_states:
             result.depth = depth
+        if until & result.broken.keys():
+            result.stopped = FIRST_VIOLATION
+            return
         level = following

@@ -99,6 +99,11 @@ class Limits:
         return next((said for measure, most, said in self._most if used[measure] > most), None)
 
 
+def states_are_reached(states: int) -> str:
+    """Why a search ended that may not have more states."""
+    return f"{states} states are reached"
+
+
 def memory_in_use() -> int:
     """The bytes of memory that this process has taken."""
     return int(psutil.Process().memory_info().rss)

@@ -92,6 +92,15 @@ class SavedCheck(msgspec.Struct):
         return run
 
 
+class SavedAnswer(msgspec.Struct):
+    """What `check --json` prints."""
+
+    crownless: str
+    checks: list[SavedCheck]
+
+
 def read_checks(content: bytes, file: str) -> list[SavedCheck]:
-    """The checks in JSON."""
-    return decode_json(content, list[SavedCheck], file=file, mend=MEND)
+    """The checks in JSON: in an answer of `check --json`, or in a list, as counterexamples are bundled."""
+    if content.lstrip().startswith(b"["):
+        return decode_json(content, list[SavedCheck], file=file, mend=MEND)
+    return decode_json(content, SavedAnswer, file=file, mend=MEND).checks

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from crownless.command_line import main
 from crownless.command_line.check import COMPILES
@@ -46,10 +48,15 @@ def blocks(document: str) -> Iterator[Block]:
 
 
 def printed(arguments: tuple[str, ...]) -> str:
-    """What the command prints, on whichever stream."""
+    """What the command prints, on whichever stream, in 80 columns."""
     written = io.BytesIO()
     output = io.TextIOWrapper(written, encoding="utf-8", write_through=True)
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), contextlib.suppress(SystemExit):
+    with (
+        patch.dict(os.environ, COLUMNS="80"),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+        contextlib.suppress(SystemExit),
+    ):
         main(arguments)
     return written.getvalue().decode("utf-8")
 

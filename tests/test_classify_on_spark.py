@@ -61,7 +61,7 @@ def log(tmp_path: Path) -> Path:
 def outcomes(out: str) -> dict[str, list[str]]:
     return {
         order: [outcome for outcome, n in told["runs"].items() if n]
-        for order, told in json.loads(out)["orders"].items()
+        for order, told in json.loads(out)["summary"]["orders"].items()
     }
 
 
@@ -70,7 +70,7 @@ def test_one_run_is_judged_as_one_of_many_is(crownless: Any, log: Path, spark: S
     assert (code, err) == (1, "")
     assert outcomes(out) == outcomes(crownless(log, "--engine", "spark", "--json")[1])
     assert outcomes(out)["causal"] == ["broken"]
-    assert json.loads(out)["rows"] == {"read": 6, "judged": 6, "quarantined": 0}
+    assert json.loads(out)["summary"]["rows"] == {"read": 6, "judged": 6, "quarantined": 0}
     log.write_text("\n".join([*OVERTAKEN, OVERTAKEN[0].replace('"r"', '"s"')]), "utf-8")
     code, out, err = crownless(log, "--engine", "spark", "--one-run")
     assert (code, out) == (2, "")
@@ -106,7 +106,7 @@ def test_a_live_log_is_told_until_it_is_interrupted(
     code, printed, err = crownless(folder, "--engine", "spark", "--live", "--patience", "600", "--out", out, "--json")
     thread.join()
     assert (code, err) == (1, f"crownless: judging what is put into {folder}; Ctrl-C ends it\n")
-    told = [json.loads(line) for line in printed.splitlines()]
+    told = [json.loads(line)["update"] for line in printed.splitlines()]
     assert {(row["run"], row["order"], row["verdict"]) for row in told} >= {
         ("r", order, "broken") for order in ("causal", "mailbox", "one-n", "n-n", "synchronous")
     }

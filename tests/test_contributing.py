@@ -38,7 +38,7 @@ def with_the_example() -> Iterator[Run]:
         registry.write_text(text.replace(last, last + line), "utf-8")
 
         def run(arguments: tuple[str, ...]) -> str:
-            environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONIOENCODING": "utf-8"}
+            environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
             command = [sys.executable, "-m", "crownless", *arguments]
             done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, encoding="utf-8")
             return done.stdout + done.stderr
@@ -60,5 +60,7 @@ def test_the_example_prints_what_contributing_says(run: Run) -> None:
 
 
 def test_the_example_is_listed_and_covered_by_every_verb_that_takes_a_protocol(run: Run) -> None:
-    assert re.search(r"^  hub +causal", run(("list",)), re.MULTILINE)
-    assert re.search(r"^hub +fifo +always +holds", run(("check", "hub", "-m", "2", "--channel", "fifo")), re.MULTILINE)
+    assert re.search(r"^hub +causal", run(("list", "protocols")), re.MULTILINE)
+    checked = run(("check", "hub", "-m", "2", "--channel", "fifo"))
+    assert checked.startswith("hub: 3 processes, up to 2 messages")
+    assert re.search(r"^fifo +always +holds", checked, re.MULTILINE)

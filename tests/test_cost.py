@@ -765,13 +765,17 @@ def gives_up_at(number: int) -> Callable[[int, int], None]:
 
 
 def test_the_command_prints_a_table_and_its_json_has_every_figure() -> None:
-    done = CliRunner().invoke(cost, ["rst", "buffer", "--seeds", "2", "-m", "60", "--load", "0.1", "--load", "0.2"])
+    command = ["rst", "buffer", "--seeds", "2", "-m", "60", "--load", "0.1", "--load", "0.2"]
+    named = [["rst", "0.1"], ["rst", "0.2"], ["buffer", "0.1"], ["buffer", "0.2"]]
+    done = CliRunner(env={"COLUMNS": "300"}).invoke(cost, command)
     assert done.exit_code == 0, done.output
-    assert [line.split()[:2] for line in done.output.splitlines()[2:]] == [
-        ["rst", "0.1"], ["rst", "0.2"], ["buffer", "0.1"], ["buffer", "0.2"],
-    ]  # fmt: skip
+    assert [line.split()[:2] for line in done.output.splitlines()[2:]] == named
+    folded = CliRunner(env={"COLUMNS": "80"}).invoke(cost, command).output
+    # Below a row only what did not fit; a row begins with its protocol.
+    assert [line.split()[:2] for line in folded.splitlines() if line.startswith(("rst", "buffer"))] == named
+    assert sorted("".join(folded.split())) == sorted("".join(done.output.split())), "nothing is cut"
     done = CliRunner().invoke(cost, ["rst", "--seeds", "2", "-m", "60", "--json"])
-    (point,) = json.loads(done.output)
+    (point,) = json.loads(done.output)["costs"]
     assert point["protocol"] == "rst"
     assert set(point["figures"]) == set(cost_figures.AVERAGED)
 

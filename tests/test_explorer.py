@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from in_order import bound, key
@@ -18,6 +19,7 @@ from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check import check as checking
+from crownless.model_check import explorer
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
@@ -298,9 +300,11 @@ class CtrlC:
             raise KeyboardInterrupt
 
 
-def test_ctrl_c_ends_a_search_with_what_was_established() -> None:
+@pytest.mark.parametrize("engine", ["plain", None])
+def test_ctrl_c_ends_a_search_with_what_was_established(engine: str | None) -> None:
     interrupt = CtrlC(depth=5)
-    result = run_check(Check("unordered"), progress=interrupt)
+    with patch.object(explorer, "NODES_A_LOOK", 1 << 20):  # so that it looks once a level
+        result = run_check(Check("unordered"), progress=interrupt, engine=engine)
     assert interrupt.depths == [0, 1, 2, 3, 4, 5]
     assert result.exploration.stopped == "interrupted"
     assert result.exploration.depth == 5

@@ -129,7 +129,7 @@ def test_the_table_counts_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_fact_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["claims", "MF2", "--quick", "--json"])
-    (facts,) = json.loads(capsys.readouterr().out)
+    (facts,) = json.loads(capsys.readouterr().out)["claims"]
     judged = ["id", "source", "statement", "reading", "readings", "verdict", "recorded"]
     assert list(facts) == [*judged, "scope", "evidence", "shown", "seconds"]
     assert [len(shown["computation"]) > 1 for shown in facts["shown"]] == [True] * 3

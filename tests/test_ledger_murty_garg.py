@@ -113,7 +113,7 @@ def test_readings_are_printed_and_in_the_json(capsys: pytest.CaptureFixture[str]
     assert "  read as: by the letter, crowns of one message (s0 → r0) included: refuted\n" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["claims", "MG2", "--quick", "--json"])
-    (facts,) = json.loads(capsys.readouterr().out)
+    (facts,) = json.loads(capsys.readouterr().out)["claims"]
     assert [reading["verdict"] for reading in facts["readings"]] == ["refuted", "proved"]
     assert [reading["said"] for reading in facts["readings"]] == [True, True]
 

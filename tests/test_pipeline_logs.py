@@ -550,7 +550,7 @@ def test_the_command_sums_up_and_its_exit_code_tells(
         classify_on_spark(str(log), out=str(tmp_path / "out"))
     log.write_text("\n".join([SEND, event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y")]), "utf-8")
     assert classify_on_spark(str(log), orders=("fifo", "causal"), as_json=True) == 1
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(capsys.readouterr().out)["summary"]
     assert facts["orders"]["fifo"]["runs"] == {"kept": 0, "broken": 1, "unknown": 0}
     assert facts["orders"]["fifo"]["first_broken"]["witness"]["kind"] == "overtaking"
     log.write_text("\n".join([SEND, "{"]), "utf-8")

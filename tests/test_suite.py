@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import pytest
 
-from crownless.command_line.check import where
+from crownless.command_line.check_overview import where
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.request import Check
-from crownless.model_check.suite import checks, own_checks
+from crownless.model_check.suite import checks, own_checks, rows
 
 
 class Row(NamedTuple):
@@ -145,18 +145,22 @@ def test_every_protocol_has_a_row_and_one_without_the_channel_it_needs() -> None
             assert any(row.broken for row in ROWS if row.protocol == name and "unordered" in row.where)
 
 
+def test_the_suite_expects_of_each_row_what_it_is_pinned_to_break() -> None:
+    assert [row.breaks for row in rows()] == [row.broken.keys() for row in ROWS]
+
+
 @pytest.mark.parametrize(
     ("row", "check"), list(zip(ROWS, checks(), strict=True)), ids=[f"{row.protocol}: {row.where}" for row in ROWS]
 )
 def test_a_row_has_the_counts_and_shortest_violations_pinned(row: Row, check: Check) -> None:
-    result = run_check(check)
+    result = run_check(check, engine=None if check.crash else "native")
     found = result.exploration
     broken = {
         line.property.name: len(line.run.actions)
         for line in result.properties
         if line.verdict == "violated" and line.run is not None
     }
-    assert (check.protocol, where(result)) == (row.protocol, row.where)
+    assert (check.protocol, where(result.check)) == (row.protocol, row.where)
     assert (found.states, found.transitions, found.depth, found.terminal_states) == row[2:6]
     assert broken == row.broken
     missed = {line.property.name for line in result.properties if line.verdict == "unknown"}

@@ -504,7 +504,7 @@ def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str
     assert "every interleaving, as one formula" in out
     assert "completes: always" in out
     assert command("prove", "rst-column", "--program", "kuper-program", "--json") == 1
-    (facts,) = json.loads(capsys.readouterr().out)
+    (facts,) = json.loads(capsys.readouterr().out)["programs"]
     assert facts["verdict"] == "violated"
     (causal,) = [known for known in facts["properties"] if known["name"] == "causal"]
     assert len(causal["run"]) == 5

@@ -27,8 +27,8 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import SymmetryCheck
-from crownless.model_check.exploration import Exploration, Progress
-from crownless.model_check.limits import Limits, allocation_failed
+from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
+from crownless.model_check.limits import Limits, allocation_failed, states_are_reached
 from crownless.model_check.observers import Observer
 from crownless.model_check.properties import (
     CAN_COMPLETE,
@@ -333,12 +333,15 @@ class NativeSearch:
         progress: Progress | None = None,
         checkpoint: Checkpoint | None = None,
         until: Iterable[str] = (),
+        *,
+        first: bool = False,
     ) -> Exploration:
-        """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken.
-        Given a checkpoint, goes on from it if it holds something, and saves itself there now and then, and where it
-        stops early.
+        """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken;
+        with `first`, up to the level with the first violation. Given a checkpoint, goes on from it if it holds
+        something, and saves itself there now and then, and where it stops early.
         """
         self.until = set(until)
+        self.first = first
         self.limits = limits or Limits()
         self.progress = progress
         self.checkpoint = checkpoint
@@ -449,6 +452,9 @@ class NativeSearch:
         self.level += 1
         if self.result.states > states:
             self.result.depth = self.level
+        if self.first and self.properties & self.result.broken.keys():
+            self.result.stopped = FIRST_VIOLATION
+            return True
         return None
 
     def _first_row(self, layout: kernels.Layout) -> Any:
@@ -864,7 +870,7 @@ class NativeSearch:
         if self.progress is not None:
             self.progress(result, self.level)
         if limits.states is not None and result.states > limits.states:
-            result.stopped = f"{limits.states} states are reached"
+            result.stopped = states_are_reached(limits.states)
         else:
             result.stopped = self.asked_to_end() or limits.reached(seconds)
         return result.stopped is not None

@@ -86,9 +86,16 @@ class Verbs(click.Group):
 def crownless(context: click.Context) -> None:
     """Message order in distributed systems: is it kept, by whom, and why not?
 
-    Exit codes: 0 holds (classify: every order asked for is kept), 1 violated, 2 bad usage or input, 3 unknown: a limit
-    was reached, or it was interrupted and printed what was found by then; 70 an internal error, 71 out of memory with
-    nothing to report, 74 the answer cannot be written, 130 interrupted with nothing to report, 141 nobody reads it.
+    \b
+    Examples:
+      crownless check                  every protocol, beside what is expected
+      crownless check rst -n 3 -m 4    one protocol, over every interleaving
+      crownless classify log.jsonl     which orders does a log keep?
+
+    Exit codes: 0 holds (classify: every order asked for is kept; check without a protocol: all as expected), 1
+    violated, 2 bad usage or input, 3 unknown: a limit was reached, or it was interrupted and printed what was found by
+    then; 70 an internal error, 71 out of memory with nothing to report, 74 the answer cannot be written, 130
+    interrupted with nothing to report, 141 nobody reads it. More: docs/command_line.md.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -106,8 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = _run(arguments)
         flush()
-    except SystemExit:  # click's way of saying that the reader of our output has gone, as `head` does
-        code = EXIT_BROKEN_PIPE
+    except SystemExit as ended:  # click completes a shell's word, or says that our reader has gone, as `head` does
+        code = EXIT_BROKEN_PIPE if ended.code else EXIT_HOLDS
     except click.Abort:
         code = code_of(KeyboardInterrupt())
     except (Exception, KeyboardInterrupt) as error:
@@ -120,7 +127,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 
     try:
         with watching():
-            code = crownless.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+            code = crownless.main(
+                args=None if arguments is None else list(arguments), prog_name="crownless", standalone_mode=False
+            )
     except BadInput as error:
         say(str(error))
         return EXIT_BAD_INPUT

@@ -14,8 +14,9 @@ from crownless.proofs.ledger.ledger import Finding, entries_named, recompute
 from crownless.spec.diagram import draw
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
-from .options import with_limits
-from .output import console, ended_with_nothing, print_json, print_table, some, speaks_unicode, status, table
+from .options import with_limits, with_output
+from .output import ended_with_nothing, print_drawing, print_json, print_line, some, speaks_unicode, status
+from .tables import Rows
 
 
 @click.command()
@@ -23,22 +24,21 @@ from .output import console, ended_with_nothing, print_json, print_table, some, 
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as_json: bool) -> int:
+@with_output
+def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as_json: bool, quiet: bool) -> int:
     """Recompute the verdict of every claim of the five texts, of the claims named, or of a text (MF SES MG KU SA).
 
-    proved: z3 shows it for any number of messages; checked: nothing within the scope breaks it; measured: a quantity;
-    refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds;
-    open: not decided yet.
+    \b
+    Examples:
+      crownless claims --quick       all claims, at smaller bounds
+      crownless claims MG14 --draw   one claim, with its counterexample
 
-    What refutes a claim is bundled, and drawn by `crownless show`; it must be what is found.
-
-    Exit codes: 0 every verdict is as recorded, and what is bundled is found, 1 one is not, 3 a limit was reached or it
-    was interrupted: not all were looked into.
+    Exit codes: 0 every verdict is as recorded, and each bundled counterexample is found again; 1 one is not; 3 a limit
+    was reached or it was interrupted. What the verdicts mean: docs/command_line.md.
     """
     entries = entries_named(claims)
     findings = []
-    with status(as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for finding in recompute(
             entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}") if line else None
         ):
@@ -46,9 +46,9 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as
     if part.reason is not None and not findings:
         return ended_with_nothing(part)
     if as_json:
-        print_json([finding.json() for finding in findings])
+        print_json({"claims": [finding.json() for finding in findings]})
     else:
-        _print(findings, drawn)
+        _print(findings, drawn and not quiet)
     if part.reason is not None:
         left_out = [entry.id for entry in entries[len(findings) :]]
         say(f"{part.reason}; not looked into: {', '.join(left_out)}")
@@ -62,45 +62,45 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         for finding in findings:
             _print_one(finding, drawn)
     else:
-        rows = table("claim", "source", "verdict", "scope", right=("seconds",))
+        rows = Rows("claim", "source", "verdict", "scope", right=("seconds",))
         for finding in findings:
             verdict = finding.evidence.verdict
             recorded = finding.entry.recorded
             told = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
             rows.add_row(finding.entry.id, finding.entry.source, told, finding.evidence.scope, f"{finding.seconds:.1f}")
-        print_table(rows)
+        rows.print()
     counts = Counter(finding.evidence.verdict for finding in findings)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    print(f"{some(len(findings), 'claim')}: {told}")
+    print_line(f"{some(len(findings), 'claim')}: {told}")
     for finding in findings:
         recorded, found = finding.entry.recorded, finding.evidence.verdict
         if recorded != found:
-            print(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
+            print_line(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
         for name in finding.unlike_bundled:
-            print(f"{finding.entry.id}: {name}, as it is bundled, is not what was found")
+            print_line(f"{finding.entry.id}: {name}, as it is bundled, is not what was found")
 
 
 def _print_one(finding: Finding, drawn: bool) -> None:
     entry, evidence = finding.entry, finding.evidence
-    print(f"{entry.id} {entry.source}: {entry.statement}")
+    print_line(f"{entry.id} {entry.source}: {entry.statement}")
     if entry.reading:
-        print(f"  reading: {entry.reading}")
-    print(f"  {evidence.verdict}: {evidence.because}")
-    print(f"  scope: {evidence.scope}")
+        print_line(f"  reading: {entry.reading}")
+    print_line(f"  {evidence.verdict}: {evidence.because}")
+    print_line(f"  scope: {evidence.scope}")
     for reading in evidence.readings:
-        print(f"  {'read as' if reading.said else 'not said'}: {reading.text}: {reading.verdict}")
+        print_line(f"  {'read as' if reading.said else 'not said'}: {reading.text}: {reading.verdict}")
     for shown in evidence.shown:
         _show(shown)
-    print()
+    print_line()
 
 
 def _show(shown: Shown) -> None:
-    out, unicode = console(), speaks_unicode()
-    print(f"  {shown.title}:")
+    unicode = speaks_unicode()
+    print_line(f"  {shown.title}:")
     if shown.bundled is not None:
-        print(f"  drawn by: crownless show {shown.bundled}")
+        print_line(f"  drawn by: crownless show {shown.bundled}")
     if isinstance(shown.what, Run):
-        out.print(shown.what.draw(unicode=unicode))
-        out.print(shown.what.say())
+        print_drawing(shown.what.draw(unicode=unicode))
+        print_drawing(shown.what.say())
     else:
-        out.print(draw(shown.what, unicode=unicode))
+        print_drawing(draw(shown.what, unicode=unicode))

@@ -18,21 +18,20 @@ from crownless.spec.orders import ORDERS, Reading, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name
 
 from .endings import say
-from .options import Folder, with_limits
+from .options import Folder, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     STYLES,
-    console,
     ended_with_nothing,
+    print_drawing,
     print_json,
     print_line,
-    print_table,
     some,
     speaks_unicode,
-    table,
 )
+from .tables import Rows
 
 #: Larger computations are not drawn unless asked for by `show`.
 DRAWN_UP_TO = 40
@@ -42,7 +41,7 @@ SHOWN_UP_TO = 10
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--order", "orders", multiple=True, help="Ask only for this order (repeatable). Default: all seven.")
+@click.option("--order", "orders", multiple=True, help="Decide only this order (repeatable).  [default: all seven]")
 @click.option(
     "--unreceived",
     "reading",
@@ -73,8 +72,7 @@ SHOWN_UP_TO = 10
     "--delay", type=click.FloatRange(min=0), help="With --time: how many seconds late an event may be by that clock."
 )
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-@click.option("--quiet", is_flag=True, help="No drawing.")
+@with_output
 def classify(
     files: tuple[str, ...],
     orders: tuple[str, ...],
@@ -94,14 +92,16 @@ def classify(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Decide the orders of computations: files in the papers' notation, JSON Lines event logs, or bundled names.
+    """Decide which orders computations keep: files in the papers' notation, JSON Lines event logs, or bundled names.
 
-    FILE may be - for standard input. --json prints one object, or a list of them if there are several computations.
-    n-n is decided for up to 1,000 messages; beyond that it is told if the other orders settle it.
+    \b
+    Examples:
+      crownless classify mf-fig8             a bundled computation
+      crownless classify log.jsonl           an event log; - is standard input
+      crownless classify log.jsonl --order causal --quiet
 
-    With --engine spark FILE is a dataset of event logs, Parquet or JSON Lines, a file or a folder. Rows that cannot be
-    used are put in quarantine, with the reason, and the rest of their run is judged. --json has a summary, --out all.
-    See docs/event_logs.md, also for --one-run, --clocks and --live.
+    Exit codes: 0 every order asked for is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
+    with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
     """
     for order in orders:
         order_named(order)
@@ -168,8 +168,7 @@ def classify(
         return ended_with_nothing(part)
     found = [oracle.classified(*known, reading, asked, part.reason or "") for known in decided]
     if as_json:
-        facts = [classification.json() for classification in found]
-        print_json(facts[0] if len(facts) == 1 else facts)
+        print_json({"classifications": [classification.json() for classification in found]})
     elif len(found) > SHOWN_UP_TO:
         _summarize(found, asked)
     else:
@@ -184,36 +183,34 @@ def classify(
 
 
 def _print(classification: oracle.Classification, *, drawing: bool) -> None:
-    out = console()
     subject = classification.subject
     c = subject.computation
     run = f", run {printable_name(subject.run)}" if subject.run else ""
     print_line(f"{subject.file}{run}: {some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}")
+    print_line(_conclusion(classification))
     if drawing and c.event_count <= DRAWN_UP_TO:
-        out.print()
+        print_line()
         unreceived = "is never received by" if classification.reading == "lost" else "is not received yet by"
-        out.print(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
+        print_drawing(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
     elif drawing:
-        out.print(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
-    rows = table("order", "verdict", "because")
+        print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+    rows = Rows("order", "verdict", "because")
     for verdict in classification.verdicts:
         why = "" if verdict.witness is None else verdict.witness.headline(c)
         why = printable_line(why if verdict.unknown is None else verdict.unknown)
         rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), why)
-    print_table(rows)
+    rows.print()
     explained: dict[tuple[str, ...], list[str]] = {}
     for verdict in classification.verdicts:
         if verdict.witness is not None:
             explained.setdefault(tuple(verdict.witness.details(c)), []).append(verdict.order)
     for details, broken in explained.items():
         if details:
-            out.print(f"{', '.join(broken)}:")
+            print_line(f"{', '.join(broken)}:")
         for detail in details:
             print_line(f"  {detail}")
-    if classification.strongest:
-        out.print(f"strongest: {', '.join(classification.strongest)}")
     if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
-        out.print(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
+        print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if (told := _about_control_messages(subject)) is not None:
         print_line(told)
     for note in subject.notes:
@@ -228,7 +225,21 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             else "still to come (can an order be kept yet?)"
         )
         print_line(f"not received: {names}; read as {how}; see --unreceived")
-    out.print()
+    print_line()
+
+
+def _conclusion(classification: oracle.Classification) -> str:
+    """Which orders are kept, and the strongest of them; then those that are broken, and those that are unknown."""
+    outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
+
+    def those(outcome: str) -> str:
+        return ", ".join(name for name, found in outcomes.items() if found == outcome)
+
+    strongest = ", ".join(classification.strongest)
+    parts = [f"keeps {those('kept') or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)]
+    parts += [f"breaks {those('broken')}"] * bool(those("broken"))
+    parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
+    return "; ".join(parts)
 
 
 def _about_control_messages(subject: oracle.NamedComputation) -> str | None:
@@ -249,20 +260,19 @@ def _where(subject: oracle.NamedComputation) -> str:
 
 def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> None:
     """How many keep each order, and the first that breaks it."""
-    out = console()
-    out.print(f"{len(found):,} computations; --json tells of each of them")
-    rows = table("order", "first that breaks it", right=("kept", "broken", "unknown"))
+    print_line(f"{len(found):,} computations; --json has each of them")
+    rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
     for order in asked:
         outcomes = [classification[order].outcome for classification in found]
         first = outcomes.index("broken") if "broken" in outcomes else None
         where = "" if first is None else _where(found[first].subject)
         rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
-    print_table(rows)
+    rows.print()
     shown: list[oracle.Classification] = []
     for order in asked:
         first_broken = next((one for one in found if one[order].outcome == "broken"), None)
         if first_broken is not None and first_broken not in shown:
             shown.append(first_broken)
     for classification in shown:
-        out.print()
+        print_line()
         _print(classification, drawing=True)

@@ -123,7 +123,7 @@ def _print_json(row: dict[str, Any]) -> None:
     facts = {name: value for name, value in row.items() if value is not None}
     if "witness" in facts:
         facts["witness"] = json.loads(facts["witness"])
-    print_json(facts, indent=None)
+    print_json({"update": facts}, indent=None)
 
 
 def _print(row: dict[str, Any]) -> None:

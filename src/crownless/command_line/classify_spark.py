@@ -28,11 +28,10 @@ from .output import (
     ended_with_nothing,
     print_json,
     print_line,
-    print_table,
     some,
     status,
-    table,
 )
+from .tables import Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,7 +94,7 @@ def classify_on_spark(
     if not facts["rows"]["read"]:
         raise BadInput("the log is empty", mend="give events, as Parquet or JSON Lines", file=dataset)
     if as_json:
-        print_json(facts)
+        print_json({"summary": facts})
     else:
         _print(facts, out)
     outcomes = {outcome for counts in facts["orders"].values() for outcome, n in counts["runs"].items() if n}
@@ -183,12 +182,12 @@ def _some_of(rows: DataFrame) -> list[dict[str, Any]]:
 def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
     print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
-    shown = table("order", "first that breaks it", right=("kept", "broken", "unknown"))
+    shown = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
     for order, told in facts["orders"].items():
         first = told["first_broken"]
         where = "" if first is None else f"run {printable_name(first['run'])}"
         shown.add_row(order, where, *(f"{told['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
-    print_table(shown)
+    shown.print()
     for row in facts["quarantine"]:
         print_line(f"quarantine: {_of_run(row['run'])}{row['reason']}: {row['row']}")
     _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)

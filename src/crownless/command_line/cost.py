@@ -15,9 +15,11 @@ from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.model_check.stopping import stoppable
 from crownless.spec.errors import BadInput, unknown_name
 
+from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
-from .options import Folder, parse_settings, with_limits
-from .output import console, ended_with_nothing, print_json, print_line, print_table, some, status, table
+from .options import Folder, parse_settings, with_limits, with_output
+from .output import ended_with_nothing, print_json, print_line, some, status
+from .tables import Rows
 
 if TYPE_CHECKING:
     from crownless.model_check.simulation.studies.experiment_rows import Row
@@ -29,7 +31,7 @@ MOST_SEEDS = 100_000
 
 
 @click.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
 @click.option(
@@ -58,8 +60,7 @@ MOST_SEEDS = 100_000
 )
 @click.option("--page", type=Folder(), help="Run all studies, and write the page of costs.")
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@with_output
 def cost(
     protocols: tuple[str, ...],
     processes: tuple[int, ...],
@@ -83,9 +84,10 @@ def cost(
 ) -> int:
     """What do the PROTOCOLs cost? Their machines are simulated under a clock, over every combination of what is named.
 
-    Times are in mean latencies of the channel; each figure is a mean with its 95% confidence interval. Where a run got
-    stuck there are none, since only what got through could be measured; where the delay grows as runs go on, its mean
-    depends on how long they are.
+    \b
+    Examples:
+      crownless cost rst ses -n 4 -n 8      two protocols, for 4 and 8 processes
+      crownless cost --out costs/           keep the simulations, and go on there
 
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
     interrupted: the figures are of what was simulated by then.
@@ -143,7 +145,7 @@ def cost(
     if page is not None:
         write_page(page, rows, seeds or studies.SEEDS)
     if as_json:
-        print_json([point.json() for point in found])
+        print_json({"costs": [point.json() for point in found]})
     elif page is not None:
         print_line(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
     else:
@@ -183,9 +185,9 @@ def _print(found: list[Point]) -> None:
     }
     repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
     told = [text for name, text in fixed.items() if name not in varying and text]
-    console().print(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
+    print_line(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
     right = ("delay added", "at sender", "mail room", "later", "control messages", "bytes added", "as varints")
-    rows = table("protocol", *varying, right=(*right, "remark"))
+    rows = Rows("protocol", *varying, *right, "remark", right=right)
     for point in found:
         name = f"{point['protocol']} {point['parameters']}".strip()
         figures = [
@@ -199,10 +201,10 @@ def _print(found: list[Point]) -> None:
             *figures,
             remark,
         )
-    print_table(rows)
+    rows.print()
     for point in found:
         if point.broken:
             promise = protocol_named(point["protocol"]).promises
-            console().print(
+            print_line(
                 f"{point['protocol']} breaks {promise} order in {point.broken} of {some(point.repetitions, 'run')}"
             )

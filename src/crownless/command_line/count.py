@@ -8,8 +8,9 @@ from crownless.model_check.counting import count as count_computations
 from crownless.model_check.limits import Limits
 from crownless.spec.orders import ORDERS
 
-from .options import with_limits
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, print_table, status, table
+from .options import with_limits, with_output
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, print_line, status
+from .tables import Rows
 
 
 @click.command()
@@ -17,13 +18,17 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, print_table, status, t
 @click.option("-m", "--messages", type=int, required=True, help="How many messages.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_json: bool) -> int:
+@with_output
+def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_json: bool, quiet: bool) -> int:
     """Count complete computations: labelled processes, messages up to renaming, every message received.
+
+    \b
+    Example:
+      crownless count -n 3 -m 4
 
     Exit codes: 0 all are counted, 2 bad usage, 3 a limit was reached or it was interrupted: the counts are the least.
     """
-    with status(as_json) as line:
+    with status(quiet or as_json) as line:
 
         def progress(number: int) -> None:
             if line is not None:
@@ -34,11 +39,10 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
     if as_json:
         print_json(found.json())
         return code
-    rows = table("order", "computations", "demands")
-    rows.columns[1].justify = "right"
+    rows = Rows("order", "computations", "demands", right=("computations",))
     for name, number in found.counts.items():
         rows.add_row(name, f"{number:,}", ORDERS[name].demands)
-    print_table(rows)
+    rows.print()
     if found.stopped is not None:
-        print(f"unknown: these at least are there, not all are counted: {found.stopped}")
+        print_line(f"unknown: these at least are there, not all are counted: {found.stopped}")
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -16,29 +17,58 @@ from crownless.spec.clocks import CLOCKS
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
-from .output import console, print_json, print_table, table
+from .options import with_ascii
+from .output import print_json, print_line
+from .tables import Rows
 
-#: Columns that would make a table too wide; what they name has a table of its own.
-ONLY_JSON = {("protocols", "held_to"), ("protocols", "properties"), ("protocols", "bound")}
+#: What is listed, in this order.
+SECTIONS = (
+    "protocols",
+    "orders",
+    "properties",
+    "channels",
+    "clocks",
+    "programs",
+    "computations",
+    "counterexamples",
+    "logs",
+)
+#: The columns shown of a section, where they are not all: what else is known is in `--json`.
+SHOWN = {
+    "protocols": ("name", "promises", "needs_channel", "sends", "parameters", "source"),
+    "properties": ("name", "kind", "meaning"),
+}
 
 
 @click.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-def list_(as_json: bool) -> None:
-    """List protocols with their properties, orders, channels, and the bundled programs, computations and logs."""
-    facts = _facts()
+@click.argument("sections", nargs=-1, metavar="[SECTION]...", type=click.Choice(SECTIONS))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
+@with_ascii
+def list_(sections: tuple[str, ...], as_json: bool) -> None:
+    """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
+    logs. With SECTION, only those.
+
+    \b
+    Examples:
+      crownless list protocols
+      crownless list orders channels
+    """
+    facts = {name: _FACTS[name]() for name in SECTIONS if not sections or name in sections}
     if as_json:
         print_json(facts)
         return
-    out = console()
-    for heading, rows in facts.items():
-        out.print(heading, style="bold")
-        plain = table(*(key for key in rows[0] if (heading, key) not in ONLY_JSON))
+    for place, (heading, rows) in enumerate(facts.items()):
+        if place:
+            print_line()
+        if len(facts) > 1:
+            print_line(f"{heading}:")
+        shown = SHOWN.get(heading, tuple(rows[0]))
+        table = Rows(*(name.replace("_", " ") for name in shown))
         for row in rows:
-            row = {key: value for key, value in row.items() if (heading, key) not in ONLY_JSON}
-            plain.add_row(*(_cell(value) for value in row.values()))
-        print_table(plain, indent="  ")
-        out.print()
+            table.add_row(*(_cell(row[key]) for key in shown))
+        table.print()
+        if heading == "protocols":
+            _print_parameters(rows)
 
 
 def protocol_facts() -> list[dict[str, Any]]:
@@ -78,18 +108,13 @@ def protocol_facts() -> list[dict[str, Any]]:
     ]
 
 
-def _facts() -> dict[str, list[dict[str, Any]]]:
-    figures = [_figure(name) for name in (*library.names(), *library.exercises())]
-    return {
-        "protocols": protocol_facts(),
-        "orders": [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()],
-        "properties": _properties(),
-        "channels": [{"name": name, "meaning": channel.meaning} for name, channel in CHANNELS.items()],
-        "clocks": [{"name": clock.name, "source": clock.source} for clock in CLOCKS.values()],
-        "programs and computations": figures,
-        "counterexamples": bundled.facts(),
-        "event logs": [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
-    }
+def _orders() -> list[dict[str, Any]]:
+    return [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()]
+
+
+def _figures(kind: str) -> list[dict[str, Any]]:
+    """The bundled texts of a kind: programs, or computations."""
+    return [facts for name in (*library.names(), *library.exercises()) if (facts := _figure(name))["kind"] == kind]
 
 
 def _properties() -> list[dict[str, Any]]:
@@ -112,8 +137,20 @@ def _properties() -> list[dict[str, Any]]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(parameter_said(one) if isinstance(one, dict) else str(one) for one in value)
+        return ", ".join(f"{one['name']}={one['default']}" if isinstance(one, dict) else str(one) for one in value)
     return str(value)
+
+
+def _print_parameters(protocols: list[dict[str, Any]]) -> None:
+    """What the parameters mean, each once."""
+    said: dict[str, list[str]] = {}
+    for protocol in protocols:
+        for parameter in protocol["parameters"]:
+            said.setdefault(parameter_said(parameter), []).append(protocol["name"])
+    if said:
+        print_line("parameters, for --set:")
+    for meaning, names in said.items():
+        print_line(f"  {', '.join(names)}: {meaning}")
 
 
 def parameter_said(facts: dict[str, Any]) -> str:
@@ -140,3 +177,17 @@ def _figure(name: str) -> dict[str, Any]:
         "processes": len(script.processes),
         "text": library.comment(name),
     }
+
+
+#: The facts of each section.
+_FACTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "protocols": protocol_facts,
+    "orders": _orders,
+    "properties": _properties,
+    "channels": lambda: [{"name": name, "meaning": channel.meaning} for name, channel in CHANNELS.items()],
+    "clocks": lambda: [{"name": clock.name, "source": clock.source} for clock in CLOCKS.values()],
+    "programs": lambda: _figures("program"),
+    "computations": lambda: _figures("computation"),
+    "counterexamples": bundled.facts,
+    "logs": lambda: [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
+}

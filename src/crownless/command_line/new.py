@@ -10,13 +10,20 @@ import click
 
 from crownless.spec.errors import BadInput
 
-from .output import print_line
+from .options import with_ascii
+from .output import print_json, print_line
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-def new(file: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
+@with_ascii
+def new(file: Path, as_json: bool) -> None:
     """Write FILE, a commented protocol of your own that can be checked as it stands.
+
+    \b
+    Example:
+      crownless new hub.py; crownless check hub.py:Hub
 
     It numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it breaks:
     `crownless check` shows how.
@@ -34,4 +41,7 @@ def new(file: Path) -> None:
         raise BadInput(f"{file} is there already", mend="name another file, or remove it") from None
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {error.strerror}", mend="name a file in a folder of yours") from None
+    if as_json:
+        print_json({"file": str(file), "protocol": f"{file}:{name}"})
+        return
     print_line(f"{file}: a protocol to begin with. Check it: crownless check {file}:{name}")

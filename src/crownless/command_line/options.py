@@ -15,6 +15,8 @@ from crownless.impl.protocol import Setting
 from crownless.model_check.limits import Limits, memory_in_use
 from crownless.spec.errors import BadInput
 
+from .output import ASCII
+
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
@@ -36,6 +38,28 @@ def with_limits(verb: Verb) -> Verb:
         return verb(*arguments, limits=limits_of(max_seconds, max_memory), **options)
 
     return limited  # type: ignore[return-value]  # its options are added, which no type tells
+
+
+def with_output(verb: Verb) -> Verb:
+    """Gives a verb `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
+    options = [
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact."),
+        click.option("--quiet", is_flag=True, help="No drawings and no progress."),
+        with_ascii,
+    ]
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
+
+
+def with_ascii(verb: Verb) -> Verb:
+    """Gives a verb `--ascii`, which `output` knows of."""
+
+    def keep(context: click.Context, _: click.Parameter, given: bool) -> None:
+        context.meta[ASCII] = given
+
+    said = "Plain characters only, in drawings and tables."
+    return click.option("--ascii", is_flag=True, expose_value=False, callback=keep, help=said)(verb)
 
 
 def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:

@@ -7,14 +7,15 @@ terminal.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any
 
+import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
 from crownless.model_check.stopping import Part, is_interrupt
@@ -24,6 +25,7 @@ from .endings import EXIT_HOLDS as EXIT_HOLDS
 from .endings import EXIT_INTERRUPTED, EXIT_NO_MEMORY, say
 from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
 from .endings import EXIT_VIOLATED as EXIT_VIOLATED
+from .widths import columns, columns_given, wrapped
 
 #: Colours of the verdicts, on a terminal.
 STYLES = {
@@ -33,6 +35,12 @@ STYLES = {
     "broken": "bold red",
     "unknown": "yellow",
 }
+
+#: Where `--ascii` is kept while a verb runs.
+ASCII = "crownless.ascii"
+_SPELLED = str.maketrans(
+    {"×": "x", "…": "...", "·": "|", "–": "-", "±": "+-", "→": "->", "≤": "<=", "≥": ">=", "²": "^2", "§": "section "}
+)
 
 
 class SafeConsole(Console):
@@ -52,13 +60,25 @@ class SafeConsole(Console):
 
 
 def console() -> Console:
-    """Standard output. Lines are as long as they need to be: a terminal may wrap them, but nothing is cut off."""
+    """Standard output, for drawings: lines are as long as they need to be."""
     return SafeConsole(highlight=False, markup=False, emoji=False, soft_wrap=True, width=10_000)
 
 
-def print_line(line: str) -> None:
-    """A line on standard output, whatever the names in it hold."""
-    console().print(printable_line(line))
+def print_drawing(drawing: str) -> None:
+    """Prints lines as they are."""
+    console().print(drawing)
+
+
+def print_line(line: str = "") -> None:
+    """A line on standard output, whatever the names in it hold.
+
+    It is wrapped where somebody sees it: on a terminal, or in as many columns as `COLUMNS` says. Otherwise a program
+    reads it, which finds each sentence on one line.
+    """
+    shown = spelled(printable_line(line))
+    if sys.stdout.isatty() or columns_given():
+        shown = wrapped(shown, columns())
+    console().print(shown)
 
 
 def some(number: int, thing: str) -> str:
@@ -67,25 +87,11 @@ def some(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural}"
 
 
-def table(*headings: str, right: Sequence[str] = ()) -> Table:
-    """A plain table; the columns named in `right` hold numbers."""
-    plain = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in (*headings, *right):
-        plain.add_column(heading, justify="right" if heading in right else "left")
-    return plain
-
-
-def print_table(plain: Table, *, indent: str = "") -> None:
-    """Prints without the spaces that pad the last column."""
-    out = console()
-    with out.capture() as captured:
-        out.print(plain)
-    for line in captured.get().splitlines():
-        print(indent + line.rstrip())
-
-
 def speaks_unicode() -> bool:
-    """Can standard output show the characters of the drawings?"""
+    """True if standard output can show the characters of the drawings, and `--ascii` was not given."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(ASCII):
+        return False
     try:
         "┃●◀╭╯┊→".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -93,10 +99,17 @@ def speaks_unicode() -> bool:
     return True
 
 
-def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """A value as JSON, at once; names are exact, escaped as JSON does."""
-    ascii_only = (sys.stdout.encoding or "ascii").lower() not in ("utf-8", "utf8")
-    print(as_json(value, indent=indent, ascii_only=ascii_only), flush=True)
+def spelled(text: str) -> str:
+    """The text without characters that are only there for the eye, where those cannot be shown or are not wanted."""
+    if text.isascii() or speaks_unicode():
+        return text
+    return text.translate(_SPELLED).encode("ascii", "backslashreplace").decode()
+
+
+def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:
+    """The answer of a verb as JSON, at once: one object, with the version; names are exact, escaped as JSON does."""
+    ascii_only = not speaks_unicode() or (sys.stdout.encoding or "ascii").lower() not in ("utf-8", "utf8")
+    print(as_json({"crownless": version("crownless"), **facts}, indent=indent, ascii_only=ascii_only), flush=True)
 
 
 class ProgressLine:
@@ -107,6 +120,15 @@ class ProgressLine:
 
     def update(self, text: str) -> None:
         self._line.update(Text(printable(text)))
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Without the line, while something is printed on standard output."""
+        self._line.stop()
+        try:
+            yield
+        finally:
+            self._line.start()
 
 
 @contextmanager

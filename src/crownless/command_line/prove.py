@@ -18,29 +18,30 @@ from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
 
+from .completion import complete_protocol
 from .endings import say
-from .options import parse_settings, with_limits
+from .options import parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
-    console,
     ended_with_nothing,
+    print_drawing,
     print_json,
-    print_table,
+    print_line,
     some,
     speaks_unicode,
     status,
-    table,
 )
 from .prove_discovered import prove_discovered
 from .prove_program import prove_program
+from .tables import Rows
 
 What = TypeVar("What", bound=Hashable)
 
 
 @click.command("prove")
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option(
     "--effort",
     type=click.IntRange(min=1),
@@ -66,7 +67,7 @@ What = TypeVar("What", bound=Hashable)
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="With --program: a parameter of the protocol."
 )
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
+@with_output
 def prove_(
     protocols: tuple[str, ...],
     effort: int | None,
@@ -80,18 +81,18 @@ def prove_(
     settings: tuple[str, ...],
     limits: Limits,
     as_json: bool,
+    quiet: bool,
 ) -> int:
-    """Prove that protocols keep their order, for any number of processes and messages.
+    """Prove that protocols keep their order, for any number of processes and messages. Without PROTOCOL: all proofs.
 
-    Protocols of vectors and matrices take every step by their own code, run on terms of z3. Of protocols of queues an
-    abstraction is proved, and that each step of their code is one of the abstraction. Without a PROTOCOL: all that have
-    a proof.
+    \b
+    Examples:
+      crownless prove rst ses                    for every number of processes
+      crownless prove rst --why                  which hypotheses are necessary
+      crownless prove rst --program mf-fig1      one program, for all interleavings
 
-    With --program nothing is proved for every n: all interleavings of one program are put to z3 as one formula.
-
-    Exit codes: 0 all that is claimed is proved; 1 refuted, by a run of the machine; 2 the machine does what no proof
-    can judge; 3 a step is not proved, z3 gives up on it, the machine was only compared with what is proved up to a
-    bound, a limit was reached, or it was interrupted. With --program as of check.
+    Exit codes: 0 all is proved; 1 refuted, by a run of the machine; 2 bad usage, or a machine that no proof can judge;
+    3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md, docs/command_line.md.
     """
     protocols = tuple(dict.fromkeys(protocols))
     searched = discover or spacer is not None
@@ -110,12 +111,19 @@ def prove_(
             effort=effort,
             limits=limits,
             as_json=as_json,
+            quiet=quiet,
         )
     if channel or orders or settings:
         raise BadInput("--channel, --order and --set go with --program", mend="name a program")
     if searched:
         return prove_discovered(
-            protocols, discovered=discover, processes=spacer, effort=effort, limits=limits, as_json=as_json
+            protocols,
+            discovered=discover,
+            processes=spacer,
+            effort=effort,
+            limits=limits,
+            as_json=as_json,
+            quiet=quiet,
         )
     effort = effort or EFFORT
     proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
@@ -123,7 +131,7 @@ def prove_(
         second_solver.required()
     found: list[ProofReport] = []
     needed: dict[str, dict[str, list[str]]] = {}
-    with status(as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for name, proof in proofs.items():
 
             def tell(claim: str, name: str = name) -> None:
@@ -139,9 +147,10 @@ def prove_(
         return ended_with_nothing(part)
     if as_json:
         facts = [proved.json() for proved in found]
-        print_json([{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts)
+        facts = [{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts
+        print_json({"proofs": facts})
     else:
-        _print(found, needed)
+        _print(found, needed, drawings=not quiet)
     outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
     if part.reason is not None:
         outcomes.add("unknown")
@@ -152,10 +161,10 @@ def prove_(
     return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
 
 
-def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]]) -> None:
+def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
     asked_again = any(proved.confirmed is not None for proved in found)
     of = ["of"] if any(proved.of != CODE for proved in found) else []
-    rows = table("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    rows = Rows("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
         outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
         if of:
@@ -163,97 +172,102 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]]) ->
         again = [str(proved.confirmed)] if asked_again else []
         counted = [str(len(proved.claims)), *again, f"{proved.seconds:.1f}"]
         rows.add_row(proved.protocol, *outcomes, *counted)
-    print_table(rows)
+    rows.print()
     for proved in found:
-        _print_doubts(proved, needed.get(proved.protocol, {}))
+        _print_doubts(proved, needed.get(proved.protocol, {}), drawings=drawings)
     if any(put.verdict.outcome == "unknown" for proved in found if not proved.stopped for put in proved.claims):
-        print("Where z3 gave up: raise --effort.")
+        print_line("Where z3 gave up: raise --effort.")
     if any(needed.values()):
-        print("Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes")
-        print("it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named.")
-    print()
+        print_line(
+            "Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes "
+            "it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named."
+        )
+    print_line()
     for shown in SHOWN:
         of_it = [proved for proved in found if shown in proved.proof.shown]
         for meaning, names in _together((proved.proof.shown[shown][0], proved.protocol) for proved in of_it):
-            print(f"{shown}{names}: {meaning}")
+            print_line(f"{shown}{names}: {meaning}")
     for proved in found:
         if proved.proof.remark:
-            print(f"{proved.protocol}: {proved.proof.remark}")
+            print_line(f"{proved.protocol}: {proved.proof.remark}")
         _print_machine(proved)
-    print(f"For any number of processes and messages{', of what the column `of` names' if of else ''}.")
+    print_line(f"For any number of processes and messages{', of what the column `of` names' if of else ''}.")
     for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in found):
-        print(f"Assumed{names}:")
+        print_line(f"Assumed{names}:")
         for assumption in assumed:
-            print(f"- {assumption}")
+            print_line(f"- {assumption}")
     for rests_on, names in _together(
         (trusted(proved.proof, compares=proved.stopped is None), proved.protocol) for proved in found
     ):
-        print(f"Trusted{names}:")
+        print_line(f"Trusted{names}:")
         for thing in rests_on:
-            print(f"- {thing}")
+            print_line(f"- {thing}")
 
 
 def _print_machine(proved: ProofReport) -> None:
     """How far the machine does what is proved of an abstraction, or of another form of it."""
     steps = [put for put in proved.claims if put.part == STEPS]
     if steps and proved.covers_machine:
-        print(
+        print_line(
             f"{proved.protocol}: each step of its code is shown to be one of the abstraction, and each of the "
             f"abstraction one of its code ({some(len(steps), 'claim')}; queues of any content)"
         )
     elif proved.unsupported is not None:
-        print(f"{proved.protocol}: its steps are not shown for queues of any content: {proved.unsupported}")
+        print_line(f"{proved.protocol}: its steps are not shown for queues of any content: {proved.unsupported}")
     for same in proved.refinements:
         compared = "the machine matches what is proved" if same else f"the machine does something else: {same.differs}"
-        print(f"{proved.protocol}: {compared} ({same.scope}, {same.states:,} states)")
+        print_line(f"{proved.protocol}: {compared} ({same.scope}, {same.states:,} states)")
 
 
-def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
+def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings: bool) -> None:
     """What was not shown, and what the rest cannot do without."""
     if proved.stopped is not None:
         given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
-        print(
+        print_line(
             f"{proved.protocol}: {proved.stopped}: {given_up} of its {some(len(proved.claims), 'claim')} not put to z3"
         )
         return
     if all(proved.outcome(shown) == "unknown" for shown in proved.proof.shown) and not needed:
         given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
         if given_up == len(proved.failures) > 0:
-            print(f"{proved.protocol}: z3 gave up on {given_up} of its {some(len(proved.claims), 'claim')}")
+            print_line(f"{proved.protocol}: z3 gave up on {given_up} of its {some(len(proved.claims), 'claim')}")
             return
     for put in proved.failures:
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
         of_step = "a step of its code: " if put.part == STEPS else ""
         outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
-        print(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
+        print_line(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
     if proved.replayed is not None:
-        _print_replayed(proved.replayed)
+        _print_replayed(proved.replayed, drawings=drawings)
     for difference in proved.ops_differ:
-        print(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
+        print_line(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
     for put in proved.claims:
         if put.again not in (None, "proved"):
-            print(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
+            print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     if not proved.not_vacuous:
-        print(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
+        print_line(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for name, hypotheses in needed.items():
-        print(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
+        print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
 
 
-def _print_replayed(found: Replayed) -> None:
+def _print_replayed(found: Replayed, *, drawings: bool) -> None:
     """Where a proof fails: whether that is a fault of the protocol."""
     if found.sent:
         size = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
-        print(f"{found.claim}: fails in a state with {size}")
+        print_line(f"{found.claim}: fails in a state with {size}")
     else:
-        print(f"{found.claim}: no state of a few processes and messages was found in which it fails")
+        print_line(f"{found.claim}: no state of a few processes and messages was found in which it fails")
     if found.run is None:
-        print("no run of as many messages breaks the order, or delivers not all: so nothing is refuted; perhaps the")
-        print("protocol is right, and the proof lacks an invariant (crownless check goes on to larger bounds)")
+        print_line(
+            "no run of as many messages breaks the order, or delivers not all: so nothing is refuted; perhaps the "
+            "protocol is right, and the proof lacks an invariant (crownless check goes on to larger bounds)"
+        )
         return
     whose = "the same messages" if found.same_messages else "other messages"
-    print(f"a run with {whose} in which the order breaks, or not all is delivered:")
-    console().print(found.run.draw(unicode=speaks_unicode()))
-    console().print(found.run.say())
+    print_line(f"a run with {whose} in which the order breaks, or not all is delivered:")
+    if drawings:
+        print_drawing(found.run.draw(unicode=speaks_unicode()))
+    print_drawing(found.run.say())
 
 
 def _together(told: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:

@@ -14,7 +14,16 @@ from crownless.proofs.proving import PROOFS
 from crownless.spec.errors import BadInput
 
 from .endings import say
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, console, ended_with_nothing, print_json, status
+from .output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    ended_with_nothing,
+    print_drawing,
+    print_json,
+    print_line,
+    status,
+)
 
 EXITS = {"proved": EXIT_HOLDS, "refuted": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
@@ -27,6 +36,7 @@ def prove_discovered(
     effort: int | None,
     limits: Limits,
     as_json: bool,
+    quiet: bool = False,
 ) -> int:
     """Looks for invariants of each protocol, and prints what is found."""
     if not protocols:
@@ -34,7 +44,7 @@ def prove_discovered(
     for name in protocols:
         protocol_named(name)
     found: list[Discovered | Spaced] = []
-    with status(as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
 
         def tell(what: str) -> None:
             if line is not None:
@@ -49,7 +59,7 @@ def prove_discovered(
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
-        print_json([each.json() for each in found])
+        print_json({"discoveries": [each.json() for each in found]})
     else:
         _print(found)
     outcomes = {each.safe if isinstance(each, Discovered) else each.outcome for each in found}
@@ -67,16 +77,15 @@ def _discover(name: str, effort: int | None, tell: Callable[[str], None]) -> Dis
 
 
 def _print(found: Sequence[Any]) -> None:
-    out = console()
     for each in found:
         for line in each.lines():
-            out.print(line, markup=False, highlight=False)
+            print_drawing(line)
         if isinstance(each, Discovered) and each.safe == "refuted":
-            out.print(f"crownless check {each.protocol} shows a run")
-        out.print(f"{each.seconds:.1f} seconds")
+            print_line(f"crownless check {each.protocol} shows a run")
+        print_line(f"{each.seconds:.1f} seconds")
     proved = [each for each in found if isinstance(each, Discovered) and each.safe == "proved"]
     for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
         names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
-        print(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
+        print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
         for assumption in assumed:
-            print(f"- {assumption}")
+            print_line(f"- {assumption}")

@@ -19,14 +19,14 @@ from .output import (
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     STYLES,
-    console,
     ended_with_nothing,
+    print_drawing,
     print_json,
-    print_table,
+    print_line,
     speaks_unicode,
     status,
-    table,
 )
+from .tables import Rows
 
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
@@ -41,6 +41,7 @@ def prove_program(
     effort: int | None = None,
     limits: Limits | None = None,
     as_json: bool = False,
+    quiet: bool = False,
 ) -> int:
     """Judges the program under each protocol, and prints what is found; without one: under all that admit it."""
     script = load_program(program)
@@ -51,7 +52,7 @@ def prove_program(
     every = [check(protocol) for protocol in protocols_on_terms()]
     checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
     found: list[ProgramVerdict] = []
-    with status(as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for one in checks:
 
             def tell(known: Property, protocol: str = one.name) -> None:
@@ -62,7 +63,7 @@ def prove_program(
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
-        print_json([judged.json() for judged in found])
+        print_json({"programs": [judged.json() for judged in found]})
     else:
         _print(found)
     verdicts = {judged.verdict for judged in found}
@@ -73,13 +74,13 @@ def prove_program(
 
 
 def _print(judgements: list[ProgramVerdict]) -> None:
-    out = console()
-    rows = table("protocol", "property", "kind", "verdict", right=("seconds",))
+    rows = Rows("protocol", "property", "kind", "verdict", right=("seconds",))
     for judged in judgements:
         for found in judged.properties:
             if found.verdict == "violated" and found.run is not None:
-                out.print(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}\n")
-                out.print(f"{found.run.draw(unicode=speaks_unicode())}\n{found.run.say()}\n")
+                print_line(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}")
+                print_line()
+                print_drawing(f"{found.run.draw(unicode=speaks_unicode())}\n{found.run.say()}\n")
     for judged in judgements:
         name = judged.protocol
         for found in judged.properties:
@@ -93,11 +94,11 @@ def _print(judgements: list[ProgramVerdict]) -> None:
             rows.add_row(name, found.property.name, found.property.kind, verdict, f"{found.seconds:.1f}")
             name = ""
     for judged in judgements:
-        out.print(f"{judged.protocol}: {judged.scope}")
-    print_table(rows)
+        print_line(f"{judged.protocol}: {judged.scope}")
+    rows.print()
     for judged in judgements:
-        out.print(f"{judged.protocol}: completes: {judged.completes}")
+        print_line(f"{judged.protocol}: completes: {judged.completes}")
         if judged.not_asked:
-            out.print(f"{judged.protocol}: not asked here: {', '.join(judged.not_asked)}")
+            print_line(f"{judged.protocol}: not asked here: {', '.join(judged.not_asked)}")
     if any(found.gave_up for judged in judgements for found in judged.properties):
-        out.print("where z3 gave up: raise --effort")
+        print_line("where z3 gave up: raise --effort")

@@ -14,24 +14,25 @@ from crownless.spec.diagram import draw
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
 
+from .completion import complete_protocol
 from .endings import keep_to_the_end
-from .options import parse_settings, with_limits
+from .options import parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
-    console,
+    print_drawing,
     print_json,
-    print_table,
+    print_line,
     some,
     speaks_unicode,
     status,
-    table,
 )
+from .tables import Rows
 
 
 @click.command()
-@click.argument("protocol")
+@click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
@@ -39,8 +40,7 @@ from .output import (
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="Print every fact as JSON.")
-@click.option("--quiet", is_flag=True, help="No drawings and no progress.")
+@with_output
 def realize(
     protocol: str,
     processes: int | None,
@@ -54,6 +54,10 @@ def realize(
     quiet: bool,
 ) -> int:
     """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the seven orders?
+
+    \b
+    Example:
+      crownless realize murty-garg -n 3 -m 3
 
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
     reached first.
@@ -76,7 +80,7 @@ def realize(
         answer = realizing.realize(asked, limits=limits, progress=progress)
     keep_to_the_end(answer.found.held)
     if as_json:
-        print_json(answer.json())
+        print_json({"realizations": [answer.json()]})
     else:
         _print(answer, drawings=not quiet)
     if answer.broken_by is not None:
@@ -94,29 +98,27 @@ def _sends(name: str | None) -> Sends | None:
 
 
 def _print(answer: Realization, *, drawings: bool) -> None:
-    out = console()
-    out.print(answer.scope)
+    print_line(answer.scope)
     at_bound = some(answer.messages, "message")
     least = "at least " if answer.stopped else ""
     facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
-    out.print(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
-    rows = table("order", right=("computations", "generated"))
-    for heading in ("contained", "missing", "extra"):
-        rows.add_column(heading)
+    print_line(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
+    headings = ("order", "computations", "generated", "contained", "missing", "extra")
+    rows = Rows(*headings, right=("computations", "generated"))
     for name, one in answer.orders.items():
         open_ = bool(answer.stopped)
         contained = "no" if one.extra else "?" if open_ else "yes"
         number = "?" if open_ else f"{one.computations:,}"
         found = [_smallest(one.missing, open_), _smallest(one.extra, open_)]
         rows.add_row(name, number, f"{one.generated:,}", contained, *found)
-    print_table(rows)
+    rows.print()
     if drawings:
         _draw(answer)
     if answer.impossible:
-        out.print(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
+        print_line(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
     if answer.found.misdelivers:
-        out.print("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
-    out.print(_conclusion(answer))
+        print_line("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
+    print_line(_conclusion(answer))
 
 
 def _smallest(c: Computation | None, unknown: bool) -> str:
@@ -135,11 +137,10 @@ def _draw(answer: Realization) -> None:
 
 
 def _draw_one(heading: str, c: Computation) -> None:
-    out = console()
-    out.print()
-    out.print(f"{heading}:")
-    out.print()
-    out.print(draw(c, unicode=speaks_unicode()) if possible(c) else "\n".join(lines_in_notation(c)))
+    print_line()
+    print_line(f"{heading}:")
+    print_line()
+    print_drawing(draw(c, unicode=speaks_unicode()) if possible(c) else "\n".join(lines_in_notation(c)))
 
 
 def _conclusion(answer: Realization) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,27 +17,37 @@ from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
 from crownless.spec.witnesses import event_json
 
-from .output import console, print_json, print_line, speaks_unicode
+from .options import with_ascii
+from .output import print_drawing, print_json, print_line, speaks_unicode
 
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck
 
 #: So many bytes tell the result of a check from a computation and a log.
 PEEKED = 1 << 16
+#: How an answer of `--json` begins.
+BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--ascii", "plain", is_flag=True, help="Plain characters only.")
-@click.option("--json", "as_json", is_flag=True, help="Print what would be drawn as JSON.")
-def show(run: str, plain: bool, as_json: bool) -> None:
-    """Draw RUN: what `check --json` printed, a computation in the papers' notation, an event log, or a bundled name."""
-    unicode = not plain and speaks_unicode()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
+@with_ascii
+def show(run: str, as_json: bool) -> None:
+    """Draw RUN: what `check --json` printed, a computation in the papers' notation, an event log, or a bundled name.
+
+    \b
+    Examples:
+      crownless show mf-fig8
+      crownless check unordered --json > runs.json; crownless show runs.json
+    """
+    unicode = speaks_unicode()
     checks = _checks(run)
     if checks is None:
         subjects = list(oracle.subjects(run))
         if as_json:
-            print_json([{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects])
+            facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
+            print_json({"computations": facts})
         else:
             _draw_computations(subjects, _bundled_title(run), unicode)
             _see(run)
@@ -48,14 +59,13 @@ def show(run: str, plain: bool, as_json: bool) -> None:
     if not broken:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
     if as_json:
-        print_json([{"processes": list(one.processes), "run": one.json()} for _, _, one in broken])
+        print_json({"runs": [{"processes": list(one.processes), "run": one.json()} for _, _, one in broken]})
         return
-    out = console()
     for check, name, one in broken:
         broken_there = f"{printable_name(check.protocol)} breaks {printable_name(name)}"
         print_line(f"{check.title or broken_there}:")
-        out.print(one.draw(unicode=unicode))
-        out.print(one.say())
+        print_drawing(one.draw(unicode=unicode))
+        print_drawing(one.say())
     _see(run)
 
 
@@ -79,17 +89,16 @@ def _see(name: str) -> None:
 
     claims = {known["name"]: known["claim"] for known in bundled.facts()}
     if name in claims and not library.is_file_name(name):
-        console().print(f"see: crownless claims {claims[name]}")
+        print_line(f"see: crownless claims {claims[name]}")
 
 
 def _draw_computations(subjects: list[oracle.NamedComputation], title: str | None, unicode: bool) -> None:
-    out = console()
     if title is not None:
         print_line(f"{title}:")
     for subject in subjects:
         if subject.run:
             print_line(f"run {printable_name(subject.run)}")
-        out.print(draw(subject.computation, unicode=unicode))
+        print_drawing(draw(subject.computation, unicode=unicode))
 
 
 def _computation_json(c: Computation) -> dict[str, Any]:
@@ -116,10 +125,11 @@ def _checks(name: str) -> list[SavedCheck] | None:
             start = file.read(PEEKED).removeprefix(b"\xef\xbb\xbf").lstrip()
     except (OSError, ValueError):
         return None
-    if start.startswith((b"{\n", b"{\r")):
+    of_a_check = start.startswith(b"[") or BEGINS_AN_ANSWER.match(start) is not None
+    if not of_a_check and start.startswith((b"{\n", b"{\r")):
         mend = "give what 'check --json' printed, an event log with one object a line, or a computation"
         raise BadInput("JSON, but not the result of a check", mend=mend, file=name)
-    if not start.startswith(b"["):
+    if not of_a_check:
         return None
     from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
 

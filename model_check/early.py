@@ -1,0 +1,107 @@
+"""Answers that need not wait: violations that are known while a search goes on, and small searches in plain Python.
+
+The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
+thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer
+has a first try, within `TRIED_STATES` and `TRIED_SECONDS`; a search that grows beyond is started over by the native
+one. Where so many sends can be chosen that it will surely grow, nothing is tried.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import log
+
+from crownless.impl.workloads import Free, Workload
+
+from .exploration import Exploration, Progress
+from .limits import Limits, states_are_reached
+from .properties import Property
+
+#: A search that is tried first in plain Python ends beyond so many states, or seconds of this process's own.
+TRIED_STATES, TRIED_SECONDS = 10_000, 1.0
+#: With more sequences of sends in the free workload than these, there are mostly more states.
+TRIED_SENDS = 5_000
+#: Seconds after which a search reports a violation before its end.
+REPORTED_AFTER = 1.0
+
+_GREW = "the search grows"
+
+
+@dataclass(frozen=True)
+class TrialLimits(Limits):
+    """The limits of a first try, within those that were given."""
+
+    #: In seconds of this process's own, so that a busy machine does not change which engine answers.
+    _began: float = field(default_factory=time.process_time, init=False, repr=False, compare=False)
+
+    @classmethod
+    def within(cls, given: Limits) -> TrialLimits:
+        states = TRIED_STATES if given.states is None else min(given.states, TRIED_STATES)
+        return cls(states, given.seconds, given.memory)
+
+    def reached(self, seconds: float) -> str | None:
+        reached = super().reached(seconds)
+        if reached is None and time.process_time() - self._began > TRIED_SECONDS:
+            return _GREW
+        return reached
+
+
+def may_stay_small(workload: Workload) -> bool:
+    """True if a first try may come to an end, by how many sequences of sends there are in a free workload."""
+    if not isinstance(workload, Free):
+        return True
+    return workload.messages * log(max(1, len(workload.channels))) <= log(TRIED_SENDS)
+
+
+def has_grown(found: Exploration, given: Limits) -> bool:
+    """True if a first try ended early for its own limits, and not for those that were given."""
+    if found.stopped == states_are_reached(TRIED_STATES):
+        return given.states is None or given.states > TRIED_STATES
+    return found.stopped == _GREW
+
+
+@dataclass(frozen=True)
+class LimitsAfter(Limits):
+    """The limits of a search that comes after a first try, which took so many seconds of its own."""
+
+    spent: float = 0.0
+
+    def seconds_are_over(self, seconds: float) -> str | None:
+        return super().seconds_are_over(seconds + self.spent)
+
+
+class EarlyReports:
+    """The progress of a search, which reports each violation once as soon as it is known, if the search takes long."""
+
+    def __init__(self, report: Callable[[str], None], protocol: str, properties: Iterable[Property]) -> None:
+        self._report = report
+        self._protocol = protocol
+        self._properties = {known.name for known in properties}
+        self._reported: set[str] = set()
+        self._began = time.monotonic()
+        #: Are the levels of the search those of shortest runs?
+        self.exact = True
+
+    def around(self, progress: Progress | None) -> Progress:
+        """The same progress, with reports."""
+
+        def reporting(found: Exploration, level: int) -> None:
+            if time.monotonic() - self._began > REPORTED_AFTER:
+                self.report(found)
+            if progress is not None:
+                progress(found, level)
+
+        return reporting
+
+    def report(self, found: Exploration) -> None:
+        """Reports what is known by now."""
+        lengths: dict[int, list[str]] = {}
+        for name, length in found.broken.items():
+            if name in self._properties and name not in self._reported:
+                self._reported.add(name)
+                lengths.setdefault(length, []).append(name)
+        for length, names in sorted(lengths.items()):
+            by = f", by a run of {length} action{'s' * (length != 1)}" if self.exact else ""
+            self._report(f"{self._protocol}: violated: {' and '.join(names)}{by}; still searching…")

@@ -1,0 +1,91 @@
+"""What `crownless check` prints of one check: its runs, how far it reaches, each property, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rich.text import Text
+
+from crownless.model_check.check_result import CheckResult, PropertyResult
+from crownless.spec.printable import printable
+
+from .output import STYLES, print_drawing, print_line, some, speaks_unicode
+from .tables import Rows
+
+
+def print_check(result: CheckResult, *, drawings: bool) -> None:
+    """One check; the verdict comes last."""
+    if drawings:
+        print_runs(result)
+    rows = Rows("property", "kind", "verdict")
+    for line in result.properties:
+        never = line.property.name in result.never_exercised
+        verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
+        note = _note(line)
+        if note:
+            verdict.append(printable(f" ({note})"), style="")
+        rows.add_row(line.property.name, line.property.kind, verdict)
+    print_line(f"{result.protocol}: {result.scope}")
+    rows.print()
+    found = result.exploration
+    counts = f"{some(found.states, 'state')}, {some(found.transitions, 'transition')}, depth {found.depth}"
+    print_line(f"{counts}, {result.seconds:.1f} s")
+    print_line(_coverage(result))
+    _print_completion(result)
+    print_line(conclusion(result, result.never_exercised))
+
+
+def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
+    """The verdict in a sentence; it says no more than the search has shown."""
+    name = result.protocol
+    if result.violations:
+        return f"{name} breaks {' and '.join(result.violations)}"
+    stopped = result.exploration.stopped
+    if result.verdict == "unknown":
+        early = next((line.ended_early for line in result.properties if line.ended_early), None)
+        why = stopped or early or "nothing is ever delivered"
+        return f"{name}: unknown: {why}"
+    if never_exercised:
+        never = f"{some(len(never_exercised), 'rule')} never exercised: {', '.join(never_exercised)}"
+        return f"{name} holds within the bound, but {never}"
+    return f"{name} holds within the bound"
+
+
+def print_runs(result: CheckResult) -> None:
+    """Each run once, with all the properties that it breaks."""
+    shown: dict[tuple[object, ...], list[PropertyResult]] = {}
+    for line in result.properties:
+        if line.run is not None:
+            shown.setdefault(line.run.actions, []).append(line)
+    for lines in shown.values():
+        run = lines[0].run
+        assert run is not None
+        print_line(f"{result.protocol} breaks {', '.join(line.property.name for line in lines)}:")
+        for line in lines:
+            print_line(f"  {line.property.meaning}")
+        print_line()
+        print_drawing(run.draw(unicode=speaks_unicode()))
+        print_drawing(run.say())
+        print_line()
+
+
+def _note(line: PropertyResult) -> str:
+    length = f"shortest run: {some(len(line.run.actions), 'action')}" if line.run is not None else ""
+    return "; ".join(part for part in (length, line.note) if part)
+
+
+def _coverage(result: CheckResult) -> str:
+    """How often each action is enabled; which rules of the protocol never came to it."""
+    said = " · ".join(f"{name} {count:,}" for name, count in result.actions.items()) or "none"
+    if result.never:
+        said += f"; never{' so far' if result.exploration.stopped else ''}: {', '.join(result.never)}"
+    return f"actions: {said}"
+
+
+def _print_completion(result: CheckResult) -> None:
+    """Of a program: does it come to its end, and where does it block?"""
+    if result.completes is None:
+        return
+    print_line(f"completes: {result.completes}")
+    for waits in sorted(result.exploration.blocked):
+        print_line(f"  blocks with {'; '.join(waits) or 'a send that never happens'}")

@@ -1,0 +1,14 @@
+"""What shells complete, beside verbs and options: the names of protocols. See docs/command_line.md."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from crownless.impl.registry import PROTOCOLS
+
+
+def complete_protocol(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The bundled protocols whose names begin so; or else files, which may hold a protocol."""
+    known = [CompletionItem(name) for name in PROTOCOLS if name.startswith(incomplete)]
+    return known or [CompletionItem(incomplete, type="file")]
