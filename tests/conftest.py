@@ -6,6 +6,7 @@ leaves out. Files and tests that are named on the command line are run whole.
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import defaultdict
 from zlib import crc32
@@ -15,6 +16,9 @@ import pytest
 # Started in the background of a shell, the tests would ignore Ctrl-C, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Workers of pytest-xdist are given a width, to which lines would be wrapped.
+os.environ.pop("COLUMNS", None)
 
 #: Of these none is in the sample: in every process of the tests they start a Spark of their own.
 NOT_IN_THE_SAMPLE = {

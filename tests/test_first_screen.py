@@ -319,7 +319,8 @@ def test_ascii_prints_nothing_else(crownless: Run, command: str) -> None:
     ("command", "key"),
     [
         ("check rst -n 2 -m 1", "checks"),
-        ("classify mf-fig8", "classifications"),
+        ("classify mf-fig8", "orders"),
+        ("classify mf-fig8 mf-fig4", "classifications"),
         ("claims MF2 --quick", "claims"),
         ("cost rst --seeds 2 -m 40", "costs"),
         ("count -n 2 -m 2", "counts"),
@@ -327,7 +328,7 @@ def test_ascii_prints_nothing_else(crownless: Run, command: str) -> None:
         ("new mine.py", "protocol"),
         ("prove rst", "proofs"),
         ("prove rst-column --program kuper-program", "programs"),
-        ("realize rst -n 2 -m 2", "realizations"),
+        ("realize rst -n 2 -m 2", "computations"),
         ("show mf-fig8", "computations"),
     ],
 )

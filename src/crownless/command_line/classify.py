@@ -168,7 +168,8 @@ def classify(
         return ended_with_nothing(part)
     found = [oracle.classified(*known, reading, asked, part.reason or "") for known in decided]
     if as_json:
-        print_json({"classifications": [classification.json() for classification in found]})
+        each = [classification.json() for classification in found]
+        print_json(each[0] if len(each) == 1 else {"classifications": each})
     elif len(found) > SHOWN_UP_TO:
         _summarize(found, asked)
     else:

@@ -80,7 +80,7 @@ def realize(
         answer = realizing.realize(asked, limits=limits, progress=progress)
     keep_to_the_end(answer.found.held)
     if as_json:
-        print_json({"realizations": [answer.json()]})
+        print_json(answer.json())
     else:
         _print(answer, drawings=not quiet)
     if answer.broken_by is not None:
