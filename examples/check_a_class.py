@@ -27,10 +27,10 @@ class Broadcast(cr.Protocol):
         """True if the sender had delivered, or sent, a message of process k that is not delivered here."""
         return state[k] < packet.stamp[k]
 
-    def accepts(self, i: int, state: tuple[int, ...], packet: Any) -> bool:
+    def deliverable(self, i: int, state: tuple[int, ...], packet: Any) -> bool:
         return not any(self.lacks(state, packet, k) for k in range(self.n))
 
-    def arrive(self, i: int, state: tuple[int, ...], packet: Any) -> list[cr.Step]:
+    def on_packet(self, i: int, state: tuple[int, ...], packet: Any) -> list[cr.Step]:
         return [cr.Step(raised(state, packet.source), [], [cr.delivered(packet.message)])]
 
 

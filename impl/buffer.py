@@ -21,7 +21,7 @@ from typing import NamedTuple
 from crownless.spec import invariants
 from crownless.spec.computation import Message
 
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 
 
@@ -64,7 +64,7 @@ class Buffer(ProtocolMachine):
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """PROCESS, send: call OB_i to insert m and resume computation (§3.2)."""
-        return [Step(self.insert(state, message), (), [Happened("send", message)])]
+        return [Step(self.insert(state, message), (), [AppEvent("send", message)])]
 
     def insert(self, state: State, message: Message) -> State:
         """OUTPUT BUFFER, insert-request: enqueue m in buffer (§3.2)."""
@@ -81,7 +81,7 @@ class Buffer(ProtocolMachine):
     def may_post(self, state: State) -> bool:
         return state.awaits is None
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [Step(self.acknowledged(state, packet.source))]
         assert packet.message is not None
@@ -104,7 +104,7 @@ class Buffer(ProtocolMachine):
         if not state.input:
             return []
         message, *rest = state.input
-        return [Step(state._replace(input=tuple(rest)), (), [Happened("deliver", message)])]
+        return [Step(state._replace(input=tuple(rest)), (), [AppEvent("deliver", message)])]
 
     def renamed(self, state: State, renaming: Renaming) -> State:
         output, awaits, received = state

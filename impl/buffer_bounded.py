@@ -48,5 +48,5 @@ class BufferBounded(Buffer):
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         return super().send(i, state, message) if len(state.output) < self.setting("output") else []
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return packet.kind == "ack" or len(state.input) < self.setting("input")

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 from .rules import merges, waits
 
@@ -41,21 +41,21 @@ class Cbcast(ProtocolMachine):
         """Increment the own entry and attach the vector."""
         after = self.after_sending(i, state)
         packets = [Packet(i, j, "message", message, after) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
     def after_sending(self, i: Value, state: Value) -> Value:
         return self.ops.incremented(state, i)
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         """VT(m)[j] = VT(p_i)[j] + 1 for the sender j, and VT(m)[k] ≤ VT(p_i)[k] for all others k."""
         j, stamp = packet.source, packet.stamp
         return self.ops.all_of(
             self.ops.every(lambda k: stamp[k] <= state[k] + self.ops.one_if(k == j)), stamp[j] == state[j] + 1
         )
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step(self.after_delivering(state, packet.stamp), (), [Happened("deliver", packet.message)])]
+        return [Step(self.after_delivering(state, packet.stamp), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         return self.ops.maximum(state, stamp)

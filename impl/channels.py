@@ -3,10 +3,10 @@
 A channel is a pure data structure: an immutable *flight* (what is under way) and functions on it. Packets are opaque
 integers here; `link` tells which directed link (source to destination) a packet travels on.
 
-A packet that has reached its destination and may not be taken in yet waits in the mail room. Over an unordered
-channel the mail room and the channel are one set, and a packet simply stays where it is. Over a FIFO channel a packet
-at the head of its link is either taken in or moved to the mail room, so that those behind it can reach the process;
-from there it is taken in whenever the protocol accepts it.
+A packet that has reached its destination and may not be taken in yet waits in the hold-back queue. Over an unordered
+channel the hold-back queue and the channel are one set, and a packet simply stays where it is. Over a FIFO channel a
+packet at the head of its link is either taken in or moved to the hold-back queue, so that those behind it can reach the
+process; from there it is taken in whenever the protocol accepts it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Flight = Any
 
 
 #: A packet that can reach its destination now: (the packet; the flight once it is taken in; the flight once it waits in
-#: the mail room instead, or None if a packet that is not taken in stays as it is; packets that reached the destination
-#: earlier and must not be overtaken unless the protocol refuses them). A plain tuple: a search makes millions of them.
+#: the hold-back queue instead, or None if a packet that is not taken in stays as it is; packets that reached the
+#: destination earlier and must not be overtaken unless the protocol refuses them). A plain tuple: a search makes
+#: millions of them.
 Arrival = tuple[int, Flight, Flight | None, tuple[int, ...]]
 
 
@@ -61,7 +62,7 @@ class Channel:
         raise NotImplementedError
 
     def contents(self, flight: Flight) -> list[tuple[int, bool]]:
-        """Every packet in a flight, those of one link in order; and whether it is in the mail room, or a copy."""
+        """Every packet in a flight, those of one link in order; and whether it is in the hold-back queue, or a copy."""
         raise NotImplementedError
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
@@ -98,10 +99,10 @@ class Unordered(Channel):
 
 
 class Fifo(Channel):
-    """Reliable; packets on one link arrive in the order transmitted, and leave the mail room in that order too.
+    """Reliable; packets on one link arrive in the order transmitted, and leave the hold-back queue in that order too.
 
-    A packet in the mail room is overtaken by a later one of its link only while the protocol refuses it (and not
-    because the application does not ask). A flight is (links, mail room), both as queues, one a link.
+    A packet in the hold-back queue is overtaken by a later one of its link only while the protocol refuses it (and not
+    because the application does not ask). A flight is (links, hold-back queue), both as queues, one a link.
     """
 
     meaning = "every packet arrives once; those on one link in the order sent"
@@ -133,7 +134,7 @@ class Fifo(Channel):
         return under_way + [(packet, True) for queue in room for packet in queue]
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
-        """The first packet of each link; from the mail room nothing can be lost."""
+        """The first packet of each link; from the hold-back queue nothing can be lost."""
         queues, room = flight
         return [(queue[0], (_without(queues, queue, 0), room)) for queue in queues]
 

@@ -17,7 +17,7 @@ from crownless.spec.computation import Message
 
 from .opaque import NotParametric, words
 from .ops import Integers
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 
 #: Built-in names that tell nothing of an opaque value but what its own operations tell, which refuse.
 HARMLESS = words(
@@ -58,7 +58,7 @@ def read_machine(machine: ProtocolMachine) -> None:
     kind = type(machine)
     if set(vars(machine)) != {"n", "settings", "ops"} or type(machine.ops) is not Integers:
         raise NotParametric("the machine has attributes of its own")
-    seen: set[Any] = {Step, Packet, Happened, Message}
+    seen: set[Any] = {Step, Packet, AppEvent, Message}
     for base in kind.__mro__:
         if base in (ProtocolMachine, object):
             continue

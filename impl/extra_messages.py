@@ -26,7 +26,7 @@ from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from .renaming import Renaming
 from .rules import column, entries, merges, waits
 
@@ -94,7 +94,7 @@ class ExtraMessages(ProtocolMachine):
         packet = Packet(i, message.receiver, "message", message, self.entries(state.matrix))
         after = self.after_sending(i, state, message.receiver)
         return [
-            Step(cleared, [packet, *extra], [Happened("send", message)]) for cleared, extra in self.clearings(i, after)
+            Step(cleared, [packet, *extra], [AppEvent("send", message)]) for cleared, extra in self.clearings(i, after)
         ]
 
     def after_sending(self, i: Value, state: State, j: Value) -> State:
@@ -134,19 +134,19 @@ class ExtraMessages(ProtocolMachine):
 
     # -- receiving -----------------------------------------------------------------------------------------------------
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         """All constraints about P_i are satisfied: DELIV_i[k] ≥ M_m[k, i]; extra messages wait like any other."""
         return self.satisfied(i, state, self.matrix_of(packet.stamp))
 
     def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
         return self.ops.every(lambda k: state.deliv[k] >= matrix[k][i])
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.message is None:
             return [Step(self.after_extra(state, packet.source))]
         after = self.after_delivering(i, state, packet.source, self.matrix_of(packet.stamp))
         return [
-            Step(cleared, extra, [Happened("deliver", packet.message)]) for cleared, extra in self.clearings(i, after)
+            Step(cleared, extra, [AppEvent("deliver", packet.message)]) for cleared, extra in self.clearings(i, after)
         ]
 
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from crownless.spec.computation import Message
 
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 
 
@@ -43,16 +43,16 @@ class FifoAck(ProtocolMachine):
         if not self.may_send(state):
             return []
         packet = Packet(i, message.receiver, "message", message)
-        return [Step(State(message.receiver), [packet], [Happened("send", message)])]
+        return [Step(State(message.receiver), [packet], [AppEvent("send", message)])]
 
     def may_send(self, state: State) -> bool:
         return state.awaits is None
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [Step(self.acknowledged(state, packet.source))]
         assert packet.message is not None
-        return [Step(state, self.acknowledgement(i, packet), [Happened("deliver", packet.message)])]
+        return [Step(state, self.acknowledgement(i, packet), [AppEvent("deliver", packet.message)])]
 
     def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
         return [Packet(i, packet.source, "ack")]

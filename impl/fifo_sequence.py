@@ -15,7 +15,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 
 
@@ -40,18 +40,18 @@ class FifoSequence(ProtocolMachine):
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         after = self.after_sending(state, message.receiver)
         packet = Packet(i, message.receiver, "message", message, after.sent[message.receiver])
-        return [Step(after, [packet], [Happened("send", message)])]
+        return [Step(after, [packet], [AppEvent("send", message)])]
 
     def after_sending(self, state: State, j: Value) -> State:
         return state._replace(sent=self.ops.incremented(state.sent, j))
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         """All messages with lower numbers on this channel are delivered."""
         return packet.stamp <= state.delivered[packet.source] + 1
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step(self.after_delivering(state, packet.source), (), [Happened("deliver", packet.message)])]
+        return [Step(self.after_delivering(state, packet.source), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: State, j: Value) -> State:
         return state._replace(delivered=self.ops.incremented(state.delivered, j))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from crownless.spec.computation import Message
 
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Messages, Renaming
 
 
@@ -60,15 +60,15 @@ class Isis(ProtocolMachine):
         """Insert the message into BUFF_S; send a packet with all that is in it."""
         buffer = self.inserted(state.buffer, [message])
         packets = [Packet(i, j, "packet", message, buffer) for j in message.receivers]
-        return [Step(State(buffer), packets, [Happened("send", message)])]
+        return [Step(State(buffer), packets, [AppEvent("send", message)])]
 
     def inserted(self, buffer: tuple[Message, ...], messages: Iterable[Message]) -> tuple[Message, ...]:
         return (*buffer, *messages)
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         """Every message in the packet: ignored if already in BUFF_S', otherwise inserted, and delivered if for S'."""
         new = [message for message in packet.stamp if message not in state.buffer]
-        delivered = [Happened("deliver", message) for message in new if i in message.receivers]
+        delivered = [AppEvent("deliver", message) for message in new if i in message.receivers]
         return [Step(State(self.inserted(state.buffer, new)), (), delivered)]
 
     def renamed(self, state: State, renaming: Renaming) -> State:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .isis import Isis
-from .protocol import Happened, Packet, Parameter, Step
+from .protocol import AppEvent, Packet, Parameter, Step
 from .renaming import Renaming
 
 
@@ -84,7 +84,7 @@ class IsisGc(Isis):
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:  # type: ignore[override]
         after = state._replace(buffer=self.inserted(state.buffer, [message]))
         packets = [Packet(i, j, "packet", message, self.sendable(after, j)) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
     def sendable(self, state: State, j: int) -> tuple[Message, ...]:
         """BUFF_S without what must not be sent to S_j any more."""
@@ -101,12 +101,12 @@ class IsisGc(Isis):
             ("request deletion", Step(state._replace(rounds=state.rounds + 1, requested=ids, awaits=others), packets))
         ]
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         if packet.kind == "request":
             return [Step(self.asked(state, packet.source, packet.stamp), [Packet(i, packet.source, "ack")])]
         if packet.kind == "ack":
             return [Step(self.acknowledged(i, state, packet.source))]
-        (step,) = super().arrive(i, state, packet)  # type: ignore[arg-type]
+        (step,) = super().on_packet(i, state, packet)  # type: ignore[arg-type]
         return [step._replace(state=state._replace(buffer=step.state.buffer))]
 
     def asked(self, state: State, j: int, ids: frozenset[Message]) -> State:
@@ -152,7 +152,7 @@ class IsisGcWaits(IsisGc):
         ),
     }
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return packet.kind != "request" or all(
             message in state.buffer or message in state.deleted for message in packet.stamp if i in message.receivers
         )

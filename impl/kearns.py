@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from .renaming import Renaming
 from .rules import merges, waits
 
@@ -71,21 +71,21 @@ class Kearns(ProtocolMachine):
     def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
         """Before a client issues a message to the server it increments its own component; it attaches the vector."""
         after = self.after_sending(i, state, message.receiver)
-        return [Step(after, [Packet(i, message.receiver, "message", message, after)], [Happened("send", message)])]
+        return [Step(after, [Packet(i, message.receiver, "message", message, after)], [AppEvent("send", message)])]
 
     def after_sending(self, i: Value, state: Value, j: Value) -> Value:
         return self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i, j == self.server))
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         """At the server: for all j ≠ i, the sender: V_s[j] ≥ V_m[j]. A client delays nothing."""
         return i != self.server or self.ops.every(
             lambda j: self.ops.one_if(j != packet.source) * packet.stamp[j] <= state[j]
         )
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         """Consumes the message after taking the componentwise maximum."""
         assert packet.message is not None
-        return [Step(self.after_delivering(state, packet.stamp), (), [Happened("deliver", packet.message)])]
+        return [Step(self.after_delivering(state, packet.stamp), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         return self.ops.maximum(state, stamp)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from crownless.spec import invariants
 from crownless.spec.computation import Message
 
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 
 
@@ -94,10 +94,10 @@ class MurtyGarg(ProtocolMachine):
         partner = message.receiver if message.sender == i else message.sender
         return Step(state, [Packet(i, partner, "message", message)], [self.commit(i, message)])
 
-    def commit(self, i: int, message: Message) -> Happened:
-        return Happened("send" if message.sender == i else "deliver", message)
+    def commit(self, i: int, message: Message) -> AppEvent:
+        return AppEvent("send" if message.sender == i else "deliver", message)
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [self.acknowledged(i, state)]
         assert packet.message is not None

@@ -207,7 +207,7 @@ class OpaqueOps(Opaque):
         self.all_of(*conditions)
         return Number()
 
-    def among(self, k: Any, some: Any) -> Number:
+    def indicator(self, k: Any, some: Any) -> Number:
         expect(type(k) is Process, type(some) is tuple and all(type(l) is Process for l in some))
         return Number()
 

@@ -2,7 +2,7 @@
 
 A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
 them by subscript (``sent[k][l]``), changes them with `incremented` and `maximum`, and asks about them with `every`,
-`all_of`, `one_if` and `among`. With `Integers` these are tuples of ints. With z3 terms (`proofs`) the same source
+`all_of`, `one_if` and `indicator`. With `Integers` these are tuples of ints. With z3 terms (`proofs`) the same source
 becomes a formula over any number of processes, which is why a transition must not branch (`if`, `and`, `max`) on a
 value: z3 cannot see a Python branch.
 """
@@ -41,7 +41,7 @@ class Ops(Protocol):
     def one_if(self, *conditions: Value) -> Value:
         """1 if all the conditions hold, otherwise 0."""
 
-    def among(self, k: Value, some: Any) -> Value:
+    def indicator(self, k: Value, some: Any) -> Value:
         """1 if the process k is one of those, such as the receivers of a message, otherwise 0."""
 
 
@@ -78,5 +78,5 @@ class Integers:
     def one_if(self, *conditions: bool) -> int:
         return int(all(conditions))
 
-    def among(self, k: int, some: Collection[int]) -> int:
+    def indicator(self, k: int, some: Collection[int]) -> int:
         return int(k in some)

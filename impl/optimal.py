@@ -20,7 +20,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 from .rules import waits
 
@@ -92,7 +92,7 @@ class Optimal(ProtocolMachine):
         ]
         kept = purged({entry: self.implied(left, dests) for entry, left in log.items()})
         kept[i, clock] = dests
-        return [Step(State(clock, state.delivered, frozenset(kept.items())), packets, [Happened("send", message)])]
+        return [Step(State(clock, state.delivered, frozenset(kept.items())), packets, [AppEvent("send", message)])]
 
     def implied(self, left: frozenset[int], dests: frozenset[int]) -> frozenset[int]:
         """Destinations less those of a message sent now: its own delivery there implies the earlier one."""
@@ -102,11 +102,11 @@ class Optimal(ProtocolMachine):
         """O_M for the copy to j: as the log after sending, but that j itself still has to wait for what is logged."""
         return purged({entry: self.implied(left, dests) | (left & {j}) for entry, left in log.items()})
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         """All messages for i in O_M are delivered."""
         return all(clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         stamp: Stamp = packet.stamp
         delivered = self.ops.vector(lambda k: stamp.clock if k == packet.source else state.delivered[k])
@@ -114,7 +114,7 @@ class Optimal(ProtocolMachine):
         carried[packet.source, stamp.clock] = stamp.dests
         carried = {entry: self.without_receiver(left, i) for entry, left in carried.items()}
         log = purged(self.merged(dict(state.log), carried))
-        return [Step(State(state.clock, delivered, frozenset(log.items())), (), [Happened("deliver", packet.message)])]
+        return [Step(State(state.clock, delivered, frozenset(log.items())), (), [AppEvent("deliver", packet.message)])]
 
     def without_receiver(self, left: frozenset[int], i: int) -> frozenset[int]:
         """The message is delivered at i: nobody need be told to make i wait for it."""

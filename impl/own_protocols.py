@@ -74,7 +74,7 @@ def load_registered(name: str) -> type[ProtocolMachine]:
 
 def _of_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise BadInput(f"{path}: no such file", mend="give a Python file and the class in it, such as hub.py:Hub")
+        raise BadInput(f"{path}: no such file", hint="give a Python file and the class in it, such as hub.py:Hub")
     return _loaded(path.resolve(), str(path))
 
 
@@ -86,7 +86,7 @@ def _loaded(path: Path, called: str) -> ModuleType:
         name = f"crownless_own_{abs(hash(path))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BadInput(f"{called}: no Python file", mend="its name must end in .py")
+        raise BadInput(f"{called}: no Python file", hint="its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(path.parent) not in sys.path:
@@ -101,7 +101,7 @@ def _loaded(path: Path, called: str) -> ModuleType:
 
 def _of_module(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise BadInput(f"'{name}' is no module", mend="name a protocol as file.py:Class or package.module:Class")
+        raise BadInput(f"'{name}' is no module", hint="name a protocol as file.py:Class or package.module:Class")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does
@@ -109,8 +109,8 @@ def _of_module(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            mend = "run it where the module can be imported, or give a file, such as hub.py:Hub"
-            raise BadInput(f"there is no module {error.name}", mend=mend) from None
+            hint = "run it where the module can be imported, or give a file, such as hub.py:Hub"
+            raise BadInput(f"there is no module {error.name}", hint=hint) from None
         raise _cannot_be_imported(name, error) from error
     except Exception as error:
         raise _cannot_be_imported(name, error) from error
@@ -119,13 +119,13 @@ def _of_module(name: str) -> ModuleType:
 def _cannot_be_imported(called: str, error: Exception) -> BadInput:
     """Of the traceback what is in the user's own files, innermost last."""
     if isinstance(error, SyntaxError) and error.filename is not None:
-        return BadInput(f"{error.msg}", mend="correct it", file=error.filename, line=error.lineno, column=error.offset)
+        return BadInput(f"{error.msg}", hint="correct it", file=error.filename, line=error.lineno, column=error.offset)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
     said = printable_line(f"{type(error).__name__}: {error}")
     if not frames:
-        return BadInput(f"{called} cannot be imported: {said}", mend="correct it")
+        return BadInput(f"{called} cannot be imported: {said}", hint="correct it")
     return BadInput(
-        f"it cannot be imported: {said}", mend="correct it", file=frames[-1].filename, line=frames[-1].lineno
+        f"it cannot be imported: {said}", hint="correct it", file=frames[-1].filename, line=frames[-1].lineno
     )
 
 
@@ -146,14 +146,14 @@ def _class_in(module: ModuleType, where: str, wanted: str) -> type[ProtocolMachi
     if not wanted:
         if len(protocols) == 1:
             return next(iter(protocols.values()))
-        raise BadInput(f"{where}: which class?", mend=f"its protocols: {known}")
+        raise BadInput(f"{where}: which class?", hint=f"its protocols: {known}")
     found: object = module
     for part in wanted.split("."):
         found = getattr(found, part, None)
     if found is None:
         nearest = get_close_matches(wanted, protocols, n=1, cutoff=0.5)
         suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-        raise BadInput(f"{where} has no class '{wanted}'", mend=f"{suggestion}its protocols: {known}")
+        raise BadInput(f"{where} has no class '{wanted}'", hint=f"{suggestion}its protocols: {known}")
     return _protocol(found, f"{where}:{wanted}")
 
 
@@ -161,4 +161,4 @@ def _protocol(found: object, name: str) -> type[ProtocolMachine]:
     if inspect.isclass(found) and issubclass(found, ProtocolMachine):
         return found
     what = f"class {found.__name__} is no protocol" if inspect.isclass(found) else "is no class"
-    raise BadInput(f"{name}: {what}", mend="derive it from crownless.Protocol")
+    raise BadInput(f"{name}: {what}", hint="derive it from crownless.Protocol")

@@ -39,7 +39,7 @@ from .opaque import (
     message,
     on_every_path,
 )
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 
 #: So many shapes of states, and of packets, are run.
 MOST_SHAPES = 1_000
@@ -95,7 +95,7 @@ def _is_parametric_predicate(machine: ProtocolMachine, holds: Any, states: Itera
     try:
         if not isinstance(holds, FunctionType):
             raise NotParametric("it is no function")
-        read_function(holds, {Step, Packet, Happened, Message})
+        read_function(holds, {Step, Packet, AppEvent, Message})
         i: Any = Process()
         opaque = _opaque(type(machine), machine)
         for shape in states:
@@ -162,7 +162,7 @@ def _run(kind: type[ProtocolMachine], machine: ProtocolMachine, longest: int) ->
                 expect(type(packet.kind) is str, packet.message is None or type(packet.message) is OpaqueMessage)
                 shapes.packet(packet)
             for event in step.events:
-                expect(type(event) is Happened, type(event.kind) is str, type(event.message) is OpaqueMessage)
+                expect(type(event) is AppEvent, type(event.kind) is str, type(event.message) is OpaqueMessage)
 
     def by_itself(shape: Any) -> None:
         check(opaque.send(i, _fresh(shape), message()))
@@ -183,8 +183,8 @@ def _run(kind: type[ProtocolMachine], machine: ProtocolMachine, longest: int) ->
         name, carries, stamp = arriving
         packet = Packet(Process(), i, name, message() if carries else None, _fresh(stamp))
         state = _fresh(shape)
-        expect(type(opaque.accepts(i, state, packet)) in (Truth, bool))
-        check(opaque.arrive(i, state, packet))
+        expect(type(opaque.deliverable(i, state, packet)) in (Truth, bool))
+        check(opaque.on_packet(i, state, packet))
 
     def is_renamed_in(name: str, of: Any) -> None:
         stamp = _fresh(of)

@@ -7,18 +7,19 @@ next local state, the packets to transmit, and what has now happened for the app
 where the text leaves a choice open, return several; to refuse an input for now (a blocked send, an empty buffer),
 return none.
 
-The harness (`model_check.system`) holds everything else: the channels, the mail room in which a packet that may not be
-accepted yet waits, the application's program, and the ghosts that check the run. A protocol cannot see any of it.
+The harness (`model_check.system`) holds everything else: the channels, the hold-back queue (Kuper's *mail room*) in
+which a packet that is not deliverable yet waits, the application's program, and the monitors that check the run. A
+protocol cannot see any of it.
 
-Inputs, in the words of the texts:
+Inputs:
 
-`send`      the application hands over a message. It may be *sent* (an application event) now or by a later step.
-`accepts`   the guard: may this packet, which has reached the process, be taken in yet? If not it waits.
-`arrive`    a packet is taken in. For most protocols this delivers a message to the application.
-`receive`   the application asks for a message (protocols with buffers of their own that are pulled from).
-`internal`  steps that the protocol takes by itself, each with a name.
-`agree`     after a crash: what the survivors agree on, where a text has them confer ([SES] §4.3); each then gets it as
-            a packet, before anything else happens.
+`send`         the application submits a message. It may be *sent* (an application event) now or by a later step.
+`deliverable`  the guard: whether this packet, which has reached the process, may be received yet. If not it waits.
+`on_packet`    a packet is received. For most protocols this delivers a message to the application.
+`receive`      the application requests a message (protocols with buffers of their own that are pulled from).
+`internal`     steps that the protocol takes by itself, each with a name.
+`agree`        after a crash: what the survivors agree on, where a text has them confer ([SES] §4.3); each then gets it
+               as a packet, before anything else happens.
 
 A crash itself is no input: the site takes no more steps, and what it has transmitted and nobody received may be lost.
 """
@@ -47,7 +48,7 @@ class Packet(NamedTuple):
     stamp: Any = None
 
 
-class Happened(NamedTuple):
+class AppEvent(NamedTuple):
     """An application event, at the process that takes the step; or, for protocols that roll back, one undone.
 
     `unsend`: the send never happened. `undeliver`: the delivery never happened, and is owed again. `orphan`: the
@@ -58,14 +59,14 @@ class Happened(NamedTuple):
     message: Message
 
 
-def sent(message: Message) -> Happened:
+def sent(message: Message) -> AppEvent:
     """The message was sent, for the application."""
-    return Happened("send", message)
+    return AppEvent("send", message)
 
 
-def delivered(message: Message) -> Happened:
+def delivered(message: Message) -> AppEvent:
     """The message was delivered to the application."""
-    return Happened("deliver", message)
+    return AppEvent("deliver", message)
 
 
 class Step(NamedTuple):
@@ -73,7 +74,7 @@ class Step(NamedTuple):
 
     state: Any
     packets: Sequence[Packet] = ()
-    events: Sequence[Happened] = ()
+    events: Sequence[AppEvent] = ()
 
 
 #: How the action of an arrival begins that delivers nothing; the kind of the packet follows.
@@ -238,12 +239,12 @@ class ProtocolMachine:
         """The application at process i hands over a message."""
         raise NotImplementedError
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         """May process i take this packet in now?"""
         return True
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        """Process i takes a packet in; called only where `accepts` holds."""
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        """Process i takes a packet in; called only where `deliverable` holds."""
         raise NotImplementedError
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:

@@ -6,7 +6,7 @@ message before accepting the other message" (Fig. 1).
 
 Modelling choices: the send event is the end of the wait ("the message transaction is completed on the receive of the
 acknowledgment", [MG] §4.1, of this same algorithm), and so comes after the delivery; nothing happens at the process in
-between. A message that arrives at a waiting process waits in the mail room. A message to oneself could never be
+between. A message that arrives at a waiting process waits in the hold-back queue. A message to oneself could never be
 accepted, and is excluded.
 """
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from crownless.spec.computation import Message
 
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 
 
@@ -44,17 +44,17 @@ class Rendezvous(ProtocolMachine):
             return []
         return [Step(State(message), [Packet(i, message.receiver, "message", message)])]
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         """A waiting process accepts no message."""
         if packet.kind == "ack":
             return True
         return state.sending is None
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [self.acknowledged(state, packet.source)]
         assert packet.message is not None
-        return [Step(state, self.acknowledgement(i, packet), [Happened("deliver", packet.message)])]
+        return [Step(state, self.acknowledgement(i, packet), [AppEvent("deliver", packet.message)])]
 
     def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
         return [Packet(i, packet.source, "ack")]
@@ -63,7 +63,7 @@ class Rendezvous(ProtocolMachine):
         """The sender goes on; an acknowledgement that is not awaited, of a faulty channel, changes nothing."""
         if state.sending is None or state.sending.receiver != j:
             return Step(state)
-        return Step(State(None), (), [Happened("send", state.sending)])
+        return Step(State(None), (), [AppEvent("send", state.sending)])
 
     def renamed(self, state: State, renaming: Renaming) -> State:
         return State(None if state.sending is None else renaming.message(state.sending))

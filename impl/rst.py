@@ -21,7 +21,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 from .rules import column, entries, merges, waits
 
@@ -55,7 +55,7 @@ class Rst(ProtocolMachine):
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """Attach the current SENT_i, then increment SENT_i[i, j] ([Kup], Sending messages)."""
         packet = Packet(i, message.receiver, "message", message, self.stamp(state))
-        return [Step(self.after_sending(i, state, message.receiver), [packet], [Happened("send", message)])]
+        return [Step(self.after_sending(i, state, message.receiver), [packet], [AppEvent("send", message)])]
 
     def stamp(self, state: State) -> Value:
         return state.sent
@@ -63,15 +63,15 @@ class Rst(ProtocolMachine):
     def after_sending(self, i: Value, state: State, j: Value) -> State:
         return State(self.ops.incremented(state.sent, i, j), state.deliv)
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         """For all k: DELIV_i[k] ≥ SENT_m[k, i] ([Kup], Delivering messages (or not))."""
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         """Deliver the message, then update DELIV_i and SENT_i ([Kup], After delivering a message)."""
         assert packet.message is not None
         after = self.after_delivering(i, state, packet.source, packet.stamp)
-        return [Step(after, (), [Happened("deliver", packet.message)])]
+        return [Step(after, (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
         """Increment DELIV_i[j]; increment SENT_i[j, i]; take the maximum of SENT_i and SENT_m, entry by entry."""

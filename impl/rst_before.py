@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 from .rules import column, entries, merges, waits
 
@@ -42,7 +42,7 @@ class RstBefore(ProtocolMachine):
         """Increment M_i[i, j] and attach M_i."""
         after = self.after_sending(i, state, message.receiver)
         packet = Packet(i, message.receiver, "message", message, self.stamp(state, after))
-        return [Step(after, [packet], [Happened("send", message)])]
+        return [Step(after, [packet], [AppEvent("send", message)])]
 
     def stamp(self, before: Value, after: Value) -> Value:
         return after
@@ -50,7 +50,7 @@ class RstBefore(ProtocolMachine):
     def after_sending(self, i: Value, state: Value, j: Value) -> Value:
         return self.ops.incremented(state, i, j)
 
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         """∀k ≠ i: M[k, j] ≤ M_j[k, j], and M[i, j] = M_j[i, j] + 1."""
         i, stamp = packet.source, packet.stamp
         return self.ops.all_of(
@@ -58,9 +58,9 @@ class RstBefore(ProtocolMachine):
             stamp[i][j] == state[i][j] + 1,
         )
 
-    def arrive(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step(self.after_delivering(state, packet.stamp), (), [Happened("deliver", packet.message)])]
+        return [Step(self.after_delivering(state, packet.stamp), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:
         """The componentwise maximum of M and M_j."""

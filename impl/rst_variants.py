@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, Step
+from .protocol import AppEvent, Packet, Step
 from .renaming import Renaming
 from .rst import Rst, State
 from .rules import column, waits
@@ -35,7 +35,7 @@ class RstSentAlone(Rst):
     def initial(self, i: int) -> State:
         return State(self.ops.matrix(lambda k, l: 0), ())
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         """For all k: SENT_i[k, i] ≥ SENT_m[k, i]."""
         return self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i])
 
@@ -60,12 +60,12 @@ class RstColumn(Rst):
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """Attach column j of SENT_i and nothing else; then increment SENT_i[i, j]."""
         packet = Packet(i, message.receiver, "message", message, self.column(state, message.receiver))
-        return [Step(self.after_sending(i, state, message.receiver), [packet], [Happened("send", message)])]
+        return [Step(self.after_sending(i, state, message.receiver), [packet], [AppEvent("send", message)])]
 
     def column(self, state: State, j: Value) -> Value:
         return self.ops.vector(lambda k: state.sent[k][j])
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k])
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step, Transition
+from .protocol import AppEvent, Packet, ProtocolMachine, Step, Transition
 from .renaming import Renaming
 
 
@@ -79,7 +79,7 @@ class Ses(ProtocolMachine):
         time = self.after_event(i, state.time)
         packet = Packet(i, message.receiver, "message", message, Stamp(time, state.buffer))
         after = State(time, self.with_pair(state.buffer, message.receiver, time))
-        return [Step(after, [packet], [Happened("send", message)])]
+        return [Step(after, [packet], [AppEvent("send", message)])]
 
     def after_event(self, i: Value, time: Value) -> Value:
         """A local event: VT(S_i)[i] := VT(S_i)[i] + 1 (§4.1)."""
@@ -89,14 +89,14 @@ class Ses(ProtocolMachine):
         """(S_j, VT) inserted; an older pair for S_j is discarded (§4.2.1)."""
         return self.ops.matrix(lambda l, k: buffer[l][k] * self.ops.one_if(l != j) + time[k] * self.ops.one_if(l == j))
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         """Arrival (§4.2.2): the message carries no pair for this site, or one with VT ≤ VT(S)."""
         return self.ops.every(lambda k: packet.stamp.buffer[i][k] <= state.time[k])
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         after = self.after_delivering(i, state, packet.source, packet.stamp)
-        return [Step(after, (), [Happened("deliver", packet.message)])]
+        return [Step(after, (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Stamp) -> State:
         """(1) Merge the accompanying buffer, (2) update the logical time (§4.2.2)."""

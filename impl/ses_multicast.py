@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import Happened, Packet, Step
+from .protocol import AppEvent, Packet, Step
 from .ses import Ses, Stamp, State
 
 
@@ -36,7 +36,7 @@ class SesMulticast(Ses):
             for j in message.receivers
         ]
         after = State(time, self.with_pairs(state.buffer, message.receivers, time))
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
     def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         """What the copy for S_j carries: the buffer, and the pairs of the other sites in DEST."""
@@ -47,5 +47,5 @@ class SesMulticast(Ses):
 
     def with_pairs(self, buffer: Value, dest: Collection[int], time: Value) -> Value:
         """(S', VT) inserted for every S' in DEST; older pairs for them are discarded (§4.2.1)."""
-        among = self.ops.among
+        among = self.ops.indicator
         return self.ops.matrix(lambda l, k: buffer[l][k] * (1 - among(l, dest)) + time[k] * among(l, dest))

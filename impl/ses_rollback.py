@@ -6,7 +6,7 @@ event (N-1)". Every site whose VT(S)[i] is greater than N − 1 rewinds to its l
 
 Modelling choices, where the text says nothing:
 
-- a site keeps a log of its events, so that it can rewind; and its own mail room, since MIN(S) is about what waits
+- a site keeps a log of its events, so that it can rewind; and its own hold-back queue, since MIN(S) is about what waits
   there;
 - agreement is reached at once, by all survivors together, at any time after the crash at which one of them has
   evidence; and again, if new evidence comes later. Nothing else happens until all have rewound;
@@ -30,7 +30,7 @@ from crownless.spec.computation import Message
 
 from . import ses
 from .ops import Value
-from .protocol import Happened, Packet, ProtocolMachine, Step, Transition
+from .protocol import AppEvent, Packet, ProtocolMachine, Step, Transition
 from .renaming import Renaming
 from .ses import Ses
 
@@ -96,10 +96,10 @@ class SesRollback(Ses):
         log = (*state.log, Event(state.site, message, None))
         return [step._replace(state=state._replace(site=step.state, log=log))]
 
-    #: What arrives waits in the site's own mail room.
-    accepts = ProtocolMachine.accepts
+    #: What arrives waits in the site's own hold-back queue.
+    deliverable = ProtocolMachine.deliverable
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         if packet.message is None:
             return [self.rewound(i, state, packet.stamp)]
         if state.failure is not None and depends(packet, state.failure):
@@ -110,8 +110,8 @@ class SesRollback(Ses):
         """Deliver a waiting message for which the protocol need not wait any more (§4.2.2)."""
         steps = []
         for packet in sorted(state.waiting):
-            if sender in (None, packet.source) and super().accepts(i, state.site, packet):
-                (step,) = super().arrive(i, state.site, packet)
+            if sender in (None, packet.source) and super().deliverable(i, state.site, packet):
+                (step,) = super().on_packet(i, state.site, packet)
                 assert packet.message is not None
                 log = (*state.log, Event(state.site, packet.message, packet))
                 steps.append(
@@ -143,10 +143,10 @@ class SesRollback(Ses):
         while self.must_rewind(site.time, failure):
             site, message, packet = log.pop()
             if packet is None:
-                undone.append(Happened("unsend", message))
+                undone.append(AppEvent("unsend", message))
             else:
                 waiting.add(packet)
-                undone.append(Happened("orphan" if depends(packet, failure) else "undeliver", message))
+                undone.append(AppEvent("orphan" if depends(packet, failure) else "undeliver", message))
         left = frozenset(packet for packet in waiting if not depends(packet, failure))
         return Step(State(site, left, tuple(log), failure), (), undone)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from crownless.spec.computation import Message
 
-from .protocol import Happened, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step
 from .renaming import Renaming
 
 
@@ -27,11 +27,11 @@ class Unordered(ProtocolMachine):
 
     def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
         packets = [Packet(i, j, "message", message) for j in message.receivers]
-        return [Step(state, packets, [Happened("send", message)])]
+        return [Step(state, packets, [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step(state, (), [Happened("deliver", packet.message)])]
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
 
     def renamed(self, state: tuple[()], renaming: Renaming) -> tuple[()]:
         return state

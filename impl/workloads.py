@@ -22,7 +22,7 @@ from .renaming import Renaming
 Position = Any
 
 
-class Wish(NamedTuple):
+class PendingSend(NamedTuple):
     """An application's next send, and the position once the protocol has taken the message."""
 
     process: int
@@ -48,7 +48,7 @@ class Workload:
         """Nothing has been sent or received."""
         raise NotImplementedError
 
-    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
+    def pending_sends(self, position: Position, at: int | None = None) -> Sequence[PendingSend]:
         """What the applications may hand to the protocol now; given `at`, that at this process."""
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class Free(Workload):
         self._messages: dict[tuple[int, int], Message] = {}
         self._number = {channel: number for number, channel in enumerate(self.channels)}
         if not self.channels:
-            raise BadInput(f"{n} process has nobody to send to", mend="use two processes or more, or --self-sends")
+            raise BadInput(f"{n} process has nobody to send to", hint="use two processes or more, or --self-sends")
 
     @property
     def scope(self) -> str:
@@ -131,17 +131,17 @@ class Free(Workload):
     def start(self) -> Position:
         return (0,) * len(self.channels)
 
-    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
+    def pending_sends(self, position: Position, at: int | None = None) -> Sequence[PendingSend]:
         if sum(position) >= self.messages:
             return []
-        wishes = []
+        pending_sends = []
         for channel, (sender, _) in enumerate(self.channels):
             if at is not None and sender != at:
                 continue
             number = position[channel] + 1
             after = (*position[:channel], number, *position[channel + 1 :])
-            wishes.append(Wish(sender, self.message(channel, number), after))
-        return wishes
+            pending_sends.append(PendingSend(sender, self.message(channel, number), after))
+        return pending_sends
 
     def message(self, channel: int, number: int) -> Message:
         """The message of that number on a channel."""
@@ -241,13 +241,13 @@ class Program(Workload):
     def alone(self, position: Position, process: int) -> Position:
         return tuple(done if p == process else 0 for p, done in enumerate(position))
 
-    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
-        wishes = []
+    def pending_sends(self, position: Position, at: int | None = None) -> Sequence[PendingSend]:
+        pending_sends = []
         for p in range(len(self.processes)) if at is None else [at]:
             statement = self._next(position, p)
             if isinstance(statement, Message):
-                wishes.append(Wish(p, statement, self._advance(position, p)))
-        return wishes
+                pending_sends.append(PendingSend(p, statement, self._advance(position, p)))
+        return pending_sends
 
     def asks(self, position: Position, process: int) -> bool:
         return isinstance(self._next(position, process), ReceiveStatement)

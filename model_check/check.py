@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, TypeVar
 from crownless.spec.errors import BadInput
 
 from .check_result import CheckResult, PropertyResult
-from .cycles import EndlessRuns, GaveUp
 from .early import EarlyReports, LimitsAfter, TrialLimits, has_grown, may_stay_small
-from .engines import Elsewhere, Engine, SymmetryCheck, engine_for, may_be_native
+from .engines import Engine, RemoteEngine, SymmetryCheck, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
+from .lassos import GaveUp, Lassos
 from .limits import Limits, allocation_failed
-from .observers import Observer
+from .monitors import Monitor
 from .properties import DELIVERS_ALL, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
 from .stopping import StoppedInCall, ending_calls, is_interrupt, reason_of
-from .system import Ghost, LocalStep, State, System
+from .system import LocalStep, MonitorState, State, System
 from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ SHOWN_WITHIN = 0.5
 #: After so many nodes the search for a run to show looks at memory.
 NODES_A_LOOK = 1024
 
-#: Finds a shortest run that breaks a property, with the state and the ghost at its end.
-RunTo = Callable[[Property], tuple[list[LocalStep], State, Ghost]]
+#: Finds a shortest run that breaks a property, with the state and the monitor state at its end.
+RunTo = Callable[[Property], tuple[list[LocalStep], State, MonitorState]]
 
 
 def run_check(
@@ -64,7 +64,7 @@ def run_check(
     tell: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: RemoteEngine | None = None,
 ) -> CheckResult:
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
@@ -96,7 +96,7 @@ def run_check(
         del trial, found
     chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
     if chosen.name == "spark" and elsewhere is None:
-        raise BadInput("the engine spark: it is not said where it runs", mend="give `elsewhere`, such as `OnSpark()`")
+        raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
     if reports is not None:
         reports.exact = "order" not in chosen.reductions
     search = Search(resolved, chosen, limits, progress, elsewhere, first)
@@ -112,8 +112,8 @@ def run_check(
         except NoSuchRun as error:
             if resume is None:
                 raise
-            mend = "start anew with --checkpoint and another directory"
-            raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", mend=mend) from None
+            hint = "start anew with --checkpoint and another directory"
+            raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", hint=hint) from None
         if saving is not None:
             if result.ended_early:
                 result = replace(result, saved=saving.directory if saving.exists else None)
@@ -148,7 +148,7 @@ def _saving(
     checkpoint: Path | None,
     resume: Path | None,
     tell: Callable[[str], None] | None,
-    elsewhere: Elsewhere | None,
+    elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
     """Where the search is saved; None if nowhere."""
     directory = checkpoint or resume
@@ -158,17 +158,17 @@ def _saving(
     if checkpoint is not None and resume is not None:
         raise BadInput(
             "--checkpoint and --resume: a search that is gone on with is saved further in the same directory",
-            mend="leave out --checkpoint",
+            hint="leave out --checkpoint",
         )
     option = "--checkpoint" if resume is None else "--resume"
     if engine.name == "plain":
         why = f": {engine.because}" if engine.because else ""
         raise BadInput(
-            f"{check.protocol}: {option}: the plain explorer does not save itself{why}", mend=f"leave out {option}"
+            f"{check.protocol}: {option}: the plain explorer does not save itself{why}", hint=f"leave out {option}"
         )
     if check.monitors or check.only:
         own = "monitors" if check.monitors else "a choice of properties"
-        raise BadInput(f"{option}: a check with {own} of one's own cannot be saved", mend=f"leave out {option}")
+        raise BadInput(f"{option}: a check with {own} of one's own cannot be saved", hint=f"leave out {option}")
     if engine.name == "spark":
         assert elsewhere is not None
         with elsewhere.saving(check, engine, checkpoint, resume) as saving:
@@ -190,13 +190,13 @@ class Search:
     engine: Engine
     limits: Limits
     progress: Progress | None = None
-    elsewhere: Elsewhere | None = None
+    elsewhere: RemoteEngine | None = None
     #: Does it end with the first violation?
     first: bool = False
 
     @cached_property
-    def observers(self) -> list[Observer]:
-        return self.check.observers()
+    def all_monitors(self) -> list[Monitor]:
+        return self.check.all_monitors()
 
     @cached_property
     def properties(self) -> list[Property]:
@@ -205,7 +205,7 @@ class Search:
     @cached_property
     def system(self) -> System:
         """In plain Python: what the plain explorer searches, and where every run that is shown comes from."""
-        return self.check.system(self.observers)
+        return self.check.system(self.all_monitors)
 
     @property
     def runs_a_program(self) -> bool:
@@ -227,7 +227,7 @@ class Search:
         if self.engine.name == "spark":
             assert self.elsewhere is not None
             began = time.monotonic()
-            with self.elsewhere.search(self.check, self.engine, self.observers, self.properties, saving) as there:
+            with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
                 until_it_stood = time.monotonic() - began
                 found = there.explore(self.limits, self.progress, first=self.first)
                 return found, there.seconds_before - until_it_stood, there.symmetry
@@ -251,14 +251,14 @@ class Search:
             self.check.machine,
             self.check.workload,
             self.check.channel_name,
-            self.observers,
+            self.all_monitors,
             self.properties,
             shared=self.engine.shared,
             reductions=reductions,
             workers=self.engine.workers,
         )
 
-    def lassos(self, found: Exploration, seconds: Callable[[], float]) -> EndlessRuns | str | None:
+    def lassos(self, found: Exploration, seconds: Callable[[], float]) -> Lassos | str | None:
         """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
         undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
         graded = found.graded and "order" not in self.engine.reductions  # whose levels skip steps
@@ -273,11 +273,11 @@ class Search:
                 raise GaveUp(over)
 
         try:
-            return EndlessRuns(self.system, tick)
+            return Lassos(self.system, tick)
         except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
             return _why(ending)
 
-    def limits_of_runs(self, found: Exploration, lassos: EndlessRuns | str | None) -> Limits:
+    def limits_of_runs(self, found: Exploration, lassos: Lassos | str | None) -> Limits:
         """The limits within which runs to show are looked for."""
         if not found.stopped and not isinstance(lassos, str):
             return self.limits
@@ -313,7 +313,7 @@ class Search:
             if over is not None:
                 raise GaveUp(over)
 
-        def run_to(known: Property) -> tuple[list[LocalStep], State, Ghost]:
+        def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
                 return shortest_run(self.system, known, found.broken[known.name], tick=tick)
             runs = levels().shortest(known, tick)
@@ -324,9 +324,7 @@ class Search:
 
         return run_to
 
-    def result(
-        self, found: Exploration, lassos: EndlessRuns | str | None, known: Property, run_to: RunTo
-    ) -> PropertyResult:
+    def result(self, found: Exploration, lassos: Lassos | str | None, known: Property, run_to: RunTo) -> PropertyResult:
         """What was found of a property."""
         program = self.runs_a_program
         if known.kind == "sometimes":
@@ -336,7 +334,7 @@ class Search:
             return PropertyResult(known, "unknown", note=f"{note} reaches it")
         if known.name in found.broken:
             try:
-                steps, state, ghost = run_to(known)
+                steps, state, monitor_state = run_to(known)
             except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
                 why = _why(ending)
                 length = found.broken[known.name]
@@ -345,7 +343,9 @@ class Search:
                 )
                 return PropertyResult(known, "violated", note=note, ended_early=why)
             run = run_of(self.system, steps, keep_names=program)
-            return PropertyResult(known, "violated", run, _what_is_missing(self.system, known, state, ghost, run))
+            return PropertyResult(
+                known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
+            )
         if found.stopped:
             return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
         if known.kind != "live" or lassos is None:
@@ -367,18 +367,18 @@ def _why(ending: BaseException) -> str:
     return allocation_failed() if isinstance(ending, MemoryError) else str(ending)
 
 
-def _what_is_missing(system: System, known: Property, state: State, ghost: Ghost, run: Run) -> str:
+def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:
     """At the end of a run that breaks a live property: who waits for what."""
     if known.kind != "live":
         return ""
     if known.name == DELIVERS_ALL.name:
         lost = {action.message for action in run.actions if action.action == "lose"}
-        owed = system.undelivered(ghost, state)
+        owed = system.undelivered(monitor_state, state)
         names = [run.names[message] for message, _ in owed]
         return "never delivered: " + ", ".join(f"{name} (lost)" if name in lost else name for name in names)
     names_in_run = {message.name: name for message, name in run.names.items()}
     crashed = system.crashed(state)
-    waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(ghost, crashed)]
+    waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(monitor_state, crashed)]
     if not system.finished(state):
         waits += system.workload.describe(system.position(state), crashed)
     return "; ".join(waits)

@@ -22,7 +22,7 @@ NAMES: Mapping[str, Iterable[str]] = {"promises": ORDERS, "needs_channel": CHANN
 #: Facts that are true or false.
 TRUTHS = ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
 #: The methods without which there is no protocol.
-NEEDED = ("initial", "send", "arrive")
+NEEDED = ("initial", "send", "on_packet")
 A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
 
 
@@ -30,7 +30,7 @@ def check_class(kind: Any) -> None:
     """Raises `WrongMachine` if this is no class of a protocol, or says of itself what cannot be."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
         name = getattr(kind, "__name__", shown(kind))
-        raise WrongMachine(f"{name} is no protocol", mend="derive its class from crownless.Protocol")
+        raise WrongMachine(f"{name} is no protocol", hint="derive its class from crownless.Protocol")
     for fact, known in NAMES.items():
         _check_name(kind, fact, known)
     for fact in TRUTHS:
@@ -55,34 +55,34 @@ def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting])
         if not hasattr(machine, name) or (name == "n" and machine.n != n):
             raise WrongMachine(
                 f"{kind.__name__}.__init__ does not set self.{name}",
-                mend="call super().__init__(n, ops, parameters) first",
+                hint="call super().__init__(n, ops, parameters) first",
             )
     with machine_errors(kind):
         remark, ordered_at = machine.remark, machine.ordered_at
     if not isinstance(remark, str):
-        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is no string", mend='"" says nothing')
+        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is no string", hint='"" says nothing')
     if ordered_at is not None and not (isinstance(ordered_at, frozenset) and ordered_at <= set(range(n))):
         raise WrongMachine(
             f"{kind.__name__}.ordered_at is {shown(ordered_at)}, which is no set of processes",
-            mend=f"a frozenset of numbers, 0 to {n - 1}, or None for all processes",
+            hint=f"a frozenset of numbers, 0 to {n - 1}, or None for all processes",
         )
     return machine
 
 
 def _wrong(kind: type, fact: str, problem: str, hint: str) -> WrongMachine:
-    return WrongMachine(f"{kind.__name__}.{fact} = {shown(getattr(kind, fact))} {problem}", mend=hint)
+    return WrongMachine(f"{kind.__name__}.{fact} = {shown(getattr(kind, fact))} {problem}", hint=hint)
 
 
 def _check_name(kind: type, fact: str, known: Iterable[str]) -> None:
     if not hasattr(kind, fact):
-        raise WrongMachine(f"{kind.__name__} does not say what it {fact}", mend=f'{fact} = "causal", or another order')
+        raise WrongMachine(f"{kind.__name__} does not say what it {fact}", hint=f'{fact} = "causal", or another order')
     name = getattr(kind, fact)
     if not isinstance(name, str):
         raise _wrong(kind, fact, "is no name", f"known: {', '.join(known)}")
     if name not in known:
         error = unknown_name(fact, name, known)
         thing = {"promises": "order", "needs_channel": "channel", "sends": "kind of sends"}[fact]
-        raise _wrong(kind, fact, f"is no {thing}", error.mend)
+        raise _wrong(kind, fact, f"is no {thing}", error.hint)
 
 
 def _check_bound(kind: type[ProtocolMachine]) -> None:
@@ -97,13 +97,13 @@ def _check_parameters(kind: type[ProtocolMachine]) -> None:
         raise _wrong(kind, "parameters", "is no dictionary", A_PARAMETER)
     for name, known in kind.parameters.items():
         if not isinstance(name, str) or not isinstance(known, Parameter):
-            raise WrongMachine(f"{kind.__name__}.parameters[{shown(name)}] is no Parameter", mend=A_PARAMETER)
+            raise WrongMachine(f"{kind.__name__}.parameters[{shown(name)}] is no Parameter", hint=A_PARAMETER)
         callables = (known.default, *(each for each in (known.most, known.in_programs) if each is not None))
         if not all(map(callable, callables)) or type(known.least) is not int:
             raise WrongMachine(
                 f"{kind.__name__}.parameters[{shown(name)}]: default, most and in_programs are functions of n, least "
                 f"a number",
-                mend=A_PARAMETER,
+                hint=A_PARAMETER,
             )
 
 
@@ -117,7 +117,7 @@ def _check_predicates(kind: type[ProtocolMachine]) -> None:
         for name, predicate in predicates.items():
             if not isinstance(name, str) or not callable(predicate):
                 raise WrongMachine(
-                    f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is no function", mend=such
+                    f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is no function", hint=such
                 )
             _check_call(kind, predicate, f"{called} '{name}'", arguments)
 
@@ -143,7 +143,7 @@ def _check_methods(kind: type[ProtocolMachine]) -> None:
         ):
             raise WrongMachine(
                 f"{kind.__name__}.{name} is a generator or a coroutine function",
-                mend="have it return its answer: a list of steps, or what else it is to give",
+                hint="have it return its answer: a list of steps, or what else it is to give",
             )
 
 
@@ -160,7 +160,7 @@ def _check_call(
     except TypeError:
         called = f"{kind.__name__}.{name}" if name.isidentifier() else f"{name} of {kind.__name__}"
         needs = given or f"({', '.join(arguments)})"
-        raise WrongMachine(f"{called} takes {_plain(signature)}, not {needs}", mend=f"have it take {needs}") from None
+        raise WrongMachine(f"{called} takes {_plain(signature)}, not {needs}", hint=f"have it take {needs}") from None
 
 
 def _plain(signature: inspect.Signature) -> str:

@@ -1,4 +1,4 @@
-"""Logical clocks as observers: every process of a run wears one, and a message that arrives late is reported."""
+"""Logical clocks as monitors: every process of a run wears one, and a message that arrives late is reported."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from crownless.impl.renaming import Renaming
 from crownless.spec.clocks import Clock
 
-from .observers import Ghost, Observation, Observer
+from .monitors import Monitor, MonitorState, Observation
 
 
-class Clocks(Observer):
+class Clocks(Monitor):
     """Reports a message that arrives where the local time is already greater than its own (`spec.clocks`).
 
-    Ghost: the time of each process, and the stamps of the messages that are not yet received everywhere, with where.
+    Monitor state: the time of each process, and the stamps of the messages that are not yet received everywhere, with
+    where.
     """
 
     def __init__(self, n: int, clock: Clock) -> None:
@@ -21,27 +22,27 @@ class Clocks(Observer):
         self.clock = clock
         self.watches = (clock.name,)
 
-    def initial(self) -> Ghost:
+    def initial(self) -> MonitorState:
         return (self.clock.start(self.n),) * self.n, frozenset()
 
     def encode(self, observation: Observation) -> Observation | None:
         return None if observation.kind == "hand" else observation
 
-    def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
         kind, p, message = code
-        times, open_copies = ghost
+        times, open_copies = monitor_state
         if kind == "send":
             time = self.clock.after_event(times[p], p)
             return (self._at(times, p, time), open_copies | {(message, q, time) for q in message.receivers}), ()
         copy = next((copy for copy in open_copies if copy[:2] == (message, p)), None)
         if copy is None:
-            return ghost, ()  # a second delivery is the ledger's business
+            return monitor_state, ()  # a second delivery is the ledger's business
         stamp = copy[2]
-        late = (self.clock.name,) if self.clock.late(stamp, times[p]) else ()
+        late = (self.clock.name,) if self.clock.is_stale(stamp, times[p]) else ()
         return (self._at(times, p, self.clock.after_receiving(times[p], p, stamp)), open_copies - {copy}), late
 
-    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
-        times, open_copies = ghost
+    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
+        times, open_copies = monitor_state
         return (
             renaming.vector([_renamed(time, renaming) for time in times]),
             frozenset((renaming.message(m), renaming.image[q], _renamed(time, renaming)) for m, q, time in open_copies),

@@ -69,7 +69,7 @@ def count(
     """
     for option, value, most in (("-n", n, MOST_PROCESSES), ("-m", m, MOST_MESSAGES)):
         if not 1 <= value <= most:
-            raise BadInput(f"{option} {value}: cannot be enumerated", mend=f"give 1 to {most}")
+            raise BadInput(f"{option} {value}: cannot be enumerated", hint=f"give 1 to {most}")
     counts = dict.fromkeys(ORDERS, 0)
     try:
         stopped = _count(computations(n, m, self_sends=self_sends), counts, limits or Limits(), progress)

@@ -29,7 +29,7 @@ from crownless.impl.channels import CHANNELS, Channel
 from crownless.impl.workloads import Free, Program
 from crownless.spec.errors import BadInput, unknown_name
 
-from .observers import Observer
+from .monitors import Monitor
 from .properties import Property
 from .request import Check, NotApplicable, ResolvedCheck
 
@@ -141,7 +141,7 @@ def _admitted(
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(check)
     if why is not None and engine in ("native", "spark"):
-        raise NotApplicable(check.protocol, f"--engine {engine}: {why}", mend="leave that out", joint=": ")
+        raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
 
     def why_not(reduction: str) -> str | None:
         return why or (_not_symmetric(check) if reduction == "symmetry" else _not_in_order(check))
@@ -150,8 +150,8 @@ def _admitted(
         reason = why_not(name)
         if reason is not None:
             others = [other for other in wanted if other != name and not why_not(other)]
-            mend = f"use --reduce {others[0]}" if others else "leave that out"
-            raise NotApplicable(check.protocol, f"does not admit --reduce {name}: {reason}", mend=mend)
+            hint = f"use --reduce {others[0]}" if others else "leave that out"
+            raise NotApplicable(check.protocol, f"does not admit --reduce {name}: {reason}", hint=hint)
     return wanted, why
 
 
@@ -170,7 +170,7 @@ def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...
     if engine is not None and engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if wanted and engine == "plain":
-        raise BadInput("--engine plain: the plain explorer has no reductions", mend="leave out --engine or --reduce")
+        raise BadInput("--engine plain: the plain explorer has no reductions", hint="leave out --engine or --reduce")
     return tuple(name for name in REDUCTIONS if name in wanted)
 
 
@@ -224,7 +224,7 @@ def _not_symmetric(check: ResolvedCheck) -> str | None:
     why = _told_apart(check)
     if why is not None:
         return why
-    if any(type(observer).renamed is Observer.renamed for observer in check.observers()):
+    if any(type(monitor).renamed is Monitor.renamed for monitor in check.all_monitors()):
         return "what is remembered of its runs cannot be renamed"
     n = check.machine.n
     if n > MOST_RENAMED:
@@ -253,7 +253,7 @@ def _not_in_order(check: ResolvedCheck) -> str | None:
     return None
 
 
-class Elsewhere(Protocol):
+class RemoteEngine(Protocol):
     """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
 
     def saving(
@@ -265,7 +265,7 @@ class Elsewhere(Protocol):
         self,
         check: ResolvedCheck,
         engine: Engine,
-        observers: Sequence[Observer],
+        monitors: Sequence[Monitor],
         properties: Sequence[Property],
         saving: Any,
     ) -> AbstractContextManager[Any]:

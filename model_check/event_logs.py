@@ -106,7 +106,7 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
             raise problem.at(file=file, line=number) from None
         runs.setdefault(row.run, []).append(row)
     if not runs:
-        raise BadInput("the log is empty", mend="give one event a line, as a JSON object", file=file)
+        raise BadInput("the log is empty", hint="give one event a line, as a JSON object", file=file)
     for run, rows in runs.items():
         try:
             logged = _logged_run(run, rows)
@@ -132,22 +132,22 @@ class _Row:
 
 
 def _row(line: int, text: str) -> _Row:
-    mend = "give one event a line, as a JSON object"
+    hint = "give one event a line, as a JSON object"
     try:
         fields = json.loads(text)
     except json.JSONDecodeError as problem:
-        raise BadInput(f"not JSON: {problem.msg}", mend=mend, column=problem.colno) from None
+        raise BadInput(f"not JSON: {problem.msg}", hint=hint, column=problem.colno) from None
     except (ValueError, RecursionError):
-        raise BadInput("not JSON that can be read: a number too long or a nesting too deep", mend=mend) from None
+        raise BadInput("not JSON that can be read: a number too long or a nesting too deep", hint=hint) from None
     if not isinstance(fields, dict):
-        raise BadInput(f"{_say_value(fields)} is not an event", mend=mend)
+        raise BadInput(f"{_say_value(fields)} is not an event", hint=hint)
     process = _name(fields, "process")
     index = fields.get("index")
     if type(index) is not int:
         raise _unusable("index", index)
     if not 0 <= index <= MOST_INDEX:
         said = str(index) if index < 0 else f"more than {MOST_INDEX:,}"
-        raise BadInput(f"'index' is {said}", mend="count the events of a process from 0")
+        raise BadInput(f"'index' is {said}", hint="count the events of a process from 0")
     kind = _name(fields, "kind")
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS)
@@ -166,13 +166,13 @@ def _row(line: int, text: str) -> _Row:
 def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
     receivers = peer if isinstance(peer, list) else [peer]
     if not receivers:
-        raise BadInput(f"{process} sends {message} to nobody", mend="name a receiver in 'peer'")
+        raise BadInput(f"{process} sends {message} to nobody", hint="name a receiver in 'peer'")
     named: set[str] = set()
     for receiver in receivers:
         if not _is_name(receiver):
             raise _unusable("peer", receiver, "the receiver, a string, or a list of receivers")
         if receiver in named:
-            raise BadInput(f"{process} sends {message} to {receiver} twice", mend="name each receiver once in 'peer'")
+            raise BadInput(f"{process} sends {message} to {receiver} twice", hint="name each receiver once in 'peer'")
         named.add(receiver)
     return tuple(receivers)
 
@@ -191,7 +191,7 @@ def _is_name(value: object) -> TypeGuard[str]:
 
 def _unusable(key: str, value: object, meaning: str = "") -> BadInput:
     said = f"'{key}' is missing" if value is None else f"'{key}' cannot be {_say_value(value)}"
-    return BadInput(said, mend=f"give {meaning or MEANING[key]}")
+    return BadInput(said, hint=f"give {meaning or MEANING[key]}")
 
 
 def _say_value(value: object) -> str:
@@ -205,13 +205,13 @@ def _say_value(value: object) -> str:
 
 
 def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
-    mend = "number the events of a process 0, 1, 2, … and tell runs apart by 'run'"
-    _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", mend)
-    mend = "give each message of a run a name of its own"
+    hint = "number the events of a process 0, 1, 2, … and tell runs apart by 'run'"
+    _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", hint)
+    hint = "give each message of a run a name of its own"
     sent = [row for row in rows if row.kind == "send"]
-    sends = _once(sent, lambda row: row.message, "{0.message} is sent twice", mend)
+    sends = _once(sent, lambda row: row.message, "{0.message} is sent twice", hint)
     delivered = [row for row in rows if row.kind == "deliver"]
-    delivers = _once(delivered, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice", mend)
+    delivers = _once(delivered, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice", hint)
     senders = _senders(sends, delivered)
     names = {name for row in rows for name in (row.process, *row.peers)}
     lines: dict[str, list[_Row]] = {name: [] for name in sorted(names, key=_natural)}
@@ -227,16 +227,16 @@ def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
         return LoggedRun(run, computation, holes, from_one=min(row.index for row in rows) == 1)
     except BadInput as problem:
         # What is left to go wrong is a cycle, which is on no single line.
-        raise BadInput((f"run {run}: " if run else "") + problem.message, mend=problem.mend) from None
+        raise BadInput((f"run {run}: " if run else "") + problem.message, hint=problem.hint) from None
 
 
-def _once(rows: Iterable[_Row], key: Callable[[_Row], Key], problem: str, mend: str) -> dict[Key, _Row]:
+def _once(rows: Iterable[_Row], key: Callable[[_Row], Key], problem: str, hint: str) -> dict[Key, _Row]:
     """The rows by key; `problem` says, of the second row with a key, what is wrong."""
     by_key: dict[Key, _Row] = {}
     for row in rows:
         earlier = by_key.setdefault(key(row), row)
         if earlier is not row:
-            raise BadInput(f"{problem.format(row)}: lines {earlier.line} and {row.line}", mend=mend, line=row.line)
+            raise BadInput(f"{problem.format(row)}: lines {earlier.line} and {row.line}", hint=hint, line=row.line)
     return by_key
 
 
@@ -249,7 +249,7 @@ def _senders(sends: Mapping[str, _Row], delivered: Iterable[_Row]) -> dict[str, 
         if send and row.process not in send.peers:
             raise BadInput(
                 f"{does}, which {send.process} sends to {', '.join(send.peers)} on line {send.line}",
-                mend=f"name {row.process} in the 'peer' of the send",
+                hint=f"name {row.process} in the 'peer' of the send",
                 line=row.line,
             )
         for named in row.peers:
@@ -257,7 +257,7 @@ def _senders(sends: Mapping[str, _Row], delivered: Iterable[_Row]) -> dict[str, 
             if named != sender:
                 raise BadInput(
                     f"{does} from {named}, but by line {line} {sender} sends it",
-                    mend="correct the 'peer' of the deliver, or leave it out",
+                    hint="correct the 'peer' of the deliver, or leave it out",
                     line=row.line,
                 )
     return {message: sender for message, (sender, _) in witnesses.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Exploration:
-    """What a search found. Counts are of distinct global states; `nodes` counts them with their ghosts.
+    """What a search found. Counts are of distinct global states; `nodes` counts them with their monitor states.
 
     `broken`: property → the length of a shortest run that breaks it. `reached`: the `sometimes` properties seen.
     `blocked`: in a program, where runs end that do not complete: what each process that is left waits for.

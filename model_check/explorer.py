@@ -1,7 +1,7 @@
 """The plain explorer: every state within the bound, level by level, in plain Python.
 
-It is the referee: short enough to be read and believed, and what any faster engine must agree with. A node is a
-global state and a ghost; the dictionary of states counts, ghosts never split a state. The levels are those of
+It is the referee: short enough to be read and believed, and what any faster engine must agree with. A node is a global
+state and a monitor state; the dictionary of states counts, monitor states never split a state. The levels are those of
 breadth-first search, so the level at which a property first breaks is the length of a shortest run that breaks it.
 """
 
@@ -16,7 +16,7 @@ from .exploration import FIRST_VIOLATION, Exploration, Progress
 from .limits import Limits, allocation_failed, states_are_reached
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, NEVER_BLOCKS, Property
 from .stopping import reason_of
-from .system import Ghost, Move, State, System
+from .system import MonitorState, Move, State, System
 
 #: Nodes between two looks at the limits.
 NODES_A_LOOK = 256
@@ -42,14 +42,16 @@ class LocalProperties:
         return known
 
 
-def live_properties_broken(system: System, state: State, ghost: Ghost, moves: Sequence[Move]) -> list[str]:
+def live_properties_broken(
+    system: System, state: State, monitor_state: MonitorState, moves: Sequence[Move]
+) -> list[str]:
     """The live properties that a run breaks which ends in this state, with these moves left undone."""
     broken = []
     crashed = system.crashed(state)
     stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
-    if stuck or system.unsent(ghost, crashed):
+    if stuck or system.unsent(monitor_state, crashed):
         broken += [NEVER_BLOCKS.name, COMPLETES.name]
-    if system.undelivered(ghost, state):
+    if system.undelivered(monitor_state, state):
         broken.append(DELIVERS_ALL.name)
     return broken
 
@@ -87,9 +89,9 @@ def _search(
 ) -> None:
     """Level by level; it ends after the level in which one of the properties `until` breaks."""
     local_properties = LocalProperties(system)
-    first_ghost: dict[State, Ghost] = {}
-    more_ghosts: dict[State, set[Ghost]] = {}
-    level: list[tuple[State, Ghost, bool]] = []
+    first_monitor_state: dict[State, MonitorState] = {}
+    more_monitor_states: dict[State, set[MonitorState]] = {}
+    level: list[tuple[State, MonitorState, bool]] = []
 
     def break_(names: tuple[str, ...] | list[str], depth: int) -> None:
         for name in names:
@@ -102,13 +104,13 @@ def _search(
         elif not system.workload.takes_anything:
             result.blocked.add(tuple(system.workload.describe(system.position(state), system.crashed(state))))
 
-    initial, ghost = system.initial(), system.initial_ghost()
+    initial, monitor_state = system.initial(), system.initial_monitor_state()
     for process in range(system.n):
         invariants, witnesses = local_properties.of(process, initial[process])
         break_(invariants, 0)
         result.reached.update(witnesses)
-    first_ghost[initial] = ghost
-    level.append((initial, ghost, True))
+    first_monitor_state[initial] = monitor_state
+    level.append((initial, monitor_state, True))
     result.states = result.nodes = 1
     result.levels = [1]
     known_locals = local_properties.known
@@ -117,9 +119,9 @@ def _search(
     result.actions = actions
     depth = 0
     while level:
-        following: list[tuple[State, Ghost, bool]] = []
+        following: list[tuple[State, MonitorState, bool]] = []
         new_states: set[State] = set()
-        for done, (state, ghost, is_new) in enumerate(level):
+        for done, (state, monitor_state, is_new) in enumerate(level):
             if not done % NODES_A_LOOK:
                 result.seconds = time.monotonic() - started
                 if progress is not None:
@@ -134,9 +136,9 @@ def _search(
                 result.transitions += len(moves)
                 result.terminal_states += not moves
             if system.may_end(moves):
-                end(state, live_properties_broken(system, state, ghost, moves), depth)
+                end(state, live_properties_broken(system, state, monitor_state, moves), depth)
             for step, target in moves:
-                ghost_after, broken = system.judge(ghost, step)
+                monitor_state_after, broken = system.judge(monitor_state, step)
                 if broken:
                     break_(broken, depth + 1)
                 process, local = step.action.process, step.local
@@ -147,22 +149,22 @@ def _search(
                 if step.delivered and not delivered:
                     delivered = True
                     result.reached.add(DELIVERS_SOMETHING.name)
-                states = len(first_ghost)
-                known = first_ghost.setdefault(target, ghost_after)
-                if len(first_ghost) != states:
+                states = len(first_monitor_state)
+                known = first_monitor_state.setdefault(target, monitor_state_after)
+                if len(first_monitor_state) != states:
                     if limits.states is not None and result.states >= limits.states:
                         result.stopped = states_are_reached(limits.states)
                         return
                     new_states.add(target)
-                    following.append((target, ghost_after, True))
+                    following.append((target, monitor_state_after, True))
                     result.states += 1
                 else:
                     if target not in new_states:
                         result.graded = False
-                    if known == ghost_after or ghost_after in more_ghosts.get(target, ()):
+                    if known == monitor_state_after or monitor_state_after in more_monitor_states.get(target, ()):
                         continue
-                    more_ghosts.setdefault(target, set()).add(ghost_after)
-                    following.append((target, ghost_after, False))
+                    more_monitor_states.setdefault(target, set()).add(monitor_state_after)
+                    following.append((target, monitor_state_after, False))
                 result.nodes += 1
         depth += 1
         result.levels.append(len(new_states))

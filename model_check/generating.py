@@ -4,9 +4,9 @@ Complete: everything sent is delivered to every receiver, and every delivered me
 protocol and not yet sent is no part of a computation. One search with the bound M serves every number of messages up
 to M, as each prefix of a run is a run.
 
-The ghost of a run is its whole computation, known by a number. A state is expanded once for all ghosts that reach it
-together, and what an event makes of a ghost is looked up in a table, so that the search costs little more than one
-without ghosts.
+The monitor state of a run is its whole computation, known by a number. A state is expanded once for all monitor states
+that reach it together, and what an event makes of a monitor state is looked up in a table, so that the search costs
+little more than one without monitor states.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from crownless.spec.errors import BadInput
 
 from .collector import collector_off
 from .limits import Limits, allocation_failed
-from .observers import Observation, Observer
+from .monitors import Monitor, Observation
 from .stopping import reason_of
 from .system import State, System
 
@@ -36,7 +36,7 @@ Lines = tuple[tuple[tuple[str, Message], ...], ...]
 #: and by how many its sender sent before it.
 Form = tuple[tuple[tuple[str, int, int], ...], ...]
 
-#: The ghost of runs that make no computation: some message was delivered twice, or to whom it was not sent.
+#: The monitor state of runs that make no computation: some message was delivered twice, or to whom it was not sent.
 NO_COMPUTATION = 0
 #: What takes an event back, in protocols that roll back, and which event.
 UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
@@ -44,10 +44,11 @@ UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
 EVERY = 512
 
 
-class Memory(Observer):
-    """Remembers the whole computation and judges nothing. A ghost is a number; `lines` tells which computation it is.
+class Memory(Monitor):
+    """Remembers the whole computation and judges nothing. A monitor state is a number; `lines` tells which computation
+    it is.
 
-    The code of what happens in a step is a table from ghosts to ghosts, filled as it is needed.
+    The code of what happens in a step is a table from monitor states to monitor states, filled as it is needed.
     """
 
     watches = ()
@@ -71,8 +72,8 @@ class Memory(Observer):
         events = tuple(observation for observation in observations if observation.kind != "hand")
         return [self._tables.setdefault(events, After(self, events))] if events else []
 
-    def observe(self, ghost: int, code: After) -> tuple[int, tuple[str, ...]]:
-        return code[ghost], ()
+    def observe(self, monitor_state: int, code: After) -> tuple[int, tuple[str, ...]]:
+        return code[monitor_state], ()
 
     @property
     def takes_back(self) -> bool:
@@ -81,18 +82,18 @@ class Memory(Observer):
 
 
 class After(dict[int, int]):
-    """What these events make of each ghost."""
+    """What these events make of each monitor state."""
 
     def __init__(self, memory: Memory, events: tuple[Observation, ...]) -> None:
         self.memory = memory
         self.events = events
 
-    def __missing__(self, ghost: int) -> int:
-        lines = self.memory.lines[ghost]
+    def __missing__(self, monitor_state: int) -> int:
+        lines = self.memory.lines[monitor_state]
         for event in self.events:
             lines = None if lines is None else _with(lines, event)
-        self[ghost] = NO_COMPUTATION if lines is None else self.memory.number(lines)
-        return self[ghost]
+        self[monitor_state] = NO_COMPUTATION if lines is None else self.memory.number(lines)
+        return self[monitor_state]
 
 
 def _with(lines: Lines, observation: Observation) -> Lines | None:
@@ -153,9 +154,9 @@ class Search:
     """What a search has found. `stopped`: why it is not complete, or None if it is.
 
     `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
-    message twice, or to whom it was not sent; it was not followed from there. `ended`: ghosts with which a run may end.
-    `held`: what an interrupted search had at hand; to free millions of objects takes seconds, for which nobody waits
-    who has interrupted it.
+    message twice, or to whom it was not sent; it was not followed from there. `ended`: monitor states with which a run
+    may end. `held`: what an interrupted search had at hand; to free millions of objects takes seconds, for which nobody
+    waits who has interrupted it.
     """
 
     states: int = 1
@@ -213,13 +214,13 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: type[Channel
         except MemoryError:
             found.stopped = allocation_failed()
     # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
-    ghosts: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
+    monitor_states: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
     forms = set()
-    for ghost in ghosts:
+    for monitor_state in monitor_states:
         # The first are the smallest. After a search that ended early there is no time, or memory, for all.
-        if found.stopped and not ghost % EVERY and clock.enough():
+        if found.stopped and not monitor_state % EVERY and clock.enough():
             break
-        lines = memory.lines[ghost]
+        lines = memory.lines[monitor_state]
         form = None if lines is None else form_of(lines)
         if form is not None:
             forms.add(form)
@@ -231,22 +232,22 @@ def _search(system: System, known: dict[State, set[int]], found: Search, clock: 
     """Level by level. Where new computations reach an old state, it is expanded again for those alone. `known`: empty
     at first, then all states that were reached, with their computations.
     """
-    level: dict[State, set[int]] = {system.initial(): set(system.initial_ghost())}
-    known |= {state: set(ghosts) for state, ghosts in level.items()}
+    level: dict[State, set[int]] = {system.initial(): set(system.initial_monitor_state())}
+    known |= {state: set(monitor_states) for state, monitor_states in level.items()}
     while level:
         following: dict[State, set[int]] = {}
-        for done, (state, ghosts) in enumerate(level.items()):
+        for done, (state, monitor_states) in enumerate(level.items()):
             if not done % EVERY:
                 found.stopped = clock(f"{found.states:,} states, {found.nodes:,} with their computations")
                 if found.stopped:
                     return
             moves = system.moves(state)
             if system.may_end(moves):
-                found.ended |= ghosts
+                found.ended |= monitor_states
             for step, target in moves:
-                after = ghosts
+                after = monitor_states
                 if step.codes:
-                    after = set(map(step.codes[0][2].__getitem__, ghosts))
+                    after = set(map(step.codes[0][2].__getitem__, monitor_states))
                     if NO_COMPUTATION in after:
                         found.misdelivers = True
                         after.remove(NO_COMPUTATION)

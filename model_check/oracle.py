@@ -18,7 +18,7 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
-from crownless.spec.orders import ORDERS, Outcome, Reading, Verdict, decide, strongest
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
 
@@ -49,7 +49,7 @@ class Classification(Mapping[str, Verdict]):
     """The verdict on each order asked for, by the order's name."""
 
     subject: NamedComputation
-    reading: Reading
+    reading: UnreceivedPolicy
     verdicts: tuple[Verdict, ...]
 
     def __getitem__(self, order: str) -> Verdict:
@@ -125,13 +125,13 @@ class Classification(Mapping[str, Verdict]):
 
 
 def classify(
-    subject: NamedComputation, orders: Sequence[str] = tuple(ORDERS), reading: Reading = "lost"
+    subject: NamedComputation, orders: Sequence[str] = tuple(ORDERS), reading: UnreceivedPolicy = "lost"
 ) -> Classification:
     """Decides each of these orders. Holes can hide what breaks an order, and never undo it."""
     return Classification(subject, reading, tuple(verdicts(subject, orders, reading)))
 
 
-def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Reading) -> Iterator[Verdict]:
+def verdicts(subject: NamedComputation, orders: Iterable[str], reading: UnreceivedPolicy) -> Iterator[Verdict]:
     """The orders, one after the other."""
     c = subject.computation
     for order in orders:
@@ -147,7 +147,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Reading)
 def classified(
     subject: NamedComputation,
     decided: Sequence[Verdict],
-    reading: Reading,
+    reading: UnreceivedPolicy,
     orders: Iterable[str] = (),
     because: str = "",
 ) -> Classification:
@@ -161,7 +161,7 @@ def _unknown(order: str, why: str) -> Verdict:
     return Verdict(order, kept=False, unknown=why)
 
 
-def _n_n_by_its_neighbours(c: Computation, reading: Reading) -> Verdict:
+def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict:
     """n-n holds if the next stronger order does, and is broken if a weaker one is."""
     if decide(c, "synchronous", reading).kept:
         return Verdict("n-n", kept=True, computation=c)
@@ -176,7 +176,7 @@ def subjects(name: str) -> Iterator[NamedComputation]:
     """What is in a file (`-`: standard input) or the bundled file of that name: one computation, or a log's runs."""
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
-        raise BadInput("Parquet logs are read on Spark only", mend="add --engine spark, or give JSON Lines", file=name)
+        raise BadInput("Parquet logs are read on Spark only", hint="add --engine spark, or give JSON Lines", file=name)
     content = read_text(path, name)
     if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
         for logged in read_log(content.splitlines(), name):
@@ -190,8 +190,8 @@ def subjects(name: str) -> Iterator[NamedComputation]:
         except BadInput as error:
             if not unnamed:
                 raise
-            mend = f"{error.mend}; if it is a program: crownless check PROTOCOL --program {name}"
-            raise BadInput(error.message, mend=mend, file=error.file, line=error.line, column=error.column) from None
+            hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
+            raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None
 
 
 def _path(name: str) -> Path | None:
@@ -206,11 +206,11 @@ def _path(name: str) -> Path | None:
     if name.removesuffix(".jsonl") in library.names(".jsonl"):
         return library.path(name.removesuffix(".jsonl"), ".jsonl")
     if name in library.counterexamples(".json"):
-        mend = f"crownless show {name}"
-        raise BadInput(f"{name} is a run of a protocol, not a computation alone", mend=mend)
+        hint = f"crownless show {name}"
+        raise BadInput(f"{name} is a run of a protocol, not a computation alone", hint=hint)
     if "/" not in name and "." not in name:
         known = ", ".join(library.names())
         raise BadInput(
-            f"no file and no bundled computation is called '{printable_name(name)}'", mend=f"bundled: {known}"
+            f"no file and no bundled computation is called '{printable_name(name)}'", hint=f"bundled: {known}"
         )
     return path

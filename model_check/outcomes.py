@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args, get_type_hints
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .wrong_machine import NOT_GIVEN, Call, shown
@@ -18,7 +18,7 @@ from .wrong_machine import NOT_GIVEN, Call, shown
 Exists = Callable[[Message], bool]
 
 #: The kinds of events.
-EVENTS: tuple[str, ...] = get_args(get_type_hints(Happened)["kind"])
+EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
 
 #: The types of what is listed.
 LISTS = frozenset({list, tuple})
@@ -123,7 +123,7 @@ class Outcomes:
                     if type(kind) is not str or not (message is None or isinstance(message, Message)):
                         return False
                 for event in events:
-                    if type(event) is not Happened or event[1] not in known or event[0] not in EVENTS:
+                    if type(event) is not AppEvent or event[1] not in known or event[0] not in EVENTS:
                         return False
         except TypeError:  # a message that cannot be looked up
             return False
@@ -140,7 +140,7 @@ class Outcomes:
             raise call.wrong(problem, "give Step a list of packets, such as [packet], or ()")
         for packet in packets:
             self._check_packet(call, packet)
-        if not isinstance(events, list | tuple) or isinstance(events, Happened):
+        if not isinstance(events, list | tuple) or isinstance(events, AppEvent):
             problem = f"returns a Step whose events are {_a(events)}, not a list"
             raise call.wrong(problem, "give Step a list, such as [delivered(message)], or ()")
         for event in events:
@@ -166,9 +166,9 @@ class Outcomes:
             raise call.wrong(problem, hint)
 
     def _check_event(self, call: Call, event: Any) -> None:
-        if not isinstance(event, Happened):
+        if not isinstance(event, AppEvent):
             hint = "give Step events such as sent(message) or delivered(message)"
-            raise call.wrong(f"says that {_a(event)} happened, which is no Happened", hint)
+            raise call.wrong(f"says that {_a(event)} happened, which is no AppEvent", hint)
         kind, message = event
         if kind not in EVENTS:
             nearest = get_close_matches(str(kind), EVENTS, n=1, cutoff=0.3)
@@ -185,6 +185,6 @@ class Outcomes:
 def _a(value: Any) -> str:
     """A value by its type, in words."""
     name, text = type(value).__name__, shown(value)
-    if isinstance(value, Step | Packet | Happened | Message) or text.startswith("<"):
+    if isinstance(value, Step | Packet | AppEvent | Message) or text.startswith("<"):
         return f"a {name}"
     return text if value is None or text.startswith(name) else f"the {name} {text}"

@@ -69,7 +69,7 @@ def properties_of(
     properties += [DELIVERS_ALL] if crash or not program else []
     properties += [COMPLETES, CAN_COMPLETE] if program else [NEVER_BLOCKS]
     properties += [DELIVERS_SOMETHING]
-    if type(machine).accepts is not ProtocolMachine.accepts:
+    if type(machine).deliverable is not ProtocolMachine.deliverable:
         properties += [HOLDS_BACK, RELEASES]
     own = dict.fromkeys((*machine.witnesses, *machine.rules))
     properties += [Property(name, "sometimes", name.replace("-", " ")) for name in own]

@@ -40,11 +40,11 @@ class Once:
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return self._outcomes.steps("send", i, state, message, self.machine.send(i, state, message))
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
-        return self._outcomes.truth("accepts", i, state, packet, self.machine.accepts(i, state, packet))
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return self._outcomes.truth("deliverable", i, state, packet, self.machine.deliverable(i, state, packet))
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return self._outcomes.steps("arrive", i, state, packet, self.machine.arrive(i, state, packet))
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return self._outcomes.steps("on_packet", i, state, packet, self.machine.on_packet(i, state, packet))
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
         return self._outcomes.steps("receive", i, state, sender, self.machine.receive(i, state, sender))
@@ -85,15 +85,15 @@ class Purity:
             return self.once.send(i, state, message)
         return self._steps_twice("send", (i, state, message), self.once.send)
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         if self._skips():
-            return self.once.accepts(i, state, packet)
-        return self._twice("accepts", (i, state, packet), self.once.accepts, bool)  # type: ignore[no-any-return]
+            return self.once.deliverable(i, state, packet)
+        return self._twice("deliverable", (i, state, packet), self.once.deliverable, bool)  # type: ignore[no-any-return]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         if self._skips():
-            return self.once.arrive(i, state, packet)
-        return self._steps_twice("arrive", (i, state, packet), self.once.arrive)
+            return self.once.on_packet(i, state, packet)
+        return self._steps_twice("on_packet", (i, state, packet), self.once.on_packet)
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
         if self._skips():
@@ -156,7 +156,7 @@ class Purity:
     def unhashable(self, what: str, i: int, error: TypeError) -> WrongMachine:
         """What to raise where a state or packet cannot be looked up."""
         return WrongMachine(
-            f"{self._kind.__name__}: a {what} of P{i + 1} cannot be compared and counted: {error}", mend=HASHABLE
+            f"{self._kind.__name__}: a {what} of P{i + 1} cannot be compared and counted: {error}", hint=HASHABLE
         )
 
     def same_type(self, what: str, i: int, known: Any, value: Any) -> None:
@@ -168,7 +168,7 @@ class Purity:
             raise WrongMachine(
                 f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is made of "
                 f"other types{_told_apart(types_of(known), types_of(value))}",
-                mend="give them a field that differs",
+                hint="give them a field that differs",
             )
 
     def _looks_closely(self) -> bool:
@@ -211,7 +211,7 @@ class Purity:
         call = _call(self._kind, method, arguments)
         at = "" if call.process is None else f"at P{call.process + 1} "
         said = f"{call.named} is not a pure function: {at}{what}{call.where}{call.arguments}"
-        raise WrongMachine(said, mend=HINT)
+        raise WrongMachine(said, hint=HINT)
 
 
 class PurityByEntry(Purity):
@@ -262,7 +262,7 @@ def _told_apart(one: Any, other: Any) -> str:
 
 
 #: The inputs that yield steps.
-OF_STEPS = ("send", "arrive", "receive", "internal")
+OF_STEPS = ("send", "on_packet", "receive", "internal")
 
 
 def _as_it_is(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .runs import Run, run_of
-from .system import Ghost, LocalStep, Move, State, System
+from .system import LocalStep, MonitorState, Move, State, System
 from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crownless.impl.protocol import Packet
 
 #: A state, the monitor states beside it, and the value of the history variable; those that are not asked for are empty.
-Node = tuple[State, Ghost, Hashable]
+Node = tuple[State, MonitorState, Hashable]
 
 
 class HistoryVariable(NamedTuple):
@@ -33,7 +33,7 @@ class Reached(NamedTuple):
 
     system: System
     state: State
-    ghost: Ghost
+    monitor_state: MonitorState
     depth: int  #: how many actions lead there
     moves: Sequence[Move]  #: what can happen next
     history: Any = None  #: the value of the history variable
@@ -131,24 +131,24 @@ _CameFrom = dict[Node, tuple[Node, LocalStep] | None]
 def _search(
     system: System, monitored: bool, history: HistoryVariable | None, allowed: Allowed | None, depth: int | None
 ) -> Iterator[tuple[Reached, _CameFrom]]:
-    ghost_at_start = system.initial_ghost() if monitored else ()
+    monitor_state_at_start = system.initial_monitor_state() if monitored else ()
     with machine_errors(type(system.machine)):
-        start: Node = (system.initial(), ghost_at_start, None if history is None else history.initial)
+        start: Node = (system.initial(), monitor_state_at_start, None if history is None else history.initial)
     came_from: _CameFrom = {start: None}
     level = [start]
     done = 0
     while level:
         following: list[Node] = []
         for node in level:
-            state, ghost, value = node
+            state, monitor_state, value = node
             with machine_errors(type(system.machine)):
-                reached = Reached(system, state, ghost, done, system.moves(state), value)
+                reached = Reached(system, state, monitor_state, done, system.moves(state), value)
             yield reached, came_from
             if depth is not None and done >= depth:
                 continue
             for step, target in reached.moves:
-                ghost_after = system.judge(ghost, step)[0] if monitored else ()
-                after = (target, ghost_after, None if history is None else history.after(system, value, step))
+                monitor_state_after = system.judge(monitor_state, step)[0] if monitored else ()
+                after = (target, monitor_state_after, None if history is None else history.after(system, value, step))
                 if after not in came_from and (allowed is None or allowed(reached, step)):
                     came_from[after] = (node, step)
                     following.append(after)
@@ -158,7 +158,7 @@ def _search(
 
 def _steps_to(reached: Reached, came_from: _CameFrom) -> list[LocalStep]:
     steps = []
-    before = came_from[reached.state, reached.ghost, reached.history]
+    before = came_from[reached.state, reached.monitor_state, reached.history]
     while before is not None:
         node, step = before
         steps.append(step)

@@ -20,7 +20,7 @@ from crownless.spec.printable import printable_name
 
 from .class_facts import check_class, make
 from .clocks import Clocks
-from .observers import Observer, observers_of
+from .monitors import Monitor, monitors_of
 from .properties import AT_ONE_RECEIVER, LIVE, SOMETIMES, Property, default_orders, properties_of
 from .system import System
 from .wrong_machine import machine_errors
@@ -35,8 +35,8 @@ class NotApplicable(BadInput):
     protocol.
     """
 
-    def __init__(self, protocol: str, reason: str, *, mend: str, joint: str = " ") -> None:
-        super().__init__(f"{protocol}{joint}{reason}", mend=mend)
+    def __init__(self, protocol: str, reason: str, *, hint: str, joint: str = " ") -> None:
+        super().__init__(f"{protocol}{joint}{reason}", hint=hint)
         self.reason = reason
 
 
@@ -63,7 +63,7 @@ class Check:
     #: The name of the process that may crash.
     crash: str | None = None
     workload: Workload | None = None
-    monitors: tuple[Observer, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
     #: Decides these alone; none: all that the protocol, the orders and the workload suggest.
     properties: tuple[Property, ...] = ()
 
@@ -118,7 +118,7 @@ class ResolvedCheck:
     orders: tuple[str, ...] = ()
     clocks: tuple[Clock, ...] = ()
     crash: int | None = None  #: the process that may crash
-    monitors: tuple[Observer, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
     only: tuple[Property, ...] = ()  #: the properties to decide; none: all
 
     @property
@@ -131,10 +131,10 @@ class ResolvedCheck:
         """The name of the process that may crash."""
         return None if self.crash is None else self.workload.processes[self.crash]
 
-    def observers(self) -> list[Observer]:
+    def all_monitors(self) -> list[Monitor]:
         """New ones, but for `monitors`: they number what they see."""
         n = self.machine.n
-        return [*observers_of(self.machine, self.orders), *(Clocks(n, each) for each in self.clocks), *self.monitors]
+        return [*monitors_of(self.machine, self.orders), *(Clocks(n, each) for each in self.clocks), *self.monitors]
 
     def properties(self) -> list[Property]:
         """All that is decided."""
@@ -142,14 +142,14 @@ class ResolvedCheck:
             return list(self.only)
         program, crash = not self.workload.takes_anything, self.crash is not None
         properties = properties_of(self.machine, self.orders, program=program, crash=crash, clocks=self.clocks)
-        watched = [name for monitor in self.monitors for name in monitor.watches]
-        return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in watched)]
+        monitored = [name for monitor in self.monitors for name in monitor.watches]
+        return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in monitored)]
 
     def refuse_undecided(self) -> None:
         """Raises `NotApplicable` if a property is chosen that this check cannot decide."""
         machine = self.machine
         decidable = {
-            "always": [*(name for each in self.observers() for name in each.watches), *machine.invariants],
+            "always": [*(name for each in self.all_monitors() for name in each.watches), *machine.invariants],
             "live": [known.name for known in LIVE],
             "sometimes": [known.name for known in SOMETIMES] + [*machine.witnesses, *machine.rules],
         }
@@ -159,13 +159,13 @@ class ResolvedCheck:
                 raise NotApplicable(
                     self.protocol,
                     f"{known.kind} property '{known.name}' cannot be decided by this check",
-                    mend=f"known: {named}",
+                    hint=f"known: {named}",
                     joint=": ",
                 )
 
-    def system(self, observers: Iterable[Observer] | None = None) -> System:
-        """The transition system, with these observers or new ones."""
-        watching = self.observers() if observers is None else list(observers)
+    def system(self, monitors: Iterable[Monitor] | None = None) -> System:
+        """The transition system, with these monitors or new ones."""
+        watching = self.all_monitors() if monitors is None else list(monitors)
         return System(self.machine, self.workload, self.channel, watching, self.crash)
 
 
@@ -178,9 +178,9 @@ def _machine(check: Check, n: int) -> ProtocolMachine:
         given = settings_of(check.name, kind, n, check.parameters, in_program=check.program is not None)
         return make(kind, n, given)
     if check.protocol.n != n:
-        raise BadInput(f"{check.name}: a machine for {check.protocol.n} processes, not for {n}", mend="give its class")
+        raise BadInput(f"{check.name}: a machine for {check.protocol.n} processes, not for {n}", hint="give its class")
     if check.parameters:
-        raise BadInput(f"{check.name}: a machine has its parameters already", mend="give its class")
+        raise BadInput(f"{check.name}: a machine has its parameters already", hint="give its class")
     return check.protocol
 
 
@@ -191,7 +191,7 @@ def settings_of(
     for name in given:
         if name not in kind.parameters:
             names = ", ".join(kind.parameters) or "none"
-            raise NotApplicable(protocol, f"has no parameter '{name}'", mend=f"its parameters: {names}")
+            raise NotApplicable(protocol, f"has no parameter '{name}'", hint=f"its parameters: {names}")
     values: dict[str, Setting] = {}
     for name, known in kind.parameters.items():
         programs = known.in_programs if in_program else None
@@ -206,8 +206,8 @@ def _in_range(protocol: str, name: str, known: Parameter, value: Setting, n: int
     each = value if isinstance(value, tuple) else (value,)
     given = f"{name}={','.join(map(str, each))}"
 
-    def out_of_range(why: str, mend: str) -> NotApplicable:
-        return NotApplicable(protocol, f"{given}: {why}", mend=mend, joint=": ")
+    def out_of_range(why: str, hint: str) -> NotApplicable:
+        return NotApplicable(protocol, f"{given}: {why}", hint=hint, joint=": ")
 
     if isinstance(value, tuple) and not known.per_process:
         one, *_ = *each, known.least
@@ -243,19 +243,19 @@ def _free(check: Check) -> Workload:
     _within("-n/--processes", "processes", processes, MOST_PROCESSES)
     _within("-m/--messages", "messages", messages, MOST_MESSAGES)
     if check.self_sends and not kind.admits_self_sends:
-        raise _excludes_self_sends(check, mend="leave out --self-sends")
+        raise _excludes_self_sends(check, hint="leave out --self-sends")
     sends = sends_of(check)
     if sends not in SENDS:
         raise unknown_name("kind of sends", sends, SENDS)
     if sends != "unicast" and not kind.admits_multicast:
-        mend = f"leave out --sends, or name the protocols: {those_that_admit('multicast')}"
-        raise NotApplicable(check.name, "has no messages to several processes", mend=mend)
+        hint = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
+        raise NotApplicable(check.name, "has no messages to several processes", hint=hint)
     return Free(processes, messages, self_sends=check.self_sends, sends=sends)
 
 
-def _excludes_self_sends(check: Check, mend: str) -> NotApplicable:
-    mend = f"{mend}, or name the protocols: {those_that_admit('self_sends')}"
-    return NotApplicable(check.name, "excludes messages to oneself", mend=mend)
+def _excludes_self_sends(check: Check, hint: str) -> NotApplicable:
+    hint = f"{hint}, or name the protocols: {protocols_supporting('self_sends')}"
+    return NotApplicable(check.name, "excludes messages to oneself", hint=hint)
 
 
 def sends_of(check: Check) -> Sends:
@@ -266,8 +266,8 @@ def sends_of(check: Check) -> Sends:
 def _program(check: Check, script: Script) -> Workload:
     workload = Program(script)
     if (n := len(workload.processes)) > MOST_PROCESSES:
-        mend = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
-        raise BadInput(f"program {script.name} has {n} processes: more than this tool takes", mend=mend)
+        hint = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
+        raise BadInput(f"program {script.name} has {n} processes: more than this tool takes", hint=hint)
     return _admitted(check, workload)
 
 
@@ -278,26 +278,26 @@ def _admitted(check: Check, workload: Workload) -> Workload:
             raise NotApplicable(
                 check.name,
                 f"has no messages to several processes, and {message.name} is one",
-                mend=f"send copies, or name the protocols: {those_that_admit('multicast')}",
+                hint=f"send copies, or name the protocols: {protocols_supporting('multicast')}",
             )
         if message.sender in message.receivers and not kind.admits_self_sends:
             raise NotApplicable(
-                check.name, f"excludes messages to oneself, such as {message.name}", mend="leave it out"
+                check.name, f"excludes messages to oneself, such as {message.name}", hint="leave it out"
             )
     return workload
 
 
-def those_that_admit(what: str) -> str:
+def protocols_supporting(what: str) -> str:
     """The protocols that admit `self_sends` or `multicast`."""
     return ", ".join(name for name, kind in PROTOCOLS.items() if getattr(kind, f"admits_{what}"))
 
 
 def _within(option: str, what: str, value: int, most: int) -> None:
     if value < 1:
-        raise BadInput(f"{option} {value}: nothing to explore", mend=f"give 1 to {most} {what}")
+        raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {what}")
     if value > most:
         raise BadInput(
-            f"{option} {value}: more than this tool takes", mend=f"give at most {most} {what}; 3 or 4 is a good start"
+            f"{option} {value}: more than this tool takes", hint=f"give at most {most} {what}; 3 or 4 is a good start"
         )
 
 
@@ -306,8 +306,8 @@ def load_program(name: str) -> Script:
     path = Path(name)
     if not library.is_file_name(name) and "/" not in name and "." not in name:
         if name not in (*library.names(), *library.counterexamples(), *library.exercises()):
-            mend = unknown_name("program", name, (*library.names(), *library.exercises())).mend
-            raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", mend=mend)
+            hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
+            raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
         path = library.path(name)
     return replace(notation.load(path), name=name)
 
@@ -327,7 +327,7 @@ def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
             raise NotApplicable(
                 check.name,
                 f"orders the deliveries at one process only, of which {order} says nothing",
-                mend=f"ask for {' or '.join(AT_ONE_RECEIVER)}",
+                hint=f"ask for {' or '.join(AT_ONE_RECEIVER)}",
             )
     return tuple(dict.fromkeys(check.orders)) or default_orders(type(machine))
 
@@ -339,7 +339,7 @@ def clocks_of(check: Check) -> tuple[Clock, ...]:
         raise NotApplicable(
             check.name,
             "delivers messages before they are sent, or takes events back: they have no times",
-            mend="leave out --clock",
+            hint="leave out --clock",
         )
     return clocks
 
@@ -351,5 +351,5 @@ def crash_of(check: Check, workload: Workload) -> int | None:
     if check.crash not in workload.processes:
         raise unknown_name("process to crash", check.crash, workload.processes)
     if len(workload.processes) < 2:
-        raise BadInput("a system of one process has no survivors", mend="use two processes or more")
+        raise BadInput("a system of one process has no survivors", hint="use two processes or more")
     return workload.processes.index(check.crash)

@@ -26,7 +26,7 @@ class Exercised:
         self._images = images
         self.reached: set[str] = set()
         #: Is there anything to be learnt from a packet that the guard lets in? Not once one was held back and let in.
-        self.awaits_release = self._guards = type(machine).accepts is not ProtocolMachine.accepts
+        self.awaits_release = self._guards = type(machine).deliverable is not ProtocolMachine.deliverable
         #: What the guard decided of each packet in any local state, until then.
         self._held_back: set[Packet] = set()
         self._let_in: set[Packet] = set()

@@ -226,7 +226,7 @@ class _Picture:
                     self.lost.add(number)
                     return None
                 return number
-        return None  # from the mail room, or a copy: it was drawn when it first arrived
+        return None  # from the hold-back queue, or a copy: it was drawn when it first arrived
 
     def _event(self, p: int, event: Event) -> None:
         self.drawn.append((p, len(self.lines[p])))

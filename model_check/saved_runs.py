@@ -44,7 +44,7 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}):
         packet = None
         if self.packet is not None:
             if self.source is None:
-                raise BadInput(f"{self.process} takes a packet 'from' nobody", mend=MEND)
+                raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=MEND)
             packet = ShownPacket(self.packet, self.message, self.source, self.process)
         return ShownAction(
             process=self.process,
@@ -81,14 +81,14 @@ class SavedCheck(msgspec.Struct):
     def _run(self, actions: list[SavedAction]) -> Run:
         names = self.process_names
         if len(set(names)) < len(names) or not all(names):
-            raise BadInput("'process_names' has an empty name, or one twice", mend=MEND)
+            raise BadInput("'process_names' has an empty name, or one twice", hint=MEND)
         run = Run(tuple(names), tuple(action.shown() for action in actions))
         known = set(names)
         for action in run.actions:
             source = [action.packet.source] if action.packet is not None else []
             for name in (action.process, *action.to, *source, *(packet.destination for packet in action.transmits)):
                 if name not in known:
-                    raise BadInput(f"the run names a process {name}", mend=f"known: {', '.join(names)}")
+                    raise BadInput(f"the run names a process {name}", hint=f"known: {', '.join(names)}")
         return run
 
 
@@ -102,5 +102,5 @@ class SavedAnswer(msgspec.Struct):
 def read_checks(content: bytes, file: str) -> list[SavedCheck]:
     """The checks in JSON: in an answer of `check --json`, or in a list, as counterexamples are bundled."""
     if content.lstrip().startswith(b"["):
-        return decode_json(content, list[SavedCheck], file=file, mend=MEND)
-    return decode_json(content, SavedAnswer, file=file, mend=MEND).checks
+        return decode_json(content, list[SavedCheck], file=file, hint=MEND)
+    return decode_json(content, SavedAnswer, file=file, hint=MEND).checks

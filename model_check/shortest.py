@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 
 from .explorer import LocalProperties, live_properties_broken
 from .properties import Property
-from .system import Ghost, LocalStep, State, System
+from .system import LocalStep, MonitorState, State, System
 
 #: A node, and the process that acted last (-1: none yet).
-Key = tuple[State, Ghost, int]
+Key = tuple[State, MonitorState, int]
 #: The fewest switches, where from, and by which step.
 Reached = tuple[int, Key | None, LocalStep | None]
 
@@ -29,38 +29,38 @@ def shortest_run(
     length: int,
     on_the_way: Callable[[int, State], bool] | None = None,
     tick: Callable[[], None] | None = None,
-) -> tuple[list[LocalStep], State, Ghost]:
+) -> tuple[list[LocalStep], State, MonitorState]:
     """The steps of a shortest run, of that length, that breaks the property; and the node where it ends.
 
     `on_the_way` may tell that a state, at some depth, is on no such run, so that it need not be looked at. `tick` is
     called for each node; what it raises ends the search.
     """
-    start: Key = (system.initial(), system.initial_ghost(), -1)
+    start: Key = (system.initial(), system.initial_monitor_state(), -1)
     layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]
     visited = {start[:2]}
     for depth in range(length):
         layer: dict[Key, Reached] = {}
         breaking: dict[Key, Reached] = {}
         for key, (switches, _, _) in layers[-1].items():
-            state, ghost, last = key
+            state, monitor_state, last = key
             if tick is not None:
                 tick()
             for step, target in system.moves(state):
-                ghost_after, names = system.judge(ghost, step)
-                if (target, ghost_after) in visited and depth + 1 < length:
+                monitor_state_after, names = system.judge(monitor_state, step)
+                if (target, monitor_state_after) in visited and depth + 1 < length:
                     continue
                 if on_the_way is not None and not on_the_way(depth + 1, target):
                     continue
                 process = last if step.action.by_channel else step.action.process
                 cost = switches + (process != last and last != -1)
-                after: Key = (target, ghost_after, process)
+                after: Key = (target, monitor_state_after, process)
                 if after not in layer or cost < layer[after][0]:
                     layer[after] = (cost, key, step)
                 breaks = broken.kind == "always" and depth + 1 == length and _breaks(system, broken, step, names)
                 if breaks and (after not in breaking or cost < breaking[after][0]):
                     breaking[after] = (cost, key, step)
         layers.append(breaking if broken.kind == "always" and depth + 1 == length else layer)
-        visited.update((state, ghost) for state, ghost, _ in layer)
+        visited.update((state, monitor_state) for state, monitor_state, _ in layer)
     ends: Iterable[Key] = layers[-1]
     if broken.kind == "live":
         ends = (key for key in layers[-1] if _ends_there(system, broken, key))
@@ -73,9 +73,9 @@ def shortest_run(
 
 
 def _ends_there(system: System, broken: Property, key: Key) -> bool:
-    state, ghost, _ = key
+    state, monitor_state, _ = key
     moves = system.moves(state)
-    return system.may_end(moves) and broken.name in live_properties_broken(system, state, ghost, moves)
+    return system.may_end(moves) and broken.name in live_properties_broken(system, state, monitor_state, moves)
 
 
 def _breaks(system: System, broken: Property, step: LocalStep, names: tuple[str, ...]) -> bool:

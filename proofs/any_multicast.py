@@ -117,7 +117,7 @@ class AnyMulticast(AnyRun):
         return z3.ForAll([k, number], there, patterns=[x])
 
     def packet(self, m: Term) -> Packet:
-        """The copy of a message for i; who else has one it cannot ask but by `ops.among`."""
+        """The copy of a message for i; who else has one it cannot ask but by `ops.indicator`."""
         sender = self.sender(m)
         receivers: Any = Receivers((), lambda k: self.to(m, k))
         return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))

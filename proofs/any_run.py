@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .guarded import for_every_n
@@ -218,7 +218,7 @@ class AnyRun:
     def accepted(self) -> Term:
         """True if m is deliverable at i now."""
         packet = self.packet(self.m)._replace(destination=self.i)
-        return as_term(self.machine.accepts(self.i, self.before.local(self.i), packet))
+        return as_term(self.machine.deliverable(self.i, self.before.local(self.i), packet))
 
     @property
     def past_delivered(self) -> Term:
@@ -248,7 +248,7 @@ def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Ste
     """What a process does when it sends a message: what a run here takes it to do, and nothing else; raises `Refused`
     if it does. (A packet for each receiver is looked at by `any_multicast`.)
     """
-    step = _only(machine, "send", machine.send(i, state, message), state, Happened("send", message))
+    step = _only(machine, "send", machine.send(i, state, message), state, AppEvent("send", message))
     receivers = list(message.receivers)
     if len(step.packets) != len(receivers):
         raise refused(
@@ -265,13 +265,13 @@ def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Ste
 def taken_in(machine: ProtocolMachine, i: Term, state: Any, packet: Packet) -> Step:
     """What a process does when a message comes: it is delivered, and nothing is sent; raises `Refused` if not so."""
     assert packet.message is not None
-    step = _only(machine, "arrive", machine.arrive(i, state, packet), state, Happened("deliver", packet.message))
+    step = _only(machine, "on_packet", machine.on_packet(i, state, packet), state, AppEvent("deliver", packet.message))
     if step.packets:
-        raise refused(machine, "arrive", "something is sent on delivery")
+        raise refused(machine, "on_packet", "something is sent on delivery")
     return step
 
 
-def _only(machine: ProtocolMachine, method: str, steps: Sequence[Step], state: Any, happened: Happened) -> Step:
+def _only(machine: ProtocolMachine, method: str, steps: Sequence[Step], state: Any, happened: AppEvent) -> Step:
     if len(steps) != 1:
         raise refused(machine, method, f"there are {len(steps)} steps, and not just one")
     events = steps[0].events

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crownless.impl.buffer import Buffer, State
-from crownless.impl.protocol import Happened
+from crownless.impl.protocol import AppEvent
 
 from .any_run import CAUSAL_PAST
 from .machine_view import MachineView, OptionField, PacketKind, QueueField
@@ -76,7 +76,7 @@ class Buffers(Abstraction):
                 "sent_at": Fixed(lambda x: x == m, lambda x: now.clock),
                 "precedes": Fixed(lambda x, y: y == m, lambda x, y: now.knows(i, x)),
             },
-            lambda: [Happened("send", m)],
+            lambda: [AppEvent("send", m)],
         )
 
     def posting(self) -> StageEvent:
@@ -133,7 +133,7 @@ class Buffers(Abstraction):
                 delivered=lambda x: l.either(now.delivered(x), x == m),
                 knows=lambda p, x: l.either(now.knows(p, x), l.both(p == i, l.either(x == m, self.precedes(x, m)))),
             ),
-            happens=lambda: [Happened("deliver", m)],
+            happens=lambda: [AppEvent("deliver", m)],
         )
 
     def first_out(self) -> Truth:

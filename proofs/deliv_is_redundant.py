@@ -55,8 +55,8 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
 
     sending = _only(machine.send(i, state, Message("m", i, (j,))))
     packet = Packet(j, i, "message", Message("m", j, (i,)), terms.any_matrix("stamp"))
-    accepts = machine.accepts(i, state, packet)
-    delivering = _only(machine.arrive(i, state, packet))
+    deliverable = machine.deliverable(i, state, packet)
+    delivering = _only(machine.on_packet(i, state, packet))
     assert [*machine.receive(i, state, None), *machine.internal(i, state)] == [], "there are no other steps"
 
     without_deliv = State(state.sent, terms.vector(lambda k: state.sent[k][i]))
@@ -69,13 +69,13 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
         ),
         Claim(
             "kept by delivering",
-            {INVARIANT: before, GUARD: accepts},
+            {INVARIANT: before, GUARD: deliverable},
             deliv_equals_sent_column(machine, i, delivering.state),
         ),
         Claim(
             "the guard may read column i of SENT_i instead of DELIV_i",
             {INVARIANT: before},
-            machine.accepts(i, without_deliv, packet) == accepts,
+            machine.deliverable(i, without_deliv, packet) == deliverable,
         ),
     )
 

@@ -22,7 +22,7 @@ import z3
 
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .any_run import AnyRun, Event, SymbolicState, chosen
@@ -35,7 +35,7 @@ class OneMessagePerStep(ExtraMessages):
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         packet = Packet(i, message.receiver, "message", message, state.matrix)
-        return [Step(self.after_sending(i, state, message.receiver), [packet], [Happened("send", message)])]
+        return [Step(self.after_sending(i, state, message.receiver), [packet], [AppEvent("send", message)])]
 
     def matrix_of(self, entries: Any) -> Value:
         return entries

@@ -15,7 +15,7 @@ from typing import Any
 from crownless.impl.channels import Unordered
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.workloads import Free
 from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
@@ -39,9 +39,11 @@ def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int,
     for now in reachable(system):
         states, transitions = states + 1, transitions + len(now.moves)
         locals_ = now.locals
-        for wish in workload.wishes(system.position(now.state)):
-            for step in machine.send(wish.process, locals_[wish.process], wish.message):
-                differs = differs or _difference(_sent, plain, wish.process, locals_[wish.process], wish.message, step)
+        for pending in workload.pending_sends(system.position(now.state)):
+            for step in machine.send(pending.process, locals_[pending.process], pending.message):
+                differs = differs or _difference(
+                    _sent, plain, pending.process, locals_[pending.process], pending.message, step
+                )
         for packet in {packet for packet, _ in system.flight(now.state)}:
             i = packet.destination
             differs = differs or _difference(_received, plain, i, locals_[i], packet, machine)
@@ -72,7 +74,7 @@ def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, step
         return f"P{i + 1} transmits nothing, not {expected.packets[0]}"
     first, *extra = step.packets
     carried = first._replace(stamp=_matrix(plain.n, first.stamp))
-    if carried != expected.packets[0] or list(step.events) != [Happened("send", message)]:
+    if carried != expected.packets[0] or list(step.events) != [AppEvent("send", message)]:
         return f"P{i + 1} transmits {first}, not {expected.packets[0]}"
     return _extra(plain, i, expected.state, extra, step.state)
 
@@ -80,18 +82,18 @@ def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, step
 def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
     """How accepting or taking in a packet differs, in words."""
     matrix = _matrix(plain.n, packet.stamp)
-    accepts = bool(machine.accepts(i, state, packet))
-    if accepts != plain.satisfied(i, state, matrix):
-        return f"P{i + 1} {'accepts' if accepts else 'refuses'} {packet}"
-    if not accepts:
+    deliverable = bool(machine.deliverable(i, state, packet))
+    if deliverable != plain.satisfied(i, state, matrix):
+        return f"P{i + 1} {'deliverable' if deliverable else 'refuses'} {packet}"
+    if not deliverable:
         return None
-    for step in machine.arrive(i, state, packet):
+    for step in machine.on_packet(i, state, packet):
         if packet.message is None:
             expected, events = plain.after_extra(state, packet.source), []
         else:
             expected, events = (
                 plain.after_delivering(i, state, packet.source, matrix),
-                [Happened("deliver", packet.message)],
+                [AppEvent("deliver", packet.message)],
             )
         if list(step.events) != events:
             return f"P{i + 1} says that {list(step.events)} happened"

@@ -30,7 +30,7 @@ from typing import Any
 from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.opaque import NotParametric
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 
 from .reachable import why_not_fixed_machine
 from .refinement import Refinement
@@ -177,7 +177,7 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
     j: Any = _Process()
     m: Any = _Message()
 
-    def cleared(after: _Token, packets: Sequence[Packet], events: Sequence[Happened]) -> Step:
+    def cleared(after: _Token, packets: Sequence[Packet], events: Sequence[AppEvent]) -> Step:
         more: Any = _Token("extra", i, after)
         return Step(_Token("cleared", i, after), [*packets, more], events)
 
@@ -192,16 +192,16 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
                 cleared(
                     _Token("after sending", i, *state, m.receiver),
                     [Packet(i, m.receiver, "message", m, _Token("entries", state.matrix))],
-                    [Happened("send", m)],
+                    [AppEvent("send", m)],
                 )
             ],
         ),
-        ("delivering", machine.arrive(i, state, packet), [cleared(delivering, [], [Happened("deliver", m)])]),
-        ("receiving an extra message", machine.arrive(i, state, extra), [Step(_Token("after extra", *state, j))]),
+        ("delivering", machine.on_packet(i, state, packet), [cleared(delivering, [], [AppEvent("deliver", m)])]),
+        ("receiving an extra message", machine.on_packet(i, state, extra), [Step(_Token("after extra", *state, j))]),
         *(
             (
                 "the guard",
-                machine.accepts(i, state, each),
+                machine.deliverable(i, state, each),
                 _Token("satisfied", i, *state, _Token("matrix of", each.stamp)),
             )
             for each in (packet, extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 from .refusals import Refusals, Refused, refuse
@@ -15,8 +15,8 @@ from .transition_language import fixed_machine, only_the_language
 
 Machine = TypeVar("Machine", bound=ProtocolMachine)
 
-#: These take a message in; who else has it they cannot ask but by `ops.among`.
-_TAKE_IN = ("accepts", "arrive")
+#: These take a message in; who else has it they cannot ask but by `ops.indicator`.
+_TAKE_IN = ("deliverable", "on_packet")
 
 
 def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
@@ -28,8 +28,8 @@ def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
     state = guarded.initial(i)
     for step in guarded.send(i, state, Message("m", i, (j,))):
         for packet in step.packets:
-            guarded.accepts(j, state, packet)
-            guarded.arrive(j, state, packet)
+            guarded.deliverable(j, state, packet)
+            guarded.on_packet(j, state, packet)
     guarded.receive(i, state, None)
     guarded.receive(i, state, j)
     guarded.internal(i, state)
@@ -52,20 +52,20 @@ class Guarded:
 
         def method(*given: Any) -> Any:
             values = [symbolic(value, loops=name not in _TAKE_IN) for value in given]
-            return in_terms(self._run(name, lambda: _checked(name, attribute(*values)), watched=True))
+            return in_terms(self._run(name, lambda: _checked(name, attribute(*values)), monitored=True))
 
         return method
 
     def refused(self, method: str, reason: str, hint: str = "") -> Refused:
         """The error for something that one of its methods gives."""
-        return Refused(f"{self._name}.{method}: {reason}", mend=hint)
+        return Refused(f"{self._name}.{method}: {reason}", hint=hint)
 
-    def _run(self, method: str, does: Callable[[], Any], watched: bool = False) -> Any:
+    def _run(self, method: str, does: Callable[[], Any], monitored: bool = False) -> Any:
         """Its value; whatever goes wrong in it is reported in one line with its name."""
         where = f"{self._name}.{method}"
         with Refusals() as refusals:
             try:
-                if not watched:
+                if not monitored:
                     result = does()
                 else:
                     with only_the_language():
@@ -82,19 +82,19 @@ class Guarded:
 
 
 def _raise(where: str, refused: Refused) -> None:
-    raise Refused(f"{where}: {refused.message}", mend=refused.mend) from refused
+    raise Refused(f"{where}: {refused.message}", hint=refused.hint) from refused
 
 
 def _checked(method: str, result: Any) -> Any:
     """Steps that are steps, and a guard that gives a truth."""
-    if method == "accepts" and not isinstance(result, bool) and not is_truth(result):
+    if method == "deliverable" and not isinstance(result, bool) and not is_truth(result):
         refuse("gives no truth value", "return a comparison of values, self.ops.every(…) or self.ops.all_of(…)")
-    if method not in ("send", "arrive"):
+    if method not in ("send", "on_packet"):
         return result
     if not isinstance(result, list | tuple):
         refuse("does not give a list of steps", "return [Step(…)]")
     for step in result:
-        if not isinstance(step, Step) or not (_all(step.packets, Packet) and _all(step.events, Happened)):
+        if not isinstance(step, Step) or not (_all(step.packets, Packet) and _all(step.events, AppEvent)):
             refuse("gives something that is no step of packets and events", "return [Step(state, packets, events)]")
     return result
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free
+from crownless.model_check.monitors import monitors_of
 from crownless.model_check.native.search import NativeSearch
-from crownless.model_check.observers import observers_of
 from crownless.spec.computation import Message
 
 from .refinement import Refinement
@@ -28,7 +28,7 @@ def matches(
     differences: list[str] = []
     machine = type(_Lockstep.__name__, (_Lockstep,), facts)(protocol(n), reference(n), differences.append)
     workload = Free(n, messages, self_sends=self_sends)
-    search = NativeSearch(machine, workload, "unordered", observers_of(machine, ()), [], shared=False)
+    search = NativeSearch(machine, workload, "unordered", monitors_of(machine, ()), [], shared=False)
     found = search.explore()
     assert found.stopped is None
     return Refinement(n, messages, found.states, found.transitions, None, next(iter(differences), None))
@@ -53,12 +53,14 @@ class _Lockstep(ProtocolMachine):
         steps: Sequence[Step] = self._same(about, lambda of: of.send(i, state, message), _steps)
         return steps
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
-        return bool(self._same(f"P{i + 1} is sent {packet} in {state}", lambda of: of.accepts(i, state, packet), bool))
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return bool(
+            self._same(f"P{i + 1} is sent {packet} in {state}", lambda of: of.deliverable(i, state, packet), bool)
+        )
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         about = f"P{i + 1} receives {packet} in {state}"
-        steps: Sequence[Step] = self._same(about, lambda of: of.arrive(i, state, packet), _steps)
+        steps: Sequence[Step] = self._same(about, lambda of: of.on_packet(i, state, packet), _steps)
         return steps
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from crownless.impl.murty_garg import MurtyGarg, State
-from crownless.impl.protocol import Happened
+from crownless.impl.protocol import AppEvent
 from crownless.spec.computation import Message
 
 from .machine_view import FlagField, MachineView, PacketKind, QueueField
@@ -194,8 +194,8 @@ class Priorities(Abstraction):
         now = self.before
         return {"out_at": Fixed(lambda y: y == x, lambda y: now.clock)}
 
-    def commit(self, x: Message) -> Happened:
-        return Happened(self.logic.choose(self.sender(x) == self.i, "send", "deliver"), x)
+    def commit(self, x: Message) -> AppEvent:
+        return AppEvent(self.logic.choose(self.sender(x) == self.i, "send", "deliver"), x)
 
     # -- lines and points ----------------------------------------------------------------------------------------------
 

@@ -96,10 +96,10 @@ PROGRAMS: Mapping[str, Sequence[tuple[str, Program]]] = {
         ("pq", lambda ops, g: ops.one_if(g.p <= g.q, g.q <= g.p) + 2 * ops.one_if(g.p != g.q, True)),
         ("p", lambda ops, g: ops.one_if(g.p > 0, False)),
     ),
-    "among": (
-        ("ij", lambda ops, g: ops.among(g.i, (g.j,))),
-        ("ij", lambda ops, g: ops.vector(lambda k: ops.among(k, (g.i, g.j)))),
-        ("i", lambda ops, g: ops.among(g.i, ())),
+    "indicator": (
+        ("ij", lambda ops, g: ops.indicator(g.i, (g.j,))),
+        ("ij", lambda ops, g: ops.vector(lambda k: ops.indicator(k, (g.i, g.j)))),
+        ("i", lambda ops, g: ops.indicator(g.i, ())),
     ),
 }
 

@@ -66,8 +66,8 @@ def proof_of(protocol: type[ProtocolMachine]) -> Proof:
             if proof.protocol is kind:
                 return proof if kind is protocol else replace(proof, protocol=protocol)
     name = qualified_name_of(protocol)
-    mend = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
-    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", mend=mend)
+    hint = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
+    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", hint=hint)
 
 
 #: What may be shown of a protocol; each proof says what it means of it, or leaves it out.

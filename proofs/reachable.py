@@ -21,7 +21,7 @@ from types import FunctionType
 from typing import Any
 
 from crownless.impl.code_of_machines import OF_CLASSES, OF_TUPLES
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 #: Facts of a machine that hold code which is not read, or differ between runs: no transition that is proved reads them.
@@ -133,7 +133,7 @@ class _Reach:
         why = self._first(kind.__new__.__defaults__ or ())
         if why is not None:
             return why or f"{kind.__name__} has a default that can change"
-        if kind in (Message, Packet, Happened, Step):
+        if kind in (Message, Packet, AppEvent, Step):
             return None
         for name, value in vars(kind).items():
             if name in OF_TUPLES or name in _GENERATED or name in kind._fields:  # type: ignore[attr-defined]

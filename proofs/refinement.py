@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Unordered
-from crownless.impl.protocol import Happened, Packet
+from crownless.impl.protocol import AppEvent, Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.system import State, System
 from crownless.spec.computation import Message
@@ -49,7 +49,7 @@ class _Then(NamedTuple):
 
 
 #: Local states, packets in flight in some order, and what has happened.
-_Seen = tuple[tuple[Any, ...], tuple[str, ...], tuple[Happened, ...]]
+_Seen = tuple[tuple[Any, ...], tuple[str, ...], tuple[AppEvent, ...]]
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ class _Both:
     def successors(self, state: State, then: _Then) -> list[tuple[State, _Then]] | str:
         """The successors of both; or, in words, how they differ."""
         by_machine = {_seen(self.system, after, step.observations): after for step, after in self.system.moves(state)}
-        wishes = [wish.message for wish in self.workload.wishes(self.system.position(state))]
-        by_abstraction = _successors(self.proof, self.n, then, wishes)
+        pending_sends = [pending.message for pending in self.workload.pending_sends(self.system.position(state))]
+        by_abstraction = _successors(self.proof, self.n, then, pending_sends)
         for who, more, fewer in (
             ("machine", by_machine.keys(), by_abstraction.keys()),
             ("abstraction", by_abstraction.keys(), by_machine.keys()),
@@ -162,7 +162,7 @@ def _misremembered(kind: type[Abstraction], then: _Then) -> Message | None:
 
 
 def _seen(system: System, state: State, observations: Sequence[Any]) -> _Seen:
-    happened = tuple(Happened(each.kind, each.message) for each in observations if each.kind != "hand")
+    happened = tuple(AppEvent(each.kind, each.message) for each in observations if each.kind != "hand")
     return tuple(system.local_states(state)), _in_order([packet for packet, _ in system.flight(state)]), happened
 
 
@@ -170,9 +170,9 @@ def _in_order(packets: Sequence[Packet]) -> tuple[str, ...]:
     return tuple(sorted(map(repr, packets)))
 
 
-def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message]) -> dict[_Seen, _Then]:
+def _successors(proof: QueueProof, n: int, then: _Then, pending_sends: Sequence[Message]) -> dict[_Seen, _Then]:
     """The successors in the abstraction."""
-    logic = ConcreteLogic(n, [*then.messages, *wishes])
+    logic = ConcreteLogic(n, [*then.messages, *pending_sends])
     about_two = proof.abstraction.events_with_another is not Abstraction.events_with_another
     concrete = _concrete(proof.abstraction, logic, then)
     found = {}
@@ -190,7 +190,7 @@ def _successors(proof: QueueProof, n: int, then: _Then, wishes: Sequence[Message
     return found
 
 
-def _remembering(then: _Then, i: int, happened: Sequence[Happened]) -> _Then:
+def _remembering(then: _Then, i: int, happened: Sequence[AppEvent]) -> _Then:
     """With the causal pasts after what happened at process i."""
     known, before = dict(then.known), dict(then.before)
     for kind, m in happened:

@@ -40,7 +40,7 @@ class Refusals:
 
 def refuse(reason: str, hint: str = HINT) -> NoReturn:
     """Raises `Refused`, and notes it for the call in progress."""
-    refused = Refused(reason, mend=hint)
+    refused = Refused(reason, hint=hint)
     for refusals in Refusals.open[-1:]:
         refusals.first = refusals.first or refused
     raise refused
@@ -62,5 +62,5 @@ def failures_refused(protocol: type[ProtocolMachine], *passed: type[Exception]) 
         raise Refused(
             f"{protocol.__name__}: its code fails when it is compared with what is proved: "
             f"{type(error).__name__}: {reason}",
-            mend="check it first",
+            hint="check it first",
         ) from error

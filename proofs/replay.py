@@ -15,7 +15,7 @@ from typing import NamedTuple
 import z3
 
 from crownless.impl.channels import Unordered
-from crownless.impl.workloads import Free, Position, Wish
+from crownless.impl.workloads import Free, PendingSend, Position
 from crownless.model_check.check import run_check
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import properties_of
@@ -45,11 +45,11 @@ class Sending(Free):
         super().__init__(n, sum(most.values()), sends="multicast" if several else "unicast")
         self._most = [most.get(channel, 0) for channel in self.channels]
 
-    def wishes(self, position: Position, at: int | None = None) -> Sequence[Wish]:
+    def pending_sends(self, position: Position, at: int | None = None) -> Sequence[PendingSend]:
         return [
-            wish
-            for wish in super().wishes(position, at)
-            if all(sent <= most for sent, most in zip(wish.after, self._most, strict=True))
+            pending
+            for pending in super().pending_sends(position, at)
+            if all(sent <= most for sent, most in zip(pending.after, self._most, strict=True))
         ]
 
 

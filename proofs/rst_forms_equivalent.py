@@ -50,8 +50,8 @@ def claims(after: type[Rst] = Rst, before: type[RstBefore] = RstBefore) -> tuple
     same = {SAME: equal(sent, matrix)}
     sends, sends_also = _only(late.send(i, state, message)), _only(early.send(i, matrix, message))
     got, got_also = (Packet(j, i, "message", Message("m", j, (i,)), each) for each in (stamp, also))
-    accepts, accepts_also = late.accepts(i, state, got), early.accepts(i, matrix, got_also)
-    delivers, delivers_also = _only(late.arrive(i, state, got)), _only(early.arrive(i, matrix, got_also))
+    deliverable, accepts_also = late.deliverable(i, state, got), early.deliverable(i, matrix, got_also)
+    delivers, delivers_also = _only(late.on_packet(i, state, got)), _only(early.on_packet(i, matrix, got_also))
     known = {
         **same,
         COLUMN: deliv_equals_sent_column(late, i, state),
@@ -66,10 +66,10 @@ def claims(after: type[Rst] = Rst, before: type[RstBefore] = RstBefore) -> tuple
             same,
             equal(sends_also.packets[0].stamp, terms.incremented(sends.packets[0].stamp, i, j)),
         ),
-        Claim("one form accepts m if the other does", known, accepts == accepts_also),
+        Claim("one form accepts m if the other does", known, deliverable == accepts_also),
         Claim(
             f"{SAME}: kept by delivering",
-            {**known, ACCEPTED: accepts},
+            {**known, ACCEPTED: deliverable},
             equal(delivers.state.sent, delivers_also.state),
         ),
         _not_delivered(),

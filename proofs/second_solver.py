@@ -26,8 +26,8 @@ def required() -> Any:
     try:
         import cvc5
     except ImportError:
-        mend = "pip install 'crownless[cvc5]'"
-        raise BadInput("the second solver, cvc5, is not installed", mend=mend) from None
+        hint = "pip install 'crownless[cvc5]'"
+        raise BadInput("the second solver, cvc5, is not installed", hint=hint) from None
     return cvc5
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import z3
 
-from crownless.impl.protocol import Happened
+from crownless.impl.protocol import AppEvent
 
 from .terms import Term
 
@@ -160,7 +160,7 @@ class StageEvent(NamedTuple):
     after: AbstractState
     fixes: Mapping[str, Fixed] = {}
     #: What has then happened for applications.
-    happens: Callable[[], Sequence[Happened]] = tuple
+    happens: Callable[[], Sequence[AppEvent]] = tuple
 
 
 class About(NamedTuple):

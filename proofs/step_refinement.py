@@ -24,7 +24,7 @@ from typing import Any
 
 import z3
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 
 from .any_queue_machine import on_any_queues
 from .machine_view import FlagField, OptionField, QueueField
@@ -125,7 +125,7 @@ class _Steps:
             source = ProcessSymbol(packet.source(run, m), path)
             carried = self._message(path, m) if packet.carries else None
             arriving = Packet(source, at, kind, carried)
-            return _only(machine.arrive(at, state, arriving)) if machine.accepts(at, state, arriving) else None
+            return _only(machine.on_packet(at, state, arriving)) if machine.deliverable(at, state, arriving) else None
 
         comes = {
             f"m's {kind} is in flight to i": l.both(packet.in_flight(run, now, m), packet.destination(run, m) == i)
@@ -331,8 +331,8 @@ class _Steps:
                 said.append(l.messages(lambda x, part=part, goes=goes: z3.Implies(part(x), goes(x))))
         return said
 
-    def _reports(self, events: Any, expected: Sequence[Happened]) -> list[Formula]:
-        if not isinstance(events, list | tuple) or not all(isinstance(each, Happened) for each in events):
+    def _reports(self, events: Any, expected: Sequence[AppEvent]) -> list[Formula]:
+        if not isinstance(events, list | tuple) or not all(isinstance(each, AppEvent) for each in events):
             raise UnsupportedStep("a step reports what is no application event")
         if len(events) != len(expected):
             return [z3.BoolVal(False)]

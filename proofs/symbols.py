@@ -115,7 +115,7 @@ class AnyNumber:
 
 class AnyReceivers:
     """The receivers of a multicast message, as its sender finds them: to be gone through in a comprehension. Where
-    `loops` is false, as for a process that takes the message in, only `ops.among` speaks of them.
+    `loops` is false, as for a process that takes the message in, only `ops.indicator` speaks of them.
     """
 
     __slots__ = ("_has", "_some", "loops")
@@ -198,13 +198,13 @@ class SymbolicOps(Ops):
     def one_if(self, *conditions: Any) -> Symbol:
         return Symbol(self._terms.one_if(*map(_truth, conditions)))
 
-    def among(self, k: Any, some: Any) -> Symbol:
+    def indicator(self, k: Any, some: Any) -> Symbol:
         process = _process(k, self._terms.process)
         if isinstance(some, AnyReceivers):
             return Symbol(self._terms.one_if(some._has(process)))
         if not isinstance(some, tuple | list):
             refuse("ops.among of what is no set of processes")
-        return Symbol(self._terms.among(process, [_process(one, self._terms.process) for one in some]))
+        return Symbol(self._terms.indicator(process, [_process(one, self._terms.process) for one in some]))
 
 
 # -- there and back ----------------------------------------------------------------------------------------------------

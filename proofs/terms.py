@@ -67,7 +67,7 @@ class Terms:
     def one_if(self, *conditions: Value) -> Term:
         return z3.If(z3.And(*map(as_term, conditions)), z3.IntVal(1), z3.IntVal(0))
 
-    def among(self, k: Value, some: Any) -> Term:
+    def indicator(self, k: Value, some: Any) -> Term:
         return self.one_if(z3.Or([k == one for one in some]))
 
     def any_process(self, name: str) -> Term:

@@ -134,7 +134,7 @@ class VectorTimeRun:
         return z3.And(now.happened(self.m), self.to(self.m, self.i), z3.Not(now.delivered(self.m, self.i)))
 
     @property
-    def late(self) -> Term:
+    def is_stale(self) -> Term:
         """VT(m) ≤ VT(i), entry by entry."""
         return self.not_later(self.vector(self.m), self.before.time(self.i))
 
@@ -252,8 +252,10 @@ def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
         return z3.And(run.before.delivered(x, i), run.precedes(m, x))
 
     return [
-        Claim("a message that is late was overtaken", given, z3.Implies(run.late, overtook(run.before.via(i, m)))),
-        Claim("a message that was overtaken is late", given, run.events(lambda x: z3.Implies(overtook(x), run.late))),
+        Claim("a message that is late was overtaken", given, z3.Implies(run.is_stale, overtook(run.before.via(i, m)))),
+        Claim(
+            "a message that was overtaken is late", given, run.events(lambda x: z3.Implies(overtook(x), run.is_stale))
+        ),
     ]
 
 
@@ -276,7 +278,7 @@ def vacuity() -> list[Claim]:
         "never concurrent": {
             "": z3.And(happened, z3.Not(run.precedes(run.e, run.m)), z3.Not(run.precedes(run.m, run.e)))
         },
-        "never late": {"": z3.And(run.in_flight, run.late)},
+        "never late": {"": z3.And(run.in_flight, run.is_stale)},
     }
     now, said = _now(run), said_of(things)
     return [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .computation import Computation, down_sets
+from .computation import Computation, consistent_cuts
 
 
 def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
@@ -24,7 +24,7 @@ def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
 
 
 def _no_pair_overtakes(c: Computation, *, same_sender: bool) -> bool:
-    cuts = list(down_sets(c))
+    cuts = list(consistent_cuts(c))
     for m, message in enumerate(c.messages):
         for other, later in enumerate(c.messages):
             if m == other or (same_sender and message.sender != later.sender):

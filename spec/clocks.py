@@ -34,7 +34,7 @@ class Clock:
         """The time of process p after it received a message with that stamp, which is an event too."""
         raise NotImplementedError
 
-    def late(self, stamp: Any, time: Any) -> bool:
+    def is_stale(self, stamp: Any, time: Any) -> bool:
         """Is the local time greater than that of the message?"""
         raise NotImplementedError
 
@@ -54,7 +54,7 @@ class LamportClock(Clock):
     def after_receiving(self, time: int, p: int, stamp: int) -> int:
         return max(time, stamp) + 1
 
-    def late(self, stamp: int, time: int) -> bool:
+    def is_stale(self, stamp: int, time: int) -> bool:
         """T(M) < T(S)."""
         return stamp < time
 
@@ -76,7 +76,7 @@ class VectorClock(Clock):
         known[p] = time[p] + 1
         return tuple(known)
 
-    def late(self, stamp: tuple[int, ...], time: tuple[int, ...]) -> bool:
+    def is_stale(self, stamp: tuple[int, ...], time: tuple[int, ...]) -> bool:
         """VT(M) ≤ VT(S), entry by entry (the text writes <)."""
         return all(own >= other for own, other in zip(time, stamp, strict=True))
 
@@ -91,37 +91,37 @@ def clock_named(name: str) -> Clock:
     return CLOCKS[name]
 
 
-class Reading(NamedTuple):
+class ClockReading(NamedTuple):
     """The time just after an event; for a receive also the local time just before, and whether the message is late."""
 
     time: Any
     before: Any
-    late: bool
+    is_stale: bool
 
 
-def readings(c: Computation, clock: Clock) -> list[Reading]:
+def readings(c: Computation, clock: Clock) -> list[ClockReading]:
     """What the clocks show at each event, by event number."""
     local = [clock.start(len(c.processes)) for _ in c.processes]
     stamps: dict[int, Any] = {}
-    shown: dict[int, Reading] = {}
+    shown: dict[int, ClockReading] = {}
     for e in c.linearization:
         p, event = c.process_of[e], c.events[e]
-        before, late = local[p], False
+        before, is_stale = local[p], False
         if event.kind == "receive" and event.message is not None:
-            late = clock.late(stamps[event.message], before)
+            is_stale = clock.is_stale(stamps[event.message], before)
             local[p] = clock.after_receiving(before, p, stamps[event.message])
         else:
             local[p] = clock.after_event(before, p)
         if event.kind == "send" and event.message is not None:
             stamps[event.message] = local[p]
-        shown[e] = Reading(local[p], before, late)
+        shown[e] = ClockReading(local[p], before, is_stale)
     return [shown[e] for e in range(c.event_count)]
 
 
-def late_messages(c: Computation, clock: Clock) -> list[tuple[int, int]]:
+def stale_messages(c: Computation, clock: Clock) -> list[tuple[int, int]]:
     """Every (message, receiver) such that the message arrives there late, in the order of events."""
     return [
         (event.message, c.process_of[e])
         for e, (event, reading) in enumerate(zip(c.events, readings(c, clock), strict=True))
-        if reading.late and event.message is not None
+        if reading.is_stale and event.message is not None
     ]

@@ -84,7 +84,7 @@ class Computation:
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each
-        event to the next on its line, and from a send to its receives. Happened-before is its transitive closure.
+        event to the next on its line, and from a send to its receives. AppEvent-before is its transitive closure.
         """
         import networkx as nx
 
@@ -201,7 +201,7 @@ class Computation:
         """e ≺ f ([Lam78])."""
         return bool(self.past[f] >> e & 1)
 
-    def leads_to(self, e: int, f: int) -> bool:
+    def happened_before_by_search(self, e: int, f: int) -> bool:
         """e ≺ f, found by search along the lines and messages: for computations too large for `past`."""
         earliest = {self.process_of[e]: e}
         stack = [e]
@@ -263,17 +263,17 @@ def topological_order(successors: Sequence[Sequence[int]]) -> list[int] | None:
 def _validate(c: Computation) -> None:
     n = len(c.processes)
     if len(c.lines) != n:
-        raise BadInput(f"{len(c.lines)} lines for {n} processes", mend="give each process one line, empty if need be")
+        raise BadInput(f"{len(c.lines)} lines for {n} processes", hint="give each process one line, empty if need be")
     for message in c.messages:
         for p in (message.sender, *message.receivers):
             if not 0 <= p < n:
-                raise BadInput(f"message {message.name} names process number {p}", mend=f"use 0 to {n - 1}")
+                raise BadInput(f"message {message.name} names process number {p}", hint=f"use 0 to {n - 1}")
         if not message.receivers:
-            raise BadInput(f"message {message.name} is sent to nobody", mend="name a receiver")
+            raise BadInput(f"message {message.name} is sent to nobody", hint="name a receiver")
         if len(set(message.receivers)) < len(message.receivers):
-            raise BadInput(f"message {message.name} names a receiver twice", mend="name each receiver once")
+            raise BadInput(f"message {message.name} names a receiver twice", hint="name each receiver once")
         if list(message.receivers) != sorted(message.receivers):
-            raise BadInput(f"message {message.name} names its receivers out of order", mend="name them in order")
+            raise BadInput(f"message {message.name} names its receivers out of order", hint="name them in order")
     seen: set[tuple[str, int, int]] = set()
     for p, line in enumerate(c.lines):
         for event in line:
@@ -281,17 +281,17 @@ def _validate(c: Computation) -> None:
                 what = "no message" if event.message is None else "a message"
                 raise BadInput(
                     f"{c.processes[p]} has an event of kind {event.kind} with {what}",
-                    mend="internal events have none, all others one",
+                    hint="internal events have none, all others one",
                 )
             if event.message is None:
                 continue
             if not 0 <= event.message < len(c.messages):
-                mend = f"there are {len(c.messages)} messages, counted from 0"
-                raise BadInput(f"{c.processes[p]} {event.kind}s message number {event.message}", mend=mend)
+                hint = f"there are {len(c.messages)} messages, counted from 0"
+                raise BadInput(f"{c.processes[p]} {event.kind}s message number {event.message}", hint=hint)
             message = c.messages[event.message]
             key = (event.kind, event.message, p if event.kind == "receive" else -1)
             if key in seen:
-                raise BadInput(f"{c.processes[p]} {event.kind}s {message.name} twice", mend="name each message once")
+                raise BadInput(f"{c.processes[p]} {event.kind}s {message.name} twice", hint="name each message once")
             seen.add(key)
             if event.kind == "send" and p != message.sender:
                 raise BadInput(
@@ -300,14 +300,14 @@ def _validate(c: Computation) -> None:
             if event.kind == "receive" and p not in message.receivers:
                 raise BadInput(
                     f"{c.processes[p]} receives {message.name}, which is not sent to it",
-                    mend=f"{message.name} is for {', '.join(c.processes[q] for q in message.receivers)}",
+                    hint=f"{message.name} is for {', '.join(c.processes[q] for q in message.receivers)}",
                 )
     for m, message in enumerate(c.messages):
         if ("send", m, -1) not in seen:
-            raise BadInput(f"{message.name} is never sent", mend=f"add 'send {message.name} to …' or drop its receive")
+            raise BadInput(f"{message.name} is never sent", hint=f"add 'send {message.name} to …' or drop its receive")
     if topological_order(c.immediate_successors()) is None:
         raise BadInput(
-            "the computation is cyclic: " + _say_cycle(c), mend="no message can be received before it is sent"
+            "the computation is cyclic: " + _say_cycle(c), hint="no message can be received before it is sent"
         )
 
 
@@ -319,7 +319,7 @@ def _say_cycle(c: Computation) -> str:
     return " → ".join(c.say(e) for e in [*cycle, cycle[0]])
 
 
-def restrict(c: Computation, messages: Iterable[int]) -> Computation:
+def project(c: Computation, messages: Iterable[int]) -> Computation:
     """The computation with only these messages; their events keep their places on the lines."""
     kept = sorted(set(messages))
     renumbered = {m: k for k, m in enumerate(kept)}
@@ -330,7 +330,7 @@ def restrict(c: Computation, messages: Iterable[int]) -> Computation:
     return Computation(c.processes, tuple(c.messages[m] for m in kept), lines)
 
 
-def down_sets(c: Computation) -> Iterator[int]:
+def consistent_cuts(c: Computation) -> Iterator[int]:
     """Every set of events closed under happened-before (every consistent cut), as bits, each once."""
     predecessors = [0] * c.event_count
     for e, targets in enumerate(c.immediate_successors()):

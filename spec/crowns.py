@@ -64,7 +64,7 @@ def crown_of(c: Computation, messages: list[int]) -> Crown | None:
     """The crown that these messages are in this order, or None if they are none."""
     links = []
     for m, following in zip(messages, [*messages[1:], *messages[:1]], strict=True):
-        receives = [r for r in c.receive_events[following].values() if c.leads_to(c.send_event[m], r)]
+        receives = [r for r in c.receive_events[following].values() if c.happened_before_by_search(c.send_event[m], r)]
         if not receives:
             return None
         links.append((c.send_event[m], receives[0]))

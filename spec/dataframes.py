@@ -16,5 +16,5 @@ def data_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise BadInput("a data frame needs pandas, which is not installed", mend="pip install pandas") from None
+        raise BadInput("a data frame needs pandas, which is not installed", hint="pip install pandas") from None
     return pd.DataFrame(list(rows))

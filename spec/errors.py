@@ -11,20 +11,20 @@ from .printable import printable_name
 class BadInput(ValueError):
     """Something the user gave cannot be used. Printed as one line; the command line exits with 2.
 
-    ``mend`` says what to do; ``file``, ``line`` and ``column`` (counted from 1) say where.
+    ``hint`` says what to do; ``file``, ``line`` and ``column`` (counted from 1) say where.
     """
 
     def __init__(
         self,
         message: str,
         *,
-        mend: str = "",
+        hint: str = "",
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
     ) -> None:
         self.message = message
-        self.mend = mend
+        self.hint = hint
         self.file = file
         self.line = line
         self.column = column
@@ -32,13 +32,13 @@ class BadInput(ValueError):
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return (f"{place}: " if place else "") + self.message + (f"; {self.mend}" if self.mend else "")
+        return (f"{place}: " if place else "") + self.message + (f"; {self.hint}" if self.hint else "")
 
     def at(self, *, file: str | None = None, line: int | None = None, column: int | None = None) -> BadInput:
         """The same error, with the places it does not know yet filled in."""
         return BadInput(
             self.message,
-            mend=self.mend,
+            hint=self.hint,
             file=self.file if self.file is not None else file,
             line=self.line if self.line is not None else line,
             column=self.column if self.column is not None else column,
@@ -55,4 +55,4 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
     nearest = [known for known in names if known.casefold() == name.casefold()]
     nearest = nearest or get_close_matches(name, names, n=1, cutoff=0.5)
     suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-    return BadInput(f"unknown {kind} '{printable_name(name)}'", mend=f"{suggestion}known: {', '.join(names)}")
+    return BadInput(f"unknown {kind} '{printable_name(name)}'", hint=f"{suggestion}known: {', '.join(names)}")

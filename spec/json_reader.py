@@ -14,7 +14,7 @@ from .errors import BadInput
 T = TypeVar("T")
 
 
-def decode_json(content: bytes, schema: type[T], *, file: str, mend: str) -> T:
+def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
     """What JSON says, by its schema; raises `BadInput` with the line and column, or the JSON path, of what is wrong."""
     import msgspec  # by far not every verb reads JSON
 
@@ -24,24 +24,24 @@ def decode_json(content: bytes, schema: type[T], *, file: str, mend: str) -> T:
             return msgspec.json.decode(content, type=schema)
         except msgspec.ValidationError as error:
             msgspec.json.decode(content)  # what is not JSON at all is first said to be none
-            raise BadInput(_in_words(str(error)), mend=mend, file=file) from None
+            raise BadInput(_in_words(str(error)), hint=hint, file=file) from None
     except msgspec.DecodeError as error:
-        raise _malformed(content, str(error), mend).at(file=file) from None
+        raise _malformed(content, str(error), hint).at(file=file) from None
     except UnicodeDecodeError:
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=file) from None
+        raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=file) from None
     except RecursionError:
-        raise BadInput("not JSON that can be read: nested too deeply", mend=mend, file=file) from None
+        raise BadInput("not JSON that can be read: nested too deeply", hint=hint, file=file) from None
 
 
-def _malformed(content: bytes, error: str, mend: str) -> BadInput:
+def _malformed(content: bytes, error: str, hint: str) -> BadInput:
     """Says where: ``JSON is malformed: invalid character (byte 5)``."""
     found = re.fullmatch(r"(?:JSON is malformed: )?(.*) \(byte (\d+)\)", error)
     if found is None:
         problem = "it ends too early, or holds half a surrogate pair" if "truncated" in error else error
-        return BadInput(f"not JSON: {problem}", mend=mend, line=content.count(b"\n") + 1)
+        return BadInput(f"not JSON: {problem}", hint=hint, line=content.count(b"\n") + 1)
     before = content[: int(found[2])]
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    return BadInput(f"not JSON: {found[1]}", mend=mend, line=line, column=column)
+    return BadInput(f"not JSON: {found[1]}", hint=hint, line=line, column=column)
 
 
 def _in_words(error: str) -> str:

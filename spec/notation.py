@@ -137,8 +137,8 @@ class Script:
         """The text again, with single spaces."""
         return "\n".join(line.print() for line in self.lines)
 
-    def bad(self, place: _Placed, message: str, mend: str) -> BadInput:
-        return BadInput(message, mend=mend, file=self.file, line=place.line, column=place.column)
+    def bad(self, place: _Placed, message: str, hint: str) -> BadInput:
+        return BadInput(message, hint=hint, file=self.file, line=place.line, column=place.column)
 
 
 def parse(text: str, file: str | None = None) -> Script:
@@ -163,8 +163,8 @@ def to_computation(script: Script) -> Computation:
             raise script.bad(part, message, "name the message: 'receive x'")
     if cycle := _cycle(script):
         events = [f"{process} {str(part).split()[0]}s {part.message}" for process, part in [*cycle, cycle[0]]]
-        mend = "no message can be received before it is sent"
-        raise script.bad(cycle[0][1], f"the computation is cyclic: {' → '.join(events)}", mend)
+        hint = "no message can be received before it is sent"
+        raise script.bad(cycle[0][1], f"the computation is cyclic: {' → '.join(events)}", hint)
     process_number = {process: p for p, process in enumerate(script.processes)}
     messages = tuple(
         Message(part.message, process_number[process], tuple(sorted(process_number[name] for name in part.receivers)))
@@ -185,8 +185,8 @@ def of_computation(c: Computation) -> Script:
     """The script that says a computation; `BadInput` if the notation cannot write one of its names."""
     for name in (*c.processes, *(message.name for message in c.messages)):
         if not _is_name(name):
-            mend = f"a name is letters, digits, '_', '-' and '.', and none of {', '.join(KEYWORDS)}"
-            raise BadInput(f"the notation cannot write the name {name!r}", mend=mend)
+            hint = f"a name is letters, digits, '_', '-' and '.', and none of {', '.join(KEYWORDS)}"
+            raise BadInput(f"the notation cannot write the name {name!r}", hint=hint)
 
     def say(event: Event) -> str:
         if event.message is None:
@@ -232,8 +232,8 @@ class _Reader:
         word, column = self.word, self.column
         if word not in ("send", "receive", "...", "…"):
             nearest = get_close_matches(word, ("send", "receive"), n=1)
-            mend = f"did you mean '{nearest[0]}'?" if nearest else "write 'send x to P2', 'receive' or '...'"
-            raise self.unexpected("'send', 'receive' or '...'", mend)
+            hint = f"did you mean '{nearest[0]}'?" if nearest else "write 'send x to P2', 'receive' or '...'"
+            raise self.unexpected("'send', 'receive' or '...'", hint)
         self.advance()
         if word == "send":
             return SendStatement(*self.read_message_and_receivers(), line=self.line, column=column)
@@ -243,12 +243,12 @@ class _Reader:
 
     def read_message_and_receivers(self) -> tuple[str, tuple[str, ...]]:
         message = self.read_name("a message name", "write 'send x to P2'")
-        mend = f"write 'send {message} to P2'"
+        hint = f"write 'send {message} to P2'"
         if self.word not in (";", ""):
-            self.read(self.word == "to", f"'to' after 'send {message}'", mend)
+            self.read(self.word == "to", f"'to' after 'send {message}'", hint)
         if self.word in (";", ""):
             raise self.bad(f"{message} is sent to nobody", f"name a receiver: 'send {message} to P2'")
-        receivers = [self.read_name("a process name", mend)]
+        receivers = [self.read_name("a process name", hint)]
         while self.word == ",":
             self.advance()
             receivers.append(self.read_name("a process name after ','", f"write 'send {message} to P2, P3'"))
@@ -267,12 +267,12 @@ class _Reader:
             raise self.unexpected("';' or the end of the line", "put ';' between statements, and ',' between receivers")
         return mark + (" " if self.spaced else "")
 
-    def read_name(self, expected: str, mend: str) -> str:
-        return self.read(_is_name(self.word), expected, mend)
+    def read_name(self, expected: str, hint: str) -> str:
+        return self.read(_is_name(self.word), expected, hint)
 
-    def read(self, acceptable: bool, expected: str, mend: str) -> str:
+    def read(self, acceptable: bool, expected: str, hint: str) -> str:
         if not acceptable:
-            raise self.unexpected(expected, mend)
+            raise self.unexpected(expected, hint)
         return self.take()
 
     def take(self) -> str:
@@ -280,14 +280,14 @@ class _Reader:
         self.advance()
         return word
 
-    def unexpected(self, expected: str, mend: str) -> BadInput:
+    def unexpected(self, expected: str, hint: str) -> BadInput:
         found = repr(self.word) if self.word else "the end of the line"
         if self.word in KEYWORDS:
             found = f"the keyword {found}"
-        return self.bad(f"expected {expected}, found {found}", mend)
+        return self.bad(f"expected {expected}, found {found}", hint)
 
-    def bad(self, message: str, mend: str) -> BadInput:
-        return BadInput(message, mend=mend, file=self.file, line=self.line, column=self.column)
+    def bad(self, message: str, hint: str) -> BadInput:
+        return BadInput(message, hint=hint, file=self.file, line=self.line, column=self.column)
 
 
 def _check_processes(script: Script) -> None:
@@ -295,21 +295,21 @@ def _check_processes(script: Script) -> None:
     lines: dict[str, Line] = {}
     for line in script.lines:
         if line.process in lines:
-            mend = f"line {lines[line.process].line} is the first: join them"
-            raise script.bad(line, f"{line.process} has two lines", mend)
+            hint = f"line {lines[line.process].line} is the first: join them"
+            raise script.bad(line, f"{line.process} has two lines", hint)
         if line.process:
             lines[line.process] = line
     if not lines:
-        mend = "write one line a process: 'P1: send x to P2'"
-        raise BadInput("there is no process in the text", mend=mend, file=script.file)
+        hint = "write one line a process: 'P1: send x to P2'"
+        raise BadInput("there is no process in the text", hint=hint, file=script.file)
     for _, part in script.walk():
         receivers = part.receivers if isinstance(part, SendStatement) else ()
         sender = part.sender if isinstance(part, ReceiveStatement) else None
         for name in (*receivers, sender):
             if name and name not in lines:
                 error = unknown_name("process", name, lines)
-                mend = f"{error.mend}; a process that does nothing has a line, too: '{name}:'"
-                raise script.bad(part, error.message, mend)
+                hint = f"{error.hint}; a process that does nothing has a line, too: '{name}:'"
+                raise script.bad(part, error.message, hint)
             if receivers.count(name) > 1:
                 raise script.bad(part, f"'{part}' names {name} twice", "name each receiver once")
 
@@ -320,8 +320,8 @@ def _check_messages(script: Script) -> None:
     for process, part in script.walk():
         if isinstance(part, SendStatement):
             if part.message in sends:
-                mend = f"the first is in line {sends[part.message][1].line}: give each message a name of its own"
-                raise script.bad(part, f"{part.message} is sent twice", mend)
+                hint = f"the first is in line {sends[part.message][1].line}: give each message a name of its own"
+                raise script.bad(part, f"{part.message} is sent twice", hint)
             sends[part.message] = process, part
     received: set[tuple[str, str]] = set()
     for process, part in script.walk():
@@ -329,15 +329,15 @@ def _check_messages(script: Script) -> None:
             continue
         receives = f"{process} receives {part.message}"
         if part.message not in sends:
-            mend = f"add 'send {part.message} to {process}' to its sender's line, or drop this receive"
-            raise script.bad(part, f"{receives}, which is never sent", mend)
+            hint = f"add 'send {part.message} to {process}' to its sender's line, or drop this receive"
+            raise script.bad(part, f"{receives}, which is never sent", hint)
         sender, send = sends[part.message]
         if process not in send.receivers:
-            mend = f"line {send.line} says '{send}'"
-            raise script.bad(part, f"{receives}, which is not sent to it", mend)
+            hint = f"line {send.line} says '{send}'"
+            raise script.bad(part, f"{receives}, which is not sent to it", hint)
         if part.sender not in (None, sender):
-            mend = f"write 'receive {part.message} from {sender}'"
-            raise script.bad(part, f"{receives} from {part.sender}, but {sender} sends it", mend)
+            hint = f"write 'receive {part.message} from {sender}'"
+            raise script.bad(part, f"{receives} from {part.sender}, but {sender} sends it", hint)
         if (process, part.message) in received:
             raise script.bad(part, f"{receives} twice", "drop one of the two receives")
         received.add((process, part.message))

@@ -41,7 +41,7 @@ from .computation import Computation
 from .errors import Undecided, unknown_name
 from .witnesses import Witness
 
-Reading = Literal["lost", "pending"]
+UnreceivedPolicy = Literal["lost", "pending"]
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def order_named(name: str) -> Order:
     return ORDERS[name]
 
 
-def decide(c: Computation, order: str, reading: Reading = "lost") -> Verdict:
+def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
     """Does the computation keep this order?"""
     witness = order_named(order).procedure(c, pending=reading == "pending")
     return Verdict(order, witness is None, witness, computation=c)
@@ -191,7 +191,7 @@ def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
     return frozenset(direct).union(*(weaker(name, unicasts=unicasts) for name in direct))
 
 
-def strongest(kept: Iterable[str], c: Computation, reading: Reading = "lost") -> list[str]:
+def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "lost") -> list[str]:
     """Of the orders that the computation keeps, those not implied by another.
 
     That is one, but for mailbox and one-n where they are the same, and one-n beside another among multicasts.
@@ -208,11 +208,11 @@ def strongest(kept: Iterable[str], c: Computation, reading: Reading = "lost") ->
 class Predicate(Protocol):
     """An order as an adjective: ``causal(c)`` is the verdict on c."""
 
-    def __call__(self, c: Computation, reading: Reading = "lost") -> Verdict: ...
+    def __call__(self, c: Computation, reading: UnreceivedPolicy = "lost") -> Verdict: ...
 
 
 def _adjective(order: str) -> Predicate:
-    def predicate(c: Computation, reading: Reading = "lost") -> Verdict:
+    def predicate(c: Computation, reading: UnreceivedPolicy = "lost") -> Verdict:
         return decide(c, order, reading)
 
     predicate.__doc__ = f"Is the computation {order}? {ORDERS[order].demands.capitalize()} ({ORDERS[order].source})."

@@ -23,14 +23,14 @@ def read_text(path: Path | None, name: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput("this is not UTF-8", mend="save the file as UTF-8 text", file=name, line=line) from None
+        raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=name, line=line) from None
 
 
 def _read(path: Path | None, name: str) -> bytes:
     try:
         if path is None:
             if sys.stdin is None:
-                raise BadInput("standard input is closed", mend="give a file, or something to read", file=name)
+                raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
             _refuse_devices(sys.stdin.fileno(), name)
             return b"".join(iter(lambda: sys.stdin.buffer.read(BLOCK), b""))
         # A named pipe that nobody writes to would else be waited for without end.
@@ -41,7 +41,7 @@ def _read(path: Path | None, name: str) -> bytes:
             os.set_blocking(file, True)
             return first + b"".join(iter(lambda: opened.read(BLOCK) or b"", b""))
     except OSError as error:
-        raise BadInput(f"cannot read it: {error.strerror}", mend="name a text file or a log", file=name) from error
+        raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
 
 
 def _refuse_devices(file: int, name: str) -> None:
@@ -50,7 +50,7 @@ def _refuse_devices(file: int, name: str) -> None:
     if stat.S_ISCHR(known.st_mode) and (os.isatty(file) or known.st_rdev == os.stat(os.devnull).st_rdev):
         return
     if stat.S_ISCHR(known.st_mode) or stat.S_ISBLK(known.st_mode):
-        raise BadInput("this is a device, not a file", mend="name a text file or a log", file=name)
+        raise BadInput("this is a device, not a file", hint="name a text file or a log", file=name)
 
 
 def _first_of_a_pipe(file: int, name: str) -> bytes:
@@ -64,4 +64,4 @@ def _first_of_a_pipe(file: int, name: str) -> bytes:
         if first:
             return first
         time.sleep(0.05)
-    raise BadInput("this is a pipe, and nobody writes to it", mend="name a text file or a log", file=name)
+    raise BadInput("this is a pipe, and nobody writes to it", hint="name a text file or a log", file=name)

@@ -13,7 +13,7 @@ from threading import Lock
 
 from .computation import Computation, Event, Message
 from .errors import BadInput
-from .orders import ORDERS, Reading, Verdict, decide
+from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
 
 
 class Recorder:
@@ -36,11 +36,11 @@ class Recorder:
         """`process` sends the message to one receiver, or to several. Raises `BadInput` if it was sent before."""
         receivers = (to,) if isinstance(to, str) else tuple(dict.fromkeys(to))
         if not receivers:
-            raise BadInput(f"{process} sends {message} to nobody", mend="name a receiver")
+            raise BadInput(f"{process} sends {message} to nobody", hint="name a receiver")
         with self._lock:
             if message in self._sent:
-                mend = "give each message a name of its own"
-                raise BadInput(f"{process} sends {message}, which {self._sent[message][0]} has sent", mend=mend)
+                hint = "give each message a name of its own"
+                raise BadInput(f"{process} sends {message}, which {self._sent[message][0]} has sent", hint=hint)
             self._sent[message] = (process, receivers)
             for name in (process, *receivers):
                 self._lines.setdefault(name, [])
@@ -53,7 +53,7 @@ class Recorder:
         """
         with self._lock:
             if (process, message) in self._delivered:
-                raise BadInput(f"{process} delivers {message} twice", mend="record each delivery once")
+                raise BadInput(f"{process} delivers {message} twice", hint="record each delivery once")
             self._delivered.add((process, message))
             self._lines.setdefault(process, []).append(("receive", message))
 
@@ -75,7 +75,7 @@ class Recorder:
         for process, line in lines.items():
             for kind, message in line:
                 if kind == "receive" and message not in sent:
-                    raise BadInput(f"{process} delivers {message}, which nobody has sent", mend="record its send")
+                    raise BadInput(f"{process} delivers {message}, which nobody has sent", hint="record its send")
         messages = tuple(
             Message(message, number[sender], tuple(sorted(number[q] for q in receivers)))
             for message, (sender, receivers) in sent.items()
@@ -93,13 +93,13 @@ class Recorder:
         )
         return Computation(tuple(lines), messages, events)
 
-    def verdict(self, order: str, reading: Reading = "lost") -> Verdict:
+    def verdict(self, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
         """Whether what was recorded so far keeps the order; `reading` as for `decide`. Raises `BadInput` for an unknown
         order, and where there is no computation.
         """
         return decide(self.computation, order, reading)
 
-    def verdicts(self, reading: Reading = "lost") -> dict[str, Verdict]:
+    def verdicts(self, reading: UnreceivedPolicy = "lost") -> dict[str, Verdict]:
         """The same for all seven orders, weakest first."""
         c = self.computation
         return {order: decide(c, order, reading) for order in ORDERS}

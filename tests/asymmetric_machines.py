@@ -29,30 +29,30 @@ from crownless.spec.computation import Message
 class LastAcceptsAll(Rst):
     """The last process lets everything through."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return i == self.n - 1 or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return i == self.n - 1 or super().deliverable(i, state, packet)
 
 
 class AcceptsFromTheFirst(Rst):
     """What the first process sends is let through at once."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return packet.source == 0 or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return packet.source == 0 or super().deliverable(i, state, packet)
 
 
 class ThirdMessageOfTheSecond(Rst):
     """The third message of the second process to the first is let through at once."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return (packet.message is not None and packet.message.name == "2→1#3") or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return (packet.message is not None and packet.message.name == "2→1#3") or super().deliverable(i, state, packet)
 
 
 class ByNameAtTheSecond(Rst):
     """A message is let through at the second process by what its name ends with."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         assert packet.message is not None
-        return (i == 1 and packet.message.name.endswith("#2")) or super().accepts(i, state, packet)
+        return (i == 1 and packet.message.name.endswith("#2")) or super().deliverable(i, state, packet)
 
 
 class ForgetsToCount(Rst):
@@ -75,7 +75,7 @@ class StampsNothing(Rst):
 class ColumnOfTheFirst(Rst):
     """The guard looks at the column of the first process, by a subscript that is no name: no branch, no error."""
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][0])
 
 
@@ -103,8 +103,8 @@ class RenamesTimeAlone(Ses):
 class StampsStay(Ses):
     """A stamp is not renamed."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Any:
-        return i == 2 or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Any:
+        return i == 2 or super().deliverable(i, state, packet)
 
     def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
         return stamp
@@ -163,8 +163,8 @@ class PacksNothing(Isis):
 class DeliversOthersToo(Isis):
     """The second process keeps no copy of what was not for it."""
 
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         if i == 1:
             step = step._replace(state=isis.State(tuple(m for m in step.state.buffer if i in (m.sender, *m.receivers))))
         return [step]
@@ -185,7 +185,7 @@ class InvariantOfTheLast(Isis):
 class RanksInTheLog(Optimal):
     """Entries of smaller processes are not looked at."""
 
-    def accepts(self, i: int, state: optimal.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: optimal.State, packet: Packet) -> bool:
         return all(clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k > 0)
 
 
@@ -206,30 +206,30 @@ class NeverWaits(FifoAck):
 class TwoOutcomes(FifoAck):
     """The first process may also drop an acknowledgement."""
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        steps = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        steps = super().on_packet(i, state, packet)
         return [*steps, Step(state)] if i == 0 and packet.kind == "ack" else steps
 
 
 class Unnumbered(FifoSequence):
     """The last process takes messages as they come."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return i == self.n - 1 or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return i == self.n - 1 or super().deliverable(i, state, packet)
 
 
 class AlwaysReady(Rendezvous):
     """The first process takes messages in whatever it awaits."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return i == 0 or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return i == 0 or super().deliverable(i, state, packet)
 
 
 class KeepsNothing(RstBefore):
     """The second process learns nothing from stamps that tell of the third."""
 
-    def arrive(self, j: int, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(j, state, packet)
+    def on_packet(self, j: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(j, state, packet)
         return [step._replace(state=self.ops.incremented(state, packet.source, j))] if j == 1 else [step]
 
 
@@ -243,7 +243,7 @@ class ClearsTheColumnOfTheFirst(ExtraMessages):
 class FirstOfACall(Rst):
     """The process for which a comprehension is called first lets everything through."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         called: list[int] = []
         kept = self.ops.every(lambda k: called.append(k) or state.deliv[k] >= packet.stamp[k][i])  # type: ignore[func-returns-value]
         return i == called[0] or kept
@@ -252,7 +252,7 @@ class FirstOfACall(Rst):
 class UsedUp(Rst):
     """What a comprehension adds is used up by its first call."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         more = map(int, (True, True))
         return self.ops.every(lambda k: state.deliv[k] + sum(more) >= packet.stamp[k][i])
 
@@ -279,25 +279,25 @@ class GreaterOnesGoAhead(Buffer):
 class IsTheLastOrNone(Rst):
     LAST = 2
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return i is (self.LAST or None) or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return i is (self.LAST or None) or super().deliverable(i, state, packet)
 
 
 class LooksByAFormat(Rst):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         kind = f"{i.__class__.__name__}"
-        return (kind == "int" and i == 2) or super().accepts(i, state, packet)
+        return (kind == "int" and i == 2) or super().deliverable(i, state, packet)
 
 
 class LooksAtItsOps(Rst):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return (f"{self.ops}" == "Integers(n=3)" and i == 2) or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return (f"{self.ops}" == "Integers(n=3)" and i == 2) or super().deliverable(i, state, packet)
 
 
 class LooksBehindAModule(Rst):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         looks = rst.__dict__["__builtins__"]["isinstance"]
-        return (looks(i, int) and i == 2) or super().accepts(i, state, packet)
+        return (looks(i, int) and i == 2) or super().deliverable(i, state, packet)
 
 
 class Trusting:
@@ -311,16 +311,16 @@ class Trusting:
 
 
 class TrustsByAMixin(Rst, Trusting):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.trusts(i) or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.trusts(i) or super().deliverable(i, state, packet)
 
 
 class TrustsByAFact(Rst):
     def setting(self, i: Any) -> bool:  # type: ignore[override]
         return isinstance(i, int) and i == 2
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.setting(i) or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.setting(i) or super().deliverable(i, state, packet)
 
 
 class TrustsByAnAttributeOfAFunction(Rst):
@@ -329,8 +329,8 @@ class TrustsByAnAttributeOfAFunction(Rst):
 
     look.last = lambda i: type(i) is int and i == 2  # type: ignore[attr-defined]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.look.last(i) or super().accepts(i, state, packet)  # type: ignore[attr-defined]
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.look.last(i) or super().deliverable(i, state, packet)  # type: ignore[attr-defined]
 
 
 class KnowsTheLast(type):
@@ -339,8 +339,8 @@ class KnowsTheLast(type):
 
 
 class TrustsByItsMetaclass(Rst, metaclass=KnowsTheLast):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return __class__.trusts(i) or super().accepts(i, state, packet)  # type: ignore[name-defined]
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return __class__.trusts(i) or super().deliverable(i, state, packet)  # type: ignore[name-defined]
 
 
 class Shown(NamedTuple):
@@ -362,8 +362,8 @@ class TrustsByARepresentation(Rst):
     def after_delivering(self, i: Any, state: Any, *packet: Any) -> Any:
         return Shown(*super().after_delivering(i, rst.State(*state[:2]), *packet), state.i)
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return "{}".format(state) == "last" or super().accepts(i, state, packet)  # noqa: UP032
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return "{}".format(state) == "last" or super().deliverable(i, state, packet)  # noqa: UP032
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         return Shown(*super().renamed(rst.State(*state[:2]), renaming), renaming.image[state.i])
@@ -377,9 +377,9 @@ class StampsStayUnderOneShift(Rst):
 class TrustsByAFrame(Rst):
     """A generator's frame has all that Python has."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         isinstance_ = (0 for _ in ()).gi_frame.f_builtins["isinstance"]  # type: ignore[attr-defined]
-        return (isinstance_(i, int) and i == 2) or super().accepts(i, state, packet)
+        return (isinstance_(i, int) and i == 2) or super().deliverable(i, state, packet)
 
 
 class StampsTruthsAtTheLast(Rst):
@@ -393,12 +393,12 @@ class StampsTruthsAtTheLast(Rst):
         truths = tuple(tuple({0: False, 1: True}.get(entry, entry) for entry in row) for row in packet.stamp)
         return [step._replace(packets=[packet._replace(stamp=truths)])] if i == self.n - 1 else [step]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return packet.stamp[0][0] is False or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return packet.stamp[0][0] is False or super().deliverable(i, state, packet)
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         numbers = tuple(tuple(map(int, row)) for row in packet.stamp)
-        return super().arrive(i, state, packet._replace(stamp=numbers))
+        return super().on_packet(i, state, packet._replace(stamp=numbers))
 
 
 class Row(NamedTuple):

@@ -9,7 +9,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
 from crownless.impl import buffer
 from crownless.impl.buffer import Buffer
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 
@@ -124,7 +124,7 @@ class SearchesItsInputBuffer(Buffer):
         for place, message in enumerate(state.input):
             if sender in (None, message.sender):
                 rest = state.input[:place] + state.input[place + 1 :]
-                return [Step(state._replace(input=rest), (), [Happened("deliver", message)])]
+                return [Step(state._replace(input=rest), (), [AppEvent("deliver", message)])]
         return []
 
 
@@ -167,7 +167,7 @@ class EnqueuesLate(Buffer):
 class AcknowledgesBeforeEnqueuing(EnqueuesLate):
     """Getting a message is two steps in the order printed, and the next one is got when both are done."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         return packet.kind == "ack" or not state.arrived
 
 
@@ -207,8 +207,8 @@ class PostsAtOnce(Buffer):
     def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
         return [self.posting(i, step) for step in super().send(i, state, message)]
 
-    def arrive(self, i: int, state: buffer.State, packet: Packet) -> Sequence[Step]:
-        return [self.posting(i, step) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: buffer.State, packet: Packet) -> Sequence[Step]:
+        return [self.posting(i, step) for step in super().on_packet(i, state, packet)]
 
     def posting(self, i: int, step: Step) -> Step:
         for _, post in super().internal(i, step.state):

@@ -10,7 +10,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 from crownless.impl import buffer, buffer_pipelined
 from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.buffer_pipelined import BufferPipelined
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 
@@ -100,18 +100,18 @@ class OutputHoldsOneMore(BufferBounded):
     def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
         if len(state.output) > self.setting("output"):
             return []
-        return [Step(self.insert(state, message), (), [Happened("send", message)])]
+        return [Step(self.insert(state, message), (), [AppEvent("send", message)])]
 
 
 class InputHoldsOneMore(BufferBounded):
-    def accepts(self, i: int, state: buffer.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
         return packet.kind == "ack" or len(state.input) <= self.setting("input")
 
 
 class DropsWhatFindsNoPlace(BufferBounded):
     """A message that finds the input buffer full is acknowledged and lost."""
 
-    def accepts(self, i: int, state: buffer.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
         return True
 
     def get(self, state: buffer.State, message: Message) -> buffer.State:
@@ -122,13 +122,13 @@ class DropsWhatCannotBeSent(BufferBounded):
     """A send into a full output buffer does not block: the message is lost."""
 
     def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        return super().send(i, state, message) or [Step(state, (), [Happened("send", message)])]
+        return super().send(i, state, message) or [Step(state, (), [AppEvent("send", message)])]
 
 
 class OverwritesTheOldest(BufferBounded):
     """A full input buffer makes room by dropping its oldest message."""
 
-    def accepts(self, i: int, state: buffer.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
         return True
 
     def get(self, state: buffer.State, message: Message) -> buffer.State:
@@ -151,7 +151,7 @@ class PostsWithoutWaiting(BufferBounded):
 class AcknowledgementsNeedAPlace(BufferBounded):
     """Acknowledgements wait for a place in the input buffer like messages."""
 
-    def accepts(self, i: int, state: buffer.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
         return len(state.input) < self.setting("input")
 
 
@@ -178,7 +178,7 @@ class AcknowledgesOutside(BufferBounded):
     def initial(self, i: int) -> Any:
         return Arrived((), None, (), ())
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         return True
 
     def get(self, state: Any, message: Message) -> Any:

@@ -8,7 +8,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.spec.computation import Message
 
 # -- broadcasting ------------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class NumbersItsPackets(Cbcast):
         for j in message.receivers:
             after = self.after_sending(i, after)
             packets.append(Packet(i, j, "message", message, after))
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class LeavesTheLastOut(Cbcast):
@@ -79,28 +79,28 @@ class WaitsToHearFromAll(Cbcast):
 
 
 class DeliversBroadcastsAsTheyArrive(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return True
 
 
 class AsksOnlyTheSender(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return packet.stamp[packet.source] == state[packet.source] + 1
 
 
 class AsksOnlyTheOthers(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or packet.stamp[k] <= state[k])
 
 
 class LetsOneOfTheSenderBeMissing(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k] <= state[k] + 2 * self.ops.one_if(k == j)) and stamp[j] > state[j]
 
 
 class LetsOneOfOthersBeMissing(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k] <= state[k] + 1) and stamp[j] == state[j] + 1
 
@@ -108,18 +108,18 @@ class LetsOneOfOthersBeMissing(Cbcast):
 class AsksTheSenderForNoMore(Cbcast):
     """The sender is no special case, although it incremented before."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp[k] <= state[k])
 
 
 class AsksTheOthersForLess(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: k == j or stamp[k] < state[k]) and stamp[j] == state[j] + 1
 
 
 class AsksTheOthersForExactlyAsMany(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k] == state[k] + self.ops.one_if(k == j))
 
@@ -127,21 +127,21 @@ class AsksTheOthersForExactlyAsMany(Cbcast):
 class AsksTheSenderForAtMostOneMore(Cbcast):
     """A copy of what is delivered already is asked for nothing."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp[k] <= state[k] + self.ops.one_if(k == packet.source))
 
 
 class ThrowsAwayWhatIsEarly(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return True
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return super().arrive(i, state, packet) if super().accepts(i, state, packet) else [Step(state)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(i, state, packet) if super().deliverable(i, state, packet) else [Step(state)]
 
 
 class DeliversBroadcastsTwice(Cbcast):
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 # -- after delivering --------------------------------------------------------------------------------------------------
@@ -167,8 +167,8 @@ class AddsTheVector(Cbcast):
 class CountsADeliveryForItself(Cbcast):
     """The receiver's entry is incremented with every delivery too, as vector time would have it."""
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=self.after_sending(i, step.state)) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=self.after_sending(i, step.state)) for step in super().on_packet(i, state, packet)]
 
 
 # -- variations --------------------------------------------------------------------------------------------------------
@@ -177,13 +177,13 @@ class CountsADeliveryForItself(Cbcast):
 class CountsTheDelivery(Cbcast):
     """The sender's entry is incremented; of all others the process knows already."""
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         counted = self.ops.vector(lambda k: state[k] + self.ops.one_if(k == packet.source))
-        return [step._replace(state=counted) for step in super().arrive(i, state, packet)]
+        return [step._replace(state=counted) for step in super().on_packet(i, state, packet)]
 
 
 class AsksNotForItsOwn(Cbcast):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         return stamp[j] == state[j] + 1 and self.ops.every(lambda k: k in (i, j) or stamp[k] <= state[k])
 
@@ -191,12 +191,12 @@ class AsksNotForItsOwn(Cbcast):
 class CountsAfterBroadcasting(AttachesTheVectorBefore):
     """As the matrix protocol does it: attach, increment, and let the receiver increment too."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp[k] <= state[k])
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         after = self.after_sending(packet.source, state)
-        return [step._replace(state=after) for step in super().arrive(i, state, packet)]
+        return [step._replace(state=after) for step in super().on_packet(i, state, packet)]
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 from crownless.impl import extra_messages
 from crownless.impl.extra_messages import Entries, ExtraMessages
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.spec.computation import Message
 
 State = extra_messages.State
@@ -119,7 +119,7 @@ class KeepsTheColumn(ExtraMessages):
         matrix = self.ops.matrix(lambda k, l: state.matrix[k][l] + self.ops.one_if(k == i, l == j))
         packet = Packet(i, j, "message", message, self.entries(state.matrix))
         return [
-            Step(cleared, [packet, *extra], [Happened("send", message)])
+            Step(cleared, [packet, *extra], [AppEvent("send", message)])
             for cleared, extra in self.clearings(i, state._replace(matrix=matrix))
         ]
 
@@ -166,11 +166,11 @@ class ClearsOnce(ExtraMessages):
 class NeverClearsWhenDelivering(ExtraMessages):
     """Looks at its matrix when it has sent a message, and not when it has delivered one."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.message is None:
-            return super().arrive(i, state, packet)
+            return super().on_packet(i, state, packet)
         after = self.after_delivering(i, state, packet.source, self.matrix_of(packet.stamp))
-        return [Step(after, (), [Happened("deliver", packet.message)])]
+        return [Step(after, (), [AppEvent("deliver", packet.message)])]
 
 
 class NeverClearsWhenSending(ExtraMessages):
@@ -298,32 +298,32 @@ class KeepsTheColumnOfTheExtraMessage(ExtraMessages):
 
 
 class DeliversWhatArrives(ExtraMessages):
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return True
 
 
 class ExtraMessagesNeverWait(ExtraMessages):
     """The constraints that an extra message carries are not heeded."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
-        return packet.message is None or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
+        return packet.message is None or super().deliverable(i, state, packet)
 
 
 class ExtraMessagesWaitForEver(ExtraMessages):
     """Extra messages are not taken in."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
-        return packet.message is not None and super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
+        return packet.message is not None and super().deliverable(i, state, packet)
 
 
 class ChecksOnlyTheSender(ExtraMessages):
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         j = packet.source
         return state.deliv[j] >= self.matrix_of(packet.stamp)[j][i]
 
 
 class ChecksAllButTheSender(ExtraMessages):
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         others = tuple(entry for entry in packet.stamp if entry[0] != packet.source)
         return self.satisfied(i, state, self.matrix_of(others))
 
@@ -361,8 +361,8 @@ class NeverCountsDeliveries(ExtraMessages):
 class NeverCountsTheExtraMessageAsDelivered(ExtraMessages):
     """DELIV counts user messages alone."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        return [Step(state)] if packet.message is None else super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        return [Step(state)] if packet.message is None else super().on_packet(i, state, packet)
 
 
 class NeverMerges(ExtraMessages):
@@ -402,8 +402,8 @@ class KeepsItsOwnColumn(ExtraMessages):
 class MergesTheExtraMessage(ExtraMessages):
     """Takes the maximum with the column of an extra message, which is the receiver's own."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        (step, *more) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step, *more) = super().on_packet(i, state, packet)
         if packet.message is not None:
             return [step, *more]
         column = self.matrix_of(packet.stamp)
@@ -461,7 +461,7 @@ class ClearsBeforeSending(NeverClearsWhenDelivering):
             Step(
                 self.after_sending(i, cleared, j),
                 [*extra, Packet(i, j, "message", message, self.entries(cleared.matrix))],
-                [Happened("send", message)],
+                [AppEvent("send", message)],
             )
             for cleared, extra in self.clearings(i, state)
         ]

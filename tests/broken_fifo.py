@@ -11,7 +11,7 @@ from crownless.impl import fifo_ack, fifo_sequence, rendezvous
 from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rendezvous import Rendezvous
 from crownless.spec.computation import Message
@@ -67,40 +67,40 @@ class HasOneMessageUnderWay(FifoSequence):
 
 
 class DeliversInAnyOrder(FifoSequence):
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         return True
 
 
 class LetsOneBeMissing(FifoSequence):
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         return packet.stamp <= state.delivered[packet.source] + 2
 
 
 class WaitsForTheMessageItself(FifoSequence):
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         return packet.stamp <= state.delivered[packet.source]
 
 
 class ChecksWhatItSent(FifoSequence):
     """The number of messages to the sender, not from it."""
 
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         return packet.stamp <= state.sent[packet.source] + 1
 
 
 class DropsWhatIsEarly(FifoSequence):
     """A message that arrives too early is not delayed but thrown away."""
 
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         return True
 
-    def arrive(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
-        return super().arrive(i, state, packet) if super().accepts(i, state, packet) else [Step(state)]
+    def on_packet(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(i, state, packet) if super().deliverable(i, state, packet) else [Step(state)]
 
 
 class DeliversEachTwice(FifoSequence):
-    def arrive(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 class CountsNoDeliveries(FifoSequence):
@@ -119,16 +119,16 @@ class CountsDeliveriesFromAnybody(FifoSequence):
 class WaitsForItsTurn(FifoSequence):
     """Exactly the next number: a second copy of a message is never the next."""
 
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         return packet.stamp == state.delivered[packet.source] + 1
 
 
 class TakesTheNumberForTheCount(FifoSequence):
     """What is delivered is as many as the number of the message says."""
 
-    def arrive(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
         count = self.ops.vector(lambda k: packet.stamp if k == packet.source else state.delivered[k])
-        return [step._replace(state=state._replace(delivered=count)) for step in super().arrive(i, state, packet)]
+        return [step._replace(state=state._replace(delivered=count)) for step in super().on_packet(i, state, packet)]
 
 
 class NamesItsPredecessor(FifoSequence):
@@ -140,16 +140,16 @@ class NamesItsPredecessor(FifoSequence):
         j, number = message.receiver, max(state.sent) + 1
         after = state._replace(sent=self.ops.vector(lambda k: number if k == j else state.sent[k]))
         packet = Packet(i, j, "message", message, (state.sent[j], number))
-        return [Step(after, [packet], [Happened("send", message)])]
+        return [Step(after, [packet], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: fifo_sequence.State, packet: Packet) -> Value:
         before, _ = packet.stamp
         return state.delivered[packet.source] == before
 
-    def arrive(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
         _, number = packet.stamp
         last = self.ops.vector(lambda k: number if k == packet.source else state.delivered[k])
-        return [step._replace(state=state._replace(delivered=last)) for step in super().arrive(i, state, packet)]
+        return [step._replace(state=state._replace(delivered=last)) for step in super().on_packet(i, state, packet)]
 
 
 # -- acknowledgements --------------------------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ class AcknowledgesToTheNextProcess(FifoAck):
 
 
 class AcknowledgesWithoutDelivering(FifoAck):
-    def arrive(self, i: int, state: fifo_ack.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=()) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: fifo_ack.State, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=()) for step in super().on_packet(i, state, packet)]
 
 
 class Buffered(NamedTuple):
@@ -205,7 +205,7 @@ class AcknowledgesOnArrival(FifoAck):
         steps = super().send(i, fifo_ack.State(state.awaits), message)
         return [step._replace(state=Buffered(step.state.awaits, state.input)) for step in steps]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [Step(state._replace(awaits=self.acknowledged(fifo_ack.State(state.awaits), packet.source).awaits))]
         assert packet.message is not None
@@ -213,13 +213,13 @@ class AcknowledgesOnArrival(FifoAck):
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         steps = []
-        for place in self.deliverable(state):
+        for place in self.places(state):
             rest = state.input[:place] + state.input[place + 1 :]
-            step = Step(state._replace(input=rest), (), [Happened("deliver", state.input[place])])
+            step = Step(state._replace(input=rest), (), [AppEvent("deliver", state.input[place])])
             steps.append((f"take {place + 1}", step))
         return steps
 
-    def deliverable(self, state: Any) -> Sequence[int]:
+    def places(self, state: Any) -> Sequence[int]:
         return range(len(state.input))
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
@@ -229,15 +229,15 @@ class AcknowledgesOnArrival(FifoAck):
 class RefusesWhileBlocked(FifoAck):
     """The stricter reading: a blocked process accepts no message either."""
 
-    def accepts(self, i: int, state: fifo_ack.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: fifo_ack.State, packet: Packet) -> bool:
         return packet.kind == "ack" or state.awaits is None
 
 
 class StopsWaitingOnceItDelivers(FifoAck):
     """A message from the destination is taken for its acknowledgement."""
 
-    def arrive(self, i: int, state: fifo_ack.State, packet: Packet) -> Sequence[Step]:
-        steps = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: fifo_ack.State, packet: Packet) -> Sequence[Step]:
+        steps = super().on_packet(i, state, packet)
         return [step._replace(state=self.acknowledged(step.state, packet.source)) for step in steps]
 
 
@@ -252,7 +252,7 @@ class TakesAnyAcknowledgement(FifoAck):
 class AcknowledgesInTheOrderOfItsInput(AcknowledgesOnArrival):
     """The input is a queue: half of the buffer protocol, with the process still blocked instead of an output buffer."""
 
-    def deliverable(self, state: Any) -> Sequence[int]:
+    def places(self, state: Any) -> Sequence[int]:
         return range(min(1, len(state.input)))
 
 
@@ -270,13 +270,13 @@ class WaitsOnEachChannel(FifoAck):
         if message.receiver in state:
             return []
         packet = Packet(i, message.receiver, "message", message)
-        return [Step(state | {message.receiver}, [packet], [Happened("send", message)])]
+        return [Step(state | {message.receiver}, [packet], [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [Step(state - {packet.source})]
         assert packet.message is not None
-        return [Step(state, self.acknowledgement(i, packet), [Happened("deliver", packet.message)])]
+        return [Step(state, self.acknowledgement(i, packet), [AppEvent("deliver", packet.message)])]
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         return renaming.processes(state)
@@ -286,15 +286,15 @@ class WaitsOnEachChannel(FifoAck):
 
 
 class AcceptsWhileItWaits(Rendezvous):
-    def accepts(self, i: int, state: rendezvous.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: rendezvous.State, packet: Packet) -> bool:
         return True
 
 
 class AcceptsOnlyTheOther(Rendezvous):
     """While it waits it accepts a message of the very process that it waits for: nobody deadlocks in Fig. 1."""
 
-    def accepts(self, i: int, state: rendezvous.State, packet: Packet) -> bool:
-        return super().accepts(i, state, packet) or (
+    def deliverable(self, i: int, state: rendezvous.State, packet: Packet) -> bool:
+        return super().deliverable(i, state, packet) or (
             state.sending is not None and state.sending.receiver == packet.source
         )
 
@@ -302,8 +302,8 @@ class AcceptsOnlyTheOther(Rendezvous):
 class AcceptsAllButTheOther(Rendezvous):
     """While it waits it accepts messages of third processes."""
 
-    def accepts(self, i: int, state: rendezvous.State, packet: Packet) -> bool:
-        return super().accepts(i, state, packet) or (
+    def deliverable(self, i: int, state: rendezvous.State, packet: Packet) -> bool:
+        return super().deliverable(i, state, packet) or (
             state.sending is not None and state.sending.receiver != packet.source
         )
 
@@ -313,7 +313,7 @@ class SendsAndGoesOn(Rendezvous):
 
     def send(self, i: int, state: rendezvous.State, message: Message) -> Sequence[Step]:
         steps = super().send(i, state, message)
-        return [step._replace(state=state, events=[Happened("send", message)]) for step in steps]
+        return [step._replace(state=state, events=[AppEvent("send", message)]) for step in steps]
 
 
 class SendsAgainWhileItWaits(Rendezvous):
@@ -334,14 +334,14 @@ class AcknowledgesAMessageTwice(Rendezvous):
 
 
 class AcknowledgesAMessageThatItDrops(Rendezvous):
-    def arrive(self, i: int, state: rendezvous.State, packet: Packet) -> Sequence[Step]:
-        steps = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: rendezvous.State, packet: Packet) -> Sequence[Step]:
+        steps = super().on_packet(i, state, packet)
         return [step._replace(events=[event for event in step.events if event.kind == "send"]) for step in steps]
 
 
 class DeliversAMessageTwice(Rendezvous):
-    def arrive(self, i: int, state: rendezvous.State, packet: Packet) -> Sequence[Step]:
-        steps = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: rendezvous.State, packet: Packet) -> Sequence[Step]:
+        steps = super().on_packet(i, state, packet)
         return [step._replace(events=[*step.events, *step.events]) for step in steps]
 
 
@@ -376,7 +376,7 @@ class AcknowledgesBeforeItDelivers(Rendezvous):
         steps = super().send(i, rendezvous.State(state.sending), message)
         return [step._replace(state=Received(step.state.sending, state.input)) for step in steps]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             step = self.acknowledged(rendezvous.State(state.sending), packet.source)
             return [step._replace(state=Received(step.state.sending, state.input))]
@@ -386,7 +386,7 @@ class AcknowledgesBeforeItDelivers(Rendezvous):
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         if state.sending is not None or not state.input:
             return []
-        return [("take", Step(state._replace(input=state.input[1:]), (), [Happened("deliver", state.input[0])]))]
+        return [("take", Step(state._replace(input=state.input[1:]), (), [AppEvent("deliver", state.input[0])]))]
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         sending = super().renamed(rendezvous.State(state.sending), renaming).sending

@@ -9,7 +9,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 from crownless.impl import isis, isis_gc
 from crownless.impl.isis import Isis
 from crownless.impl.isis_gc import IsisGc, IsisGcWaits
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.spec import library
 from crownless.spec.computation import Message
 
@@ -90,29 +90,29 @@ class WaitsForAnAnswer(Isis):
 class IgnoresNothing(Isis):
     """Every message in the packet is inserted and, if for S', delivered, whether known or not."""
 
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, isis.State(()), packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, isis.State(()), packet)
         return [step._replace(state=isis.State((*state.buffer, *step.state.buffer)))]
 
 
 class NeverInsertsWhatArrives(Isis):
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step._replace(state=state)]
 
 
 class InsertsOnlyWhatItDelivers(Isis):
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         mine = tuple(message for message in packet.stamp if i in message.receivers)
-        return super().arrive(i, state, packet._replace(stamp=mine))
+        return super().on_packet(i, state, packet._replace(stamp=mine))
 
 
 class InsertsOnlyTheMessageOfThePacket(Isis):
     """What comes along is delivered, and not inserted."""
 
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        (step,) = super().arrive(i, state, packet)
+        (step,) = super().on_packet(i, state, packet)
         new = [packet.message] if packet.message not in state.buffer else []
         return [step._replace(state=isis.State(self.inserted(state.buffer, new)))]
 
@@ -120,14 +120,14 @@ class InsertsOnlyTheMessageOfThePacket(Isis):
 class DeliversOnlyTheMessageOfThePacket(Isis):
     """What comes along is inserted, and not delivered; when its own packet arrives it is known already."""
 
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step._replace(events=[event for event in step.events if event.message == packet.message])]
 
 
 class DeliversFromTheEnd(Isis):
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step._replace(events=list(reversed(step.events)))]
 
 
@@ -141,17 +141,17 @@ class InsertsAtTheFront(Isis):
 class DeliversWhatIsForOthers(Isis):
     """All that is new, but for what the site has sent itself."""
 
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         new = [message for message in packet.stamp if message not in state.buffer]
-        delivered = [Happened("deliver", message) for message in new if i != message.sender]
+        delivered = [AppEvent("deliver", message) for message in new if i != message.sender]
         return [Step(isis.State(self.inserted(state.buffer, new)), (), delivered)]
 
 
 class NeverInsertsWhatIsForItself(Isis):
     """Nobody need be told by a site of what that site has received; but it may receive it again."""
 
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         kept = tuple(message for message in step.state.buffer if message.receivers != (i,))
         return [step._replace(state=isis.State(kept))]
 
@@ -245,8 +245,8 @@ class ForgetsEarlierNotes(IsisGc):
 
 
 class NeverAcknowledges(IsisGc):
-    def arrive(self, i: int, state: isis_gc.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis_gc.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+        (step,) = super().on_packet(i, state, packet)
         return [step if packet.kind == "packet" else step._replace(packets=())]
 
 
@@ -261,12 +261,12 @@ class AsksAgainBeforeAllHaveAnswered(IsisGc):
 
 
 class WaitsForNothing(IsisGcWaits):
-    def accepts(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
         return True
 
 
 class WaitsForOneOfThem(IsisGcWaits):
-    def accepts(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
         if packet.kind != "request":
             return True
         mine = [message for message in packet.stamp if i in message.receivers]
@@ -276,7 +276,7 @@ class WaitsForOneOfThem(IsisGcWaits):
 class WaitsForAllMessages(IsisGcWaits):
     """Also those that are for others: whatever the request names."""
 
-    def accepts(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
         return packet.kind != "request" or all(m in state.buffer or m in state.deleted for m in packet.stamp)
 
 

@@ -8,7 +8,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
 from crownless.impl.kearns import Kearns
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.spec.computation import Message
 
 #: The text names no channel, and the protocol needs this one.
@@ -44,7 +44,7 @@ class CountsAfterAttaching(Kearns):
 
     def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
         after = self.after_sending(i, state, message.receiver)
-        return [Step(after, [Packet(i, message.receiver, "message", message, state)], [Happened("send", message)])]
+        return [Step(after, [Packet(i, message.receiver, "message", message, state)], [AppEvent("send", message)])]
 
 
 class AttachesNothingToClients(Kearns):
@@ -78,108 +78,118 @@ class WaitsForTheServer(Kearns):
 
 
 class ClientsLearnNothing(Kearns):
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step if i == self.server else step._replace(state=state) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return [
+            step if i == self.server else step._replace(state=state) for step in super().on_packet(i, state, packet)
+        ]
 
 
 class ClientsTakeTheVectorOver(Kearns):
     """What the sender does not know the client forgets, its own count included."""
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         return [
-            step if i == self.server else step._replace(state=packet.stamp) for step in super().arrive(i, state, packet)
+            step if i == self.server else step._replace(state=packet.stamp)
+            for step in super().on_packet(i, state, packet)
         ]
 
 
 class ClientsAdd(Kearns):
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         added = self.ops.vector(lambda k: state[k] + packet.stamp[k])
-        return [step if i == self.server else step._replace(state=added) for step in super().arrive(i, state, packet)]
+        return [
+            step if i == self.server else step._replace(state=added) for step in super().on_packet(i, state, packet)
+        ]
 
 
 class ClientsLearnOfTheSenderAlone(Kearns):
     """No indirect knowledge, though causality is transitive."""
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         its = self.ops.vector(lambda k: packet.stamp[k] * self.ops.one_if(k == packet.source))
-        return super().arrive(i, state, packet if i == self.server else packet._replace(stamp=its))
+        return super().on_packet(i, state, packet if i == self.server else packet._replace(stamp=its))
 
 
 class ClientsDelayToo(Kearns):
     """Every process checks, as if the messages counted were for it."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
-        return super().accepts(self.server, state, packet)
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
+        return super().deliverable(self.server, state, packet)
 
 
 # -- the server --------------------------------------------------------------------------------------------------------
 
 
 class ServerDelaysNothing(Kearns):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return True
 
 
 class ServerChecksTheSender(Kearns):
     """j = i too: the message is counted in its own vector, and waits for itself."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return i != self.server or self.ops.every(lambda j: packet.stamp[j] <= state[j])
 
 
 class ServerLetsOneBeMissing(Kearns):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return i != self.server or self.ops.every(lambda j: j == packet.source or packet.stamp[j] <= state[j] + 1)
 
 
 class ServerAsksForMore(Kearns):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return i != self.server or self.ops.every(lambda j: j == packet.source or packet.stamp[j] < state[j])
 
 
 class ServerAsksForExactlyAsMany(Kearns):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return i != self.server or self.ops.every(lambda j: j == packet.source or packet.stamp[j] == state[j])
 
 
 class ServerDropsWhatIsEarly(Kearns):
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return True
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return super().arrive(i, state, packet) if super().accepts(i, state, packet) else [Step(state)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(i, state, packet) if super().deliverable(i, state, packet) else [Step(state)]
 
 
 class ServerConsumesTwice(Kearns):
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 class ServerLearnsNothing(Kearns):
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step if i != self.server else step._replace(state=state) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return [
+            step if i != self.server else step._replace(state=state) for step in super().on_packet(i, state, packet)
+        ]
 
 
 class ServerTakesTheVectorOver(Kearns):
     """What the client does not know the server forgets."""
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         return [
-            step if i != self.server else step._replace(state=packet.stamp) for step in super().arrive(i, state, packet)
+            step if i != self.server else step._replace(state=packet.stamp)
+            for step in super().on_packet(i, state, packet)
         ]
 
 
 class ServerAdds(Kearns):
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         added = self.ops.vector(lambda k: state[k] + packet.stamp[k])
-        return [step if i != self.server else step._replace(state=added) for step in super().arrive(i, state, packet)]
+        return [
+            step if i != self.server else step._replace(state=added) for step in super().on_packet(i, state, packet)
+        ]
 
 
 class ServerLearnsOnArrival(Kearns):
     """The maximum is taken first and compared afterwards: nothing is ever missing."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
-        return super().accepts(i, self.after_delivering(state, packet.stamp), packet)
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
+        return super().deliverable(i, self.after_delivering(state, packet.stamp), packet)
 
 
 # -- variations --------------------------------------------------------------------------------------------------------
@@ -188,17 +198,19 @@ class ServerLearnsOnArrival(Kearns):
 class ServerCounts(Kearns):
     """The server increments the sender's entry instead of taking the maximum."""
 
-    def arrive(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         counted = self.ops.vector(lambda k: state[k] + self.ops.one_if(k == packet.source))
-        return [step if i != self.server else step._replace(state=counted) for step in super().arrive(i, state, packet)]
+        return [
+            step if i != self.server else step._replace(state=counted) for step in super().on_packet(i, state, packet)
+        ]
 
 
 class ServerAsksTheSenderForOneMore(Kearns):
     """j = i too, as the next one: what [MF] §2 asks further down, of matrices."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         its = packet.stamp[packet.source] == state[packet.source] + 1
-        return i != self.server or (its and super().accepts(i, state, packet))
+        return i != self.server or (its and super().deliverable(i, state, packet))
 
 
 class ServerTellsNothing(Kearns):

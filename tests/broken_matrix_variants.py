@@ -9,7 +9,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
 from crownless.impl import rst
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn, RstSentAlone
@@ -76,24 +76,24 @@ class SendsOnce(RstBefore):
 
 
 class DelaysNothing(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         return True
 
 
 class ComparesTheSenderAlone(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         return packet.stamp[packet.source][j] == state[packet.source][j] + 1
 
 
 class ComparesAllButTheSender(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or packet.stamp[k][j] <= state[k][j])
 
 
 class ComparesItsRow(RstBefore):
     """M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it."""
 
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return stamp[i][j] == state[i][j] + 1 and self.ops.every(lambda k: k == i or stamp[j][k] <= state[j][k])
 
@@ -101,19 +101,19 @@ class ComparesItsRow(RstBefore):
 class ComparesEveryColumn(RstBefore):
     """All that precedes, whoever it is for."""
 
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: sum(stamp[k]) <= sum(state[k]) + self.ops.one_if(k == i))
 
 
 class ComparesForLess(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return stamp[i][j] == state[i][j] + 1 and self.ops.every(lambda k: k == i or stamp[k][j] < state[k][j])
 
 
 class ComparesForEquality(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k][j] == state[k][j] + self.ops.one_if(k == i))
 
@@ -121,33 +121,33 @@ class ComparesForEquality(RstBefore):
 class ComparesTheSenderForAsMany(RstBefore):
     """M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself."""
 
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp[k][j] <= state[k][j])
 
 
 class ComparesTheSenderForMore(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return stamp[i][j] > state[i][j] and self.ops.every(lambda k: k == i or stamp[k][j] <= state[k][j])
 
 
 class ComparesTheSenderForAtMostOneMore(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k][j] <= state[k][j] + self.ops.one_if(k == i))
 
 
 class LosesWhatIsOutOfOrder(RstBefore):
-    def accepts(self, j: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         return True
 
-    def arrive(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return super().arrive(j, state, packet) if super().accepts(j, state, packet) else [Step(state)]
+    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(j, state, packet) if super().deliverable(j, state, packet) else [Step(state)]
 
 
 class DeliversWithACopy(RstBefore):
-    def arrive(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(j, state, packet)]
+    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(j, state, packet)]
 
 
 # -- increment before sending: after delivering ------------------------------------------------------------------------
@@ -169,17 +169,17 @@ class AddsTheMatrix(RstBefore):
 
 
 class LearnsItsColumnAlone(RstBefore):
-    def arrive(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
         column = self.ops.matrix(lambda k, l: packet.stamp[k][l] * self.ops.one_if(l == j))
-        return super().arrive(j, state, packet._replace(stamp=column))
+        return super().on_packet(j, state, packet._replace(stamp=column))
 
 
 class LearnsAllButItsColumn(RstBefore):
     """Harmless in `rst`, where the receiver counts its deliveries; here nobody else does."""
 
-    def arrive(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
         others = self.ops.matrix(lambda k, l: packet.stamp[k][l] * (1 - self.ops.one_if(l == j)))
-        return super().arrive(j, state, packet._replace(stamp=others))
+        return super().on_packet(j, state, packet._replace(stamp=others))
 
 
 class Delaying(NamedTuple):
@@ -201,21 +201,21 @@ class LearnsOnReceipt(RstBefore):
             step._replace(state=Delaying(step.state, state.delayed)) for step in super().send(i, state.matrix, message)
         ]
 
-    def accepts(self, j: int, state: Delaying, packet: Packet) -> bool:
+    def deliverable(self, j: int, state: Delaying, packet: Packet) -> bool:
         return True
 
-    def arrive(self, j: int, state: Delaying, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, j: int, state: Delaying, packet: Packet) -> Sequence[Step]:
         after = Delaying(self.after_delivering(state.matrix, packet.stamp), state.delayed)
-        if super().accepts(j, state.matrix, packet):
-            return [step._replace(state=after) for step in super().arrive(j, state.matrix, packet)]
+        if super().deliverable(j, state.matrix, packet):
+            return [step._replace(state=after) for step in super().on_packet(j, state.matrix, packet)]
         return [Step(after._replace(delayed=(*state.delayed, packet)))]
 
     def internal(self, j: int, state: Delaying) -> Sequence[tuple[str, Step]]:
         steps = []
         for place, packet in enumerate(state.delayed):
-            if super().accepts(j, state.matrix, packet):
+            if super().deliverable(j, state.matrix, packet):
                 after = state._replace(delayed=state.delayed[:place] + state.delayed[place + 1 :])
-                (step,) = super().arrive(j, state.matrix, packet)
+                (step,) = super().on_packet(j, state.matrix, packet)
                 steps.append((f"take {place + 1}", step._replace(state=after)))
         return steps
 
@@ -230,11 +230,11 @@ class LearnsOnReceipt(RstBefore):
 class IncrementsOnDelivery(RstBefore):
     """The receiver increments its entry, and takes the maximum of all other columns."""
 
-    def arrive(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
         others = self.ops.matrix(lambda k, l: packet.stamp[k][l] * (1 - self.ops.one_if(l == j)))
         counted = self.after_sending(packet.source, state, j)
         return [
-            step._replace(state=self.after_delivering(counted, others)) for step in super().arrive(j, state, packet)
+            step._replace(state=self.after_delivering(counted, others)) for step in super().on_packet(j, state, packet)
         ]
 
 
@@ -264,27 +264,27 @@ class SendsASingleOne(RstSentAlone):
 
 
 class ReadsNothing(RstSentAlone):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return True
 
 
 class ReadsItsOwnRow(RstSentAlone):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.sent[i][k] >= packet.stamp[k][i])
 
 
 class ReadsTheSenderAlone(RstSentAlone):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return state.sent[packet.source][i] >= packet.stamp[packet.source][i]
 
 
 class ReadsAllButTheSender(RstSentAlone):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or state.sent[k][i] >= packet.stamp[k][i])
 
 
 class ReadsForMore(RstSentAlone):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.sent[k][i] > packet.stamp[k][i])
 
 
@@ -313,17 +313,17 @@ class AddsToItsMatrix(RstSentAlone):
         return rst.State(self.ops.matrix(lambda k, l: sent[k][l] + stamp[k][l]), ())
 
 
-class MergesTheMailRoom(RstSentAlone):
+class MergesTheHoldBackQueue(RstSentAlone):
     """SENT takes the maximum with what a message tells as it arrives, delivered or not: then DELIV is not redundant.
 
     "You must have learned secondhand of m's existence, via some other message m'. But in that case, you wouldn't have
     delivered m'": right, and so that must be the only way to learn.
     """
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return True
 
-    def arrive(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
         """In the place of DELIV stand the packets that wait."""
         sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], packet.stamp[k][l]))
         return [Step(rst.State(sent, (*state.deliv, packet)))]
@@ -331,10 +331,10 @@ class MergesTheMailRoom(RstSentAlone):
     def internal(self, i: int, state: rst.State) -> Sequence[tuple[str, Step]]:
         steps = []
         for place, packet in enumerate(state.deliv):
-            if super().accepts(i, state, packet):
+            if super().deliverable(i, state, packet):
                 rest = state.deliv[:place] + state.deliv[place + 1 :]
                 after = self.after_delivering(i, state, packet.source, packet.stamp)._replace(deliv=rest)
-                steps.append((f"take {place + 1}", Step(after, (), [Happened("deliver", packet.message)])))
+                steps.append((f"take {place + 1}", Step(after, (), [AppEvent("deliver", packet.message)])))
         return steps
 
     def renamed(self, state: rst.State, renaming: Renaming) -> rst.State:
@@ -343,8 +343,8 @@ class MergesTheMailRoom(RstSentAlone):
 
 
 class DeliversDouble(RstSentAlone):
-    def arrive(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 # -- SENT alone: variations --------------------------------------------------------------------------------------------
@@ -391,17 +391,17 @@ class SendsNoSecond(RstColumn):
 
 
 class ChecksNoEntry(RstColumn):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return True
 
 
 class ChecksNotTheSendersEntry(RstColumn):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k])
 
 
 class ChecksForMore(RstColumn):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k])
 
 
@@ -425,8 +425,8 @@ class CountsInItsNeighboursColumn(RstColumn):
 
 
 class DeliversTheColumnTwice(RstColumn):
-    def arrive(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 # -- one column: variations --------------------------------------------------------------------------------------------
@@ -443,9 +443,9 @@ class SendsOneNumber(RstColumn):
     def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
         j = message.receiver
         packet = Packet(i, j, "message", message, state.sent[i][j])
-        return [Step(self.after_sending(i, state, j), [packet], [Happened("send", message)])]
+        return [Step(self.after_sending(i, state, j), [packet], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return state.deliv[packet.source] >= packet.stamp
 
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
@@ -580,9 +580,9 @@ BROKEN = (
         (Catch("delivers-all", 2, 3, 5), Catch("fifo", 2, 4, 7)),
     ),
     Broken(
-        MergesTheMailRoom,
-        "[Kup] Is DELIV redundant? 'In that case, you wouldn't have delivered m′': only if a message in the mail room "
-        "teaches nothing",
+        MergesTheHoldBackQueue,
+        "[Kup] Is DELIV redundant? 'In that case, you wouldn't have delivered m′': only if a message in the hold-back "
+        "queue teaches nothing",
         (Catch("fifo", 2, 2, 4), Catch("causal", 2, 2, 4)),
     ),
     Broken(DeliversDouble, "[Kup] Delivering: once", (Catch("delivers-once", 2, 1, 2),)),

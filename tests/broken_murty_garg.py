@@ -33,8 +33,8 @@ class CommitsWhenItAsks(MurtyGarg):
             return [step._replace(events=[self.commit(i, message)]) for step in super().send(i, state, message)]
         return super().send(i, state, message)
 
-    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
-        steps = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+        steps = super().on_packet(i, state, packet)
         if packet.message is not None and packet.message.sender == i:
             return [step._replace(events=()) for step in steps]
         return steps
@@ -43,16 +43,16 @@ class CommitsWhenItAsks(MurtyGarg):
 class CommitsARequestWhilePassive(MurtyGarg):
     """The bigger process executes what it is asked for at once, not when "in a position to commit"."""
 
-    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "request":
             assert packet.message is not None
             return [self.commit_and_send(i, state._replace(active=False), packet.message)]
-        return super().arrive(i, state, packet)
+        return super().on_packet(i, state, packet)
 
 
 class IgnoresRequests(MurtyGarg):
-    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
-        return [Step(state)] if packet.kind == "request" else super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+        return [Step(state)] if packet.kind == "request" else super().on_packet(i, state, packet)
 
 
 class SendsBackUncommitted(MurtyGarg):
@@ -206,11 +206,13 @@ class RefusesToSendWhilePassive(MurtyGarg):
 
 
 class CommitsOnlyWhileActive(MurtyGarg):
-    """A message from a bigger process waits in the mail room while the receiver is passive, and with it its commit."""
+    """A message from a bigger process waits in the hold-back queue while the receiver is passive, and with it its
+    commit.
+    """
 
     witnesses = {"a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages)}
 
-    def accepts(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
         return packet.kind != "message" or state.active
 
 
@@ -222,7 +224,7 @@ class Blocks(MurtyGarg):
     def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
         return super().send(i, state, message) if state.active else []
 
-    def accepts(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
         return packet.kind == "ack" or state.active
 
 

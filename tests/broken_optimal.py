@@ -128,19 +128,19 @@ class WaitsForItsLogToEmpty(Optimal):
 
 
 class DeliversWhatArrives(Optimal):
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return True
 
 
 class ChecksOnlyTheSender(Optimal):
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(
             clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k == packet.source
         )
 
 
 class ChecksAllButTheSender(Optimal):
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(
             clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k != packet.source
         )
@@ -149,53 +149,53 @@ class ChecksAllButTheSender(Optimal):
 class ChecksEveryEntry(Optimal):
     """Waits for all that is logged, whoever it is for."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(clock <= state.delivered[k] for (k, clock), _ in packet.stamp.log)
 
 
 class AsksForMore(Optimal):
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(clock < state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
 
 
 class AsksForExactlyThat(Optimal):
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(clock == state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
 
 
 class AsksForTheNextOfTheSender(Optimal):
     """The message must be the next of its sender, whoever those before it were for, as with vector clocks."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
-        return packet.stamp.clock == state.delivered[packet.source] + 1 and super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
+        return packet.stamp.clock == state.delivered[packet.source] + 1 and super().deliverable(i, state, packet)
 
 
 # -- after delivering --------------------------------------------------------------------------------------------------
 
 
 class NeverRecordsDeliveries(Optimal):
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         return [
             step._replace(state=step.state._replace(delivered=state.delivered))
-            for step in super().arrive(i, state, packet)
+            for step in super().on_packet(i, state, packet)
         ]
 
 
 class CountsDeliveries(Optimal):
     """SR[k] is how many messages of k were delivered, not the clock of the last."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         counted = self.ops.vector(lambda k: state.delivered[k] + self.ops.one_if(k == packet.source))
         return [
-            step._replace(state=step.state._replace(delivered=counted)) for step in super().arrive(i, state, packet)
+            step._replace(state=step.state._replace(delivered=counted)) for step in super().on_packet(i, state, packet)
         ]
 
 
 class NeverLogsWhatItDelivers(Optimal):
     """The entry of the delivered message itself is not added to what it carried."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         carried = {entry: self.without_receiver(left, i) for entry, left in packet.stamp.log}
         log = purged(self.merged(dict(state.log), carried))
         return [step._replace(state=step.state._replace(log=frozenset(log.items())))]
@@ -204,11 +204,11 @@ class NeverLogsWhatItDelivers(Optimal):
 class DropsTheSenderOnDelivery(Optimal):
     """What is delivered here is taken to be delivered at the sender: nobody is told that it may be on its way there."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         without = [(entry, left - {packet.source}) for entry, left in packet.stamp.log]
         known = [(entry, left - {packet.source}) for entry, left in state.log]
         stamp = packet.stamp._replace(log=frozenset(without))
-        return super().arrive(i, state._replace(log=frozenset(known)), packet._replace(stamp=stamp))
+        return super().on_packet(i, state._replace(log=frozenset(known)), packet._replace(stamp=stamp))
 
 
 class DropsEveryDestinationOnDelivery(Optimal):
@@ -312,8 +312,8 @@ class KeepsNoEmptyEntries(Optimal):
     def carried(self, log: Log, dests: frozenset[int], j: int) -> Entries:
         return {entry: left for entry, left in super().carried(log, dests, j).items() if left}
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step._replace(state=step.state._replace(log=frozenset(item for item in step.state.log if item[1])))]
 
 

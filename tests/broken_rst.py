@@ -8,7 +8,7 @@ from broken_tables import Broken, Catch, Harmless
 
 from crownless.impl import rst
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.rst import Rst
 from crownless.spec.computation import Message
 
@@ -20,7 +20,7 @@ class AttachesAfterIncrementing(Rst):
 
     def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
         after = self.after_sending(i, state, message.receiver)
-        return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [Happened("send", message)])]
+        return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [AppEvent("send", message)])]
 
 
 class AttachesNothing(Rst):
@@ -35,7 +35,7 @@ class AttachesOnlyTheColumn(Rst):
         j = message.receiver
         column = self.ops.matrix(lambda k, l: state.sent[k][l] * self.ops.one_if(l == j))
         packet = Packet(i, j, "message", message, column)
-        return [Step(self.after_sending(i, state, j), [packet], [Happened("send", message)])]
+        return [Step(self.after_sending(i, state, j), [packet], [AppEvent("send", message)])]
 
 
 class NeverIncrementsOnSending(Rst):
@@ -61,41 +61,41 @@ class WaitsForAnAnswer(Rst):
 
 
 class DeliversWhatArrives(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return True
 
 
 class ChecksOnlyTheSender(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return state.deliv[packet.source] >= packet.stamp[packet.source][i]
 
 
 class ChecksAllButTheSender(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k][i])
 
 
 class ChecksItsRow(Rst):
     """SENT_m[i, k] for SENT_m[k, i]: the messages that the receiver sent, not those sent to it."""
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[i][k])
 
 
 class ChecksEveryColumn(Rst):
     """All that causally precedes, whoever it is for: what a causal broadcast would ask ([Kup], footnote 1)."""
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] >= sum(packet.stamp[k]))
 
 
 class AsksForMore(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
 
 
 class AsksForExactlyAsMany(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] == packet.stamp[k][i])
 
 
@@ -160,20 +160,20 @@ class MergesAllButItsOwnColumn(Rst):
 
 
 class ReadsItsColumnForDeliv(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i])
 
 
 class AsksForExactlyAsManyOfTheSender(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         exact = state.deliv[packet.source] == packet.stamp[packet.source][i]
-        return exact and super().accepts(i, state, packet)
+        return exact and super().deliverable(i, state, packet)
 
 
 class IncrementsBeforeSending(AttachesAfterIncrementing):
     """The matrix protocol as [MF] §2 tells it: increment, send, ask for exactly one more, and only merge."""
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         one_more = stamp[j][i] == state.deliv[j] + 1
         return one_more and self.ops.every(lambda k: k == j or state.deliv[k] >= stamp[k][i])

@@ -9,7 +9,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless
 
 from crownless.impl import ses
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.ses import Ses, Stamp
 from crownless.spec.computation import Message
@@ -38,7 +38,7 @@ class StampsWithTheTimeBefore(Ses):
         time = self.after_event(i, state.time)
         packet = Packet(i, message.receiver, "message", message, Stamp(state.time, state.buffer))
         after = ses.State(time, self.with_pair(state.buffer, message.receiver, state.time))
-        return [Step(after, [packet], [Happened("send", message)])]
+        return [Step(after, [packet], [AppEvent("send", message)])]
 
 
 class NeverLearnsTheTime(Ses):
@@ -70,7 +70,7 @@ class AddsTheTimes(Ses):
         return self.ops.vector(lambda k: time[k] + of_message[k] + self.ops.one_if(k == i))
 
 
-class WithMailRoom(NamedTuple):
+class WithHoldBackQueue(NamedTuple):
     site: ses.State
     waiting: frozenset[Packet]
 
@@ -88,33 +88,33 @@ class LearnsTheTimeOnArrival(Ses):
 
     rules = {}  # of other stamps or states
 
-    def initial(self, i: int) -> WithMailRoom:  # type: ignore[override]
-        return WithMailRoom(super().initial(i), frozenset())
+    def initial(self, i: int) -> WithHoldBackQueue:  # type: ignore[override]
+        return WithHoldBackQueue(super().initial(i), frozenset())
 
-    def send(self, i: int, state: WithMailRoom, message: Message) -> Sequence[Step]:  # type: ignore[override]
+    def send(self, i: int, state: WithHoldBackQueue, message: Message) -> Sequence[Step]:  # type: ignore[override]
         (step,) = super().send(i, state.site, message)
         return [step._replace(state=state._replace(site=step.state))]
 
-    def accepts(self, i: int, state: WithMailRoom, packet: Packet) -> Value:  # type: ignore[override]
+    def deliverable(self, i: int, state: WithHoldBackQueue, packet: Packet) -> Value:  # type: ignore[override]
         return True
 
-    def arrive(self, i: int, state: WithMailRoom, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+    def on_packet(self, i: int, state: WithHoldBackQueue, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         site = state.site._replace(time=self.time_after(i, state.time, packet.stamp.time))
-        return [Step(WithMailRoom(site, state.waiting | {packet}))]
+        return [Step(WithHoldBackQueue(site, state.waiting | {packet}))]
 
-    def receive(self, i: int, state: WithMailRoom, sender: int | None) -> Sequence[Step]:
+    def receive(self, i: int, state: WithHoldBackQueue, sender: int | None) -> Sequence[Step]:
         steps = []
         for packet in sorted(state.waiting):
-            if sender in (None, packet.source) and super().accepts(i, state.site, packet):
+            if sender in (None, packet.source) and super().deliverable(i, state.site, packet):
                 assert packet.message is not None
                 site = state.site._replace(buffer=self.merged(i, state.buffer, packet.stamp.buffer))
-                after = WithMailRoom(site, state.waiting - {packet})
-                steps.append(Step(after, (), [Happened("deliver", packet.message)]))
+                after = WithHoldBackQueue(site, state.waiting - {packet})
+                steps.append(Step(after, (), [AppEvent("deliver", packet.message)]))
         return steps
 
-    def renamed(self, state: WithMailRoom, renaming: Renaming) -> WithMailRoom:  # type: ignore[override]
+    def renamed(self, state: WithHoldBackQueue, renaming: Renaming) -> WithHoldBackQueue:  # type: ignore[override]
         waiting = frozenset(self.renamed_packet(packet, renaming) for packet in state.waiting)
-        return WithMailRoom(super().renamed(state.site, renaming), waiting)
+        return WithHoldBackQueue(super().renamed(state.site, renaming), waiting)
 
 
 # -- emission (§4.2.1) -------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class SendsItsOwnPairAlong(Ses):
         time = self.after_event(i, state.time)
         buffer = self.with_pair(state.buffer, message.receiver, time)
         packet = Packet(i, message.receiver, "message", message, Stamp(time, buffer))
-        return [Step(ses.State(time, buffer), [packet], [Happened("send", message)])]
+        return [Step(ses.State(time, buffer), [packet], [AppEvent("send", message)])]
 
 
 def with_some_pairs(machine: Ses, step: Step, goes_along: Callable[[Value, Value], bool]) -> Step:
@@ -221,24 +221,24 @@ class WaitsForAnAnswer(Ses):
 
 
 class DeliversWhatArrives(Ses):
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return True
 
 
 class ChecksSomeEntry(Ses):
     """VT[k] ≤ VT(S)[k] for some k instead of all."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return any(packet.stamp.buffer[i][k] <= state.time[k] for k in range(self.n))
 
 
 class ChecksOnlyTheSendersEntry(Ses):
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return packet.stamp.buffer[i][packet.source] <= state.time[packet.source]
 
 
 class ChecksAllButTheSendersEntry(Ses):
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         pair = packet.stamp.buffer[i]
         return self.ops.every(lambda k: k == packet.source or pair[k] <= state.time[k])
 
@@ -246,21 +246,21 @@ class ChecksAllButTheSendersEntry(Ses):
 class ChecksTheMirroredPair(Ses):
     """Entry i of all pairs instead of all entries of the pair of S_i."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp.buffer[k][i] <= state.time[k])
 
 
 class AsksForAPair(Ses):
     """A message without a pair for the site is not delivered."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
-        return any(packet.stamp.buffer[i]) and super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
+        return any(packet.stamp.buffer[i]) and super().deliverable(i, state, packet)
 
 
 class AsksForMoreInEveryEntry(Ses):
     """< where the text says <, in every entry; no pair, no condition."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         pair = packet.stamp.buffer[i]
         return not any(pair) or self.ops.every(lambda k: pair[k] < state.time[k])
 
@@ -268,7 +268,7 @@ class AsksForMoreInEveryEntry(Ses):
 class AsksForTheVeryTime(Ses):
     """VT = VT(S), in all entries but that of the site itself; no pair, no condition."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         pair = packet.stamp.buffer[i]
         return not any(pair) or self.ops.every(lambda k: k == i or pair[k] == state.time[k])
 
@@ -276,14 +276,14 @@ class AsksForTheVeryTime(Ses):
 class ChecksEveryPair(Ses):
     """Also pairs for other sites: all that precedes, whoever it is for."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
-        return all(super(ChecksEveryPair, self).accepts(j, state, packet) for j in range(self.n))
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
+        return all(super(ChecksEveryPair, self).deliverable(j, state, packet) for j in range(self.n))
 
 
 class ChecksTheTimeOfTheMessage(Ses):
     """Without pairs: all events of the sender's past, but for the send itself, must be known."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp.time[k] <= state.time[k] + self.ops.one_if(k == packet.source))
 
 
@@ -378,14 +378,14 @@ class InsertsOnlyItsOwnEntry(Ses):
 class ChecksStrictly(Ses):
     """< as it is written: ≤ in every entry, and not equal."""
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
-        return super().accepts(i, state, packet) and (
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
+        return super().deliverable(i, state, packet) and (
             packet.stamp.buffer[i] != state.time or not any(packet.stamp.buffer[i])
         )
 
 
 class ChecksAllButItsOwnEntry(Ses):
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == i or packet.stamp.buffer[i][k] <= state.time[k])
 
 

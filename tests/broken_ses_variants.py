@@ -8,7 +8,7 @@ from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
 
 from crownless.impl import ses, ses_rollback
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.ses import Stamp
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
@@ -116,8 +116,8 @@ class OneBufferForAllCopies(SesMulticast):
     def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
         return self.with_pairs(buffer, dest, time)
 
-    def accepts(self, i: int, state: ses.State, packet: Packet) -> Value:
-        return packet.stamp.buffer[i] == packet.stamp.time or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
+        return packet.stamp.buffer[i] == packet.stamp.time or super().deliverable(i, state, packet)
 
 
 class ACopyKnowsOnlyOfThoseBefore(SesMulticast):
@@ -182,7 +182,7 @@ class CopiesAreEventsInARow(SesMulticast):
             time = self.after_event(i, after.time)
             packets.append(Packet(i, j, "message", message, Stamp(time, after.buffer)))
             after = ses.State(time, self.with_pair(after.buffer, j, time))
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 # -- failures (§4.3): rewinding ----------------------------------------------------------------------------------------
@@ -196,10 +196,10 @@ class RewindsToTheBeginning(SesRollback):
         for event in reversed(state.log):
             site = event.before
             if event.packet is None:
-                undone.append(Happened("unsend", event.message))
+                undone.append(AppEvent("unsend", event.message))
             else:
                 waiting.add(event.packet)
-                undone.append(Happened("orphan" if depends(event.packet, failure) else "undeliver", event.message))
+                undone.append(AppEvent("orphan" if depends(event.packet, failure) else "undeliver", event.message))
         left = frozenset(packet for packet in waiting if not depends(packet, failure))
         return Step(ses_rollback.State(site, left, (), failure), (), undone)
 
@@ -234,8 +234,8 @@ class DropsNothingThatWaits(SesRollback):
 class ForgetsTheFailure(SesRollback):
     """What arrives later and depends on event N is not dropped."""
 
-    def arrive(self, i: int, state: ses_rollback.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
-        return super().arrive(i, state._replace(failure=None), packet)
+    def on_packet(self, i: int, state: ses_rollback.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+        return super().on_packet(i, state._replace(failure=None), packet)
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ ONE_IN = {
     "test_machines_are_pure.py": 11,
     "test_native_engine.py": 31,
     "test_native_parts.py": 11,
-    "test_observers.py": 3,
+    "test_monitors.py": 3,
     "test_ops_comparison.py": 3,
     "test_orders.py": 11,
     "test_pinned_explorations.py": 2,

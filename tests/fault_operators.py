@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.ops import Integers
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
 Machine = type[ProtocolMachine]
@@ -73,7 +73,7 @@ def changed_steps(base: Machine, method: str, name: str, change: Change, where: 
     def send(self: Any, i: int, state: Any, message: Message) -> Sequence[Step]:
         return outcomes(self, i, state, message, original(self, i, state, message))
 
-    def arrive(self: Any, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self: Any, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         return outcomes(self, i, state, packet.message, original(self, i, state, packet))
 
     def receive(self: Any, i: int, state: Any, sender: int | None) -> Sequence[Step]:
@@ -83,7 +83,7 @@ def changed_steps(base: Machine, method: str, name: str, change: Change, where: 
         steps = original(self, i, state)
         return [(label, faulty) for label, step in steps for faulty in outcomes(self, i, state, None, [step])]
 
-    new = {"send": send, "arrive": arrive, "receive": receive, "internal": internal}[method]
+    new = {"send": send, "on_packet": on_packet, "receive": receive, "internal": internal}[method]
     label = name if where is ALWAYS else f"{name}, {where.name}"
     return subclass(base, label, {method: new})
 
@@ -133,7 +133,7 @@ def drops_events(kind: str) -> Change:
 
 def repeats_events(kind: str) -> Change:
     def change(machine: Any, i: int, before: Any, message: Message | None, step: Step) -> Sequence[Step]:
-        again = [Happened(*event) for event in step.events if event.kind == kind]
+        again = [AppEvent(*event) for event in step.events if event.kind == kind]
         return [step._replace(events=[*step.events, *again])]
 
     return change
@@ -170,24 +170,24 @@ def without_last(queue: tuple[Any, ...]) -> tuple[Any, ...]:
 def guard(base: Machine, name: str, fault: Callable[[Any, int, Any, Packet], Any], where: Where = ALWAYS) -> Machine:
     """Another guard; the fault is given what the right one is given."""
 
-    def accepts(self: Any, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self: Any, i: int, state: Any, packet: Packet) -> Any:
         if where.strikes(self, i, packet.message):
             return fault(self, i, state, packet)
-        return base.accepts(self, i, state, packet)
+        return base.deliverable(self, i, state, packet)
 
     label = name if where is ALWAYS else f"{name}, {where.name}"
-    return subclass(base, label, {"accepts": accepts})
+    return subclass(base, label, {"deliverable": deliverable})
 
 
 def arrives_as(base: Machine, name: str, forge: Callable[[Any, int, Packet], Packet], where: Where = ALWAYS) -> Machine:
-    """What arrives is taken for another packet, by `arrive` alone; the guard sees the right one."""
+    """What arrives is taken for another packet, by `on_packet` alone; the guard sees the right one."""
 
-    def arrive(self: Any, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self: Any, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         seen = forge(self, i, packet) if where.strikes(self, i, packet.message) else packet
-        return base.arrive(self, i, state, seen)
+        return base.on_packet(self, i, state, seen)
 
     label = name if where is ALWAYS else f"{name}, {where.name}"
-    return subclass(base, label, {"arrive": arrive})
+    return subclass(base, label, {"on_packet": on_packet})
 
 
 def stamped_as_first(base: Machine, field: str | None) -> Machine:

@@ -23,7 +23,7 @@ from crownless.spec.errors import BadInput
 Machine = type[ProtocolMachine]
 
 #: The methods that yield steps.
-STEPS = ("send", "arrive", "receive", "internal")
+STEPS = ("send", "on_packet", "receive", "internal")
 
 #: The programs in which calls are noted: each has few states, and each part of a protocol its turn.
 SAMPLES = (
@@ -52,7 +52,7 @@ class Call(NamedTuple):
 
 def told(method: str, answer: Any) -> Any:
     """An answer as a value that equals those that mean the same: outcomes are alternatives, in no order."""
-    if method == "accepts":
+    if method == "deliverable":
         return bool(answer)
     if method == "internal":
         return frozenset((label, _plain(step)) for label, step in answer)
@@ -93,14 +93,14 @@ def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
     noted: list[Call] = []
     names: set[str] = set()
 
-    class Watched(Integers):
+    class Monitored(Integers):
         def __getattribute__(self, name: str) -> Any:
             names.add(name)
             return super().__getattribute__(name)
 
     n = asked.machine.n
     settings = tuple(asked.machine.settings.items())
-    right = base(n, Watched(n), dict(settings))
+    right = base(n, Monitored(n), dict(settings))
 
     def noting(method: str) -> Any:
         def call(self: Any, *arguments: Any) -> Any:
@@ -111,7 +111,7 @@ def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
 
         return call
 
-    methods = (*plant.overridden(base, *STEPS), "accepts")
+    methods = (*plant.overridden(base, *STEPS), "deliverable")
     machine = plant.subclass(base, "noted", {method: noting(method) for method in methods})(n, None, dict(settings))
     with patch.object(Purity, "_left_behind"):  # which sees what is noted here
         for _ in islice(reachable(System(machine, asked.workload, asked.channel, [], asked.crash)), FIRST_STATES):
@@ -160,7 +160,7 @@ def compared(base: Machine, others: Sequence[Machine]) -> Machine:
         return call
 
     own = plant.overridden(base, *STEPS, "agree")
-    methods = {method: comparing(method) for method in ("initial", "accepts", *own)}
+    methods = {method: comparing(method) for method in ("initial", "deliverable", *own)}
     return plant.subclass(base, "compared", {"__init__": initialize, "symmetric": False, **methods})
 
 

@@ -62,7 +62,7 @@ class ClearsItsOutputAtFour(Buffer):
 class TakesNoMoreThanThree(Buffer):
     """A capacity that nobody asked for: the fourth stays on the channel."""
 
-    def accepts(self, i: int, state: buffer.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
         return packet.kind == "ack" or len(state.input) < 3
 
 
@@ -317,8 +317,8 @@ class TheFirstProcessAcknowledgesWhilePassive(MurtyGarg):
 
 
 class CommitsTheFourthRequestTwice(MurtyGarg):
-    def arrive(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
-        steps = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
+        steps = super().on_packet(i, state, packet)
         if packet.kind == "request" and packet.message is not None and packet.message.name.endswith("#4"):
             return [step._replace(events=(*step.events, *step.events)) for step in steps]
         return steps
@@ -394,22 +394,22 @@ class ClearsThreeEntriesWithoutSending(ExtraMessages):
 
 
 class DeliversTheFourthOfAChannelAtOnce(ExtraMessages):
-    def accepts(self, i: int, state: extra_messages.State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: extra_messages.State, packet: Packet) -> Value:
         fourth = packet.message is not None and packet.message.name.endswith("#4")
-        return fourth or super().accepts(i, state, packet)
+        return fourth or super().deliverable(i, state, packet)
 
 
 class CountsNoMoreThanFour(ExtraMessages):
-    def arrive(self, i: int, state: extra_messages.State, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: extra_messages.State, packet: Packet) -> Sequence[Step]:
         return [
             step._replace(state=step.state._replace(deliv=tuple(min(v, 4) for v in step.state.deliv)))
-            for step in super().arrive(i, state, packet)
+            for step in super().on_packet(i, state, packet)
         ]
 
 
 class TheFirstProcessWaitsForNobody(ExtraMessages):
-    def accepts(self, i: int, state: extra_messages.State, packet: Packet) -> Value:
-        return i == 0 or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: extra_messages.State, packet: Packet) -> Value:
+        return i == 0 or super().deliverable(i, state, packet)
 
 
 class Fault(NamedTuple):

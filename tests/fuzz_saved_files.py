@@ -236,7 +236,7 @@ class ForgedOnSpark(Forged):
         if number not in self.common:
             asked = check.resolve()
             engine = engine_for(asked, engine="native", reductions=reductions)
-            self.common[number] = asked, asked.observers(), engine
+            self.common[number] = asked, asked.all_monitors(), engine
         return self.common[number]
 
     def search(self, number: int, there: Path, *, resume: bool, limits: Any = None) -> None:
@@ -244,13 +244,13 @@ class ForgedOnSpark(Forged):
         from crownless.pipeline.exploration.manifest import manifest_in
         from crownless.pipeline.exploration.search import SparkSearch
 
-        asked, observers, engine = self.ready(number)
+        asked, monitors, engine = self.ready(number)
         with manifest_in(there, question_of(asked, engine.reductions), resume=resume) as manifest:
             search = SparkSearch(
                 asked.machine,
                 asked.workload,
                 asked.channel_name,
-                observers,
+                monitors,
                 asked.properties(),
                 shared=engine.shared,
                 reductions=engine.reductions,

@@ -24,9 +24,9 @@ from crownless.spec.computation import Message
 
 
 class CountsOnSelf(Rst):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         self.calls = getattr(self, "calls", 0) + 1
-        return super().accepts(i, state, packet)
+        return super().deliverable(i, state, packet)
 
 
 class CountsOnItsClass(Rst):
@@ -40,9 +40,9 @@ class CountsOnItsClass(Rst):
 class RemembersInAList(Rst):
     heard: list[int] = []
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         self.heard.append(packet.source)
-        return super().arrive(i, state, packet)
+        return super().on_packet(i, state, packet)
 
 
 class CachesOnSelf(Ses):
@@ -50,8 +50,8 @@ class CachesOnSelf(Ses):
         super().__init__(*arguments, **options)
         self.cache: dict[Any, Any] = {}
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.cache.setdefault((i, state, packet), super().accepts(i, state, packet))
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.cache.setdefault((i, state, packet), super().deliverable(i, state, packet))
 
 
 ANSWERS = cycle([True, False])
@@ -59,13 +59,13 @@ NUMBERS = count()
 
 
 class AcceptsInTurns(Rst):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return next(ANSWERS)
 
 
 class AcceptsInTurnsAtTheLast(Ses):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return next(ANSWERS) if i == self.n - 1 else super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return next(ANSWERS) if i == self.n - 1 else super().deliverable(i, state, packet)
 
 
 class SendsInTurns(Buffer):
@@ -74,8 +74,8 @@ class SendsInTurns(Buffer):
 
 
 class AnotherStateEachTime(FifoAck):
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=(next(NUMBERS), *step.state)) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=(next(NUMBERS), *step.state)) for step in super().on_packet(i, state, packet)]
 
 
 class AnotherStampEachTime(Rst):
@@ -99,8 +99,8 @@ class StartsAnew(FifoAck):
 
 
 class EventsInTurns(Isis):
-    def arrive(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step if next(ANSWERS) else step._replace(events=())]
 
 
@@ -145,8 +145,8 @@ class Strict(Rst):
             self.note()
         return super().send(i, state, message)
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return not self.is_strict() or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return not self.is_strict() or super().deliverable(i, state, packet)
 
 
 @singledispatch
@@ -406,7 +406,7 @@ class Caches(Rst):
     def kinds(self) -> frozenset[str]:
         return frozenset(SETTINGS.kinds)
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         LOG.debug("asked")
         note_by_type(state)
         return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
@@ -436,7 +436,7 @@ class WritesToItsState(FifoAck):
         state.lines.append(message)
         return [Step(state, [Packet(i, message.receiver, "message", message)])]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         return [Step(state)]
 
 
@@ -447,7 +447,7 @@ class WritesToThePacket(FifoAck):
         return [step._replace(packets=[p._replace(stamp=Notes()) for p in step.packets])
                 for step in super().send(i, state, message)]  # fmt: skip
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         if packet.stamp is not None:
             packet.stamp.lines.append(i)
         return True
@@ -484,24 +484,24 @@ class Row(NamedTuple):
 
 #: Every machine of this file but `Caches`.
 IMPURE = (
-    Row(CountsOnSelf, r"CountsOnSelf\.accepts is not a pure function: at P\d it sets self\.calls"),
+    Row(CountsOnSelf, r"CountsOnSelf\.deliverable is not a pure function: at P\d it sets self\.calls"),
     Row(CountsOnItsClass, r"CountsOnItsClass\.send is not a pure function: at P\d it changes CountsOnItsClass\.calls"),
-    Row(RemembersInAList, r"RemembersInAList\.arrive .*: at P\d it changes RemembersInAList\.heard"),
-    Row(CachesOnSelf, r"CachesOnSelf\.accepts is not a pure function: at P\d it changes self\.cache"),
-    Row(AcceptsInTurns, r"AcceptsInTurns\.accepts .*: at P\d it first said \w+ and then \w+ for the same state"),
-    Row(AcceptsInTurnsAtTheLast, r"AcceptsInTurnsAtTheLast\.accepts .*: at P3 it first said"),
+    Row(RemembersInAList, r"RemembersInAList\.on_packet .*: at P\d it changes RemembersInAList\.heard"),
+    Row(CachesOnSelf, r"CachesOnSelf\.deliverable is not a pure function: at P\d it changes self\.cache"),
+    Row(AcceptsInTurns, r"AcceptsInTurns\.deliverable .*: at P\d it first said \w+ and then \w+ for the same state"),
+    Row(AcceptsInTurnsAtTheLast, r"AcceptsInTurnsAtTheLast\.deliverable .*: at P3 it first said"),
     Row(SendsInTurns, r"SendsInTurns\.send .* it first gave \d steps? and then \d for the same state and message"),
-    Row(AnotherStateEachTime, r"AnotherStateEachTime\.arrive .* it first gave one state and then another"),
+    Row(AnotherStateEachTime, r"AnotherStateEachTime\.on_packet .* it first gave one state and then another"),
     Row(AnotherStampEachTime, r"AnotherStampEachTime\.send .* it first gave some packets and then others"),
     Row(NamesStepsAnew, r"NamesStepsAnew\.internal .* it first named a step 'post \d+' and then"),
     Row(TwiceOrOnce, r"TwiceOrOnce\.receive .* it first gave \d steps? and then \d for the same state and sender"),
     Row(StartsAnew, r"StartsAnew\.initial is not a pure function: at P1 it first gave one value and then another"),
-    Row(EventsInTurns, r"EventsInTurns\.arrive .* it first gave some application events and then others"),
+    Row(EventsInTurns, r"EventsInTurns\.on_packet .* it first gave some application events and then others"),
     Row(InvariantInTurns, r"invariant 'in-turns' of InvariantInTurns is not a pure function: at P1 it first said"),
     Row(WitnessInTurns, r"witness 'in-turns' of WitnessInTurns is not a pure function: at P1 it first said"),
     Row(RenamesInTurns, r"RenamesInTurns\.renamed is not a pure function: it first gave one value", by_renaming=True),
     Row(WritesToItsState, r"WritesToItsState\.send .*: at P\d it changes the state that it is given"),
-    Row(WritesToThePacket, r"WritesToThePacket\.accepts .*: at P\d it changes the packet that it is given"),
+    Row(WritesToThePacket, r"WritesToThePacket\.deliverable .*: at P\d it changes the packet that it is given"),
     Row(InAModule, r"InAModule\.send .*: at P3 it changes the variable SENT of the module impure_machines"),
     Row(RebindsAVariable, r"RebindsAVariable\.send .*: at P3 it changes the variable LATEST of the module impure"),
     Row(MakesAVariable, r"MakesAVariable\.send .*: at P3 it sets the variable MADE of the module impure_machines"),

@@ -12,10 +12,10 @@ from crownless.model_check.engines import engine_for
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
 from crownless.model_check.limits import Limits
+from crownless.model_check.monitors import Monitor
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.search import NativeSearch
-from crownless.model_check.observers import Observer
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.system import System
@@ -32,9 +32,9 @@ class Question(NamedTuple):
 
     check: ResolvedCheck
 
-    def observers(self) -> list[Observer]:
+    def all_monitors(self) -> list[Monitor]:
         """New ones: they number what they see."""
-        return self.check.observers()
+        return self.check.all_monitors()
 
     def properties(self) -> list[Property]:
         return self.check.properties()
@@ -54,7 +54,7 @@ class Question(NamedTuple):
             self.check.machine,
             self.check.workload,
             self.check.channel_name,
-            self.observers(),
+            self.all_monitors(),
             self.properties(),
             shared=engine.shared if shared is None else shared,
             reductions=reductions,

@@ -30,12 +30,12 @@ REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         ("ses-rollback",),
-        ("arrive says unsend twice", "arrive says orphan twice"),
+        ("on_packet says unsend twice", "on_packet says orphan twice"),
         "the monitors take an event that is undone twice for one that is undone once",
     ),
     Reason(
         ("isis-gc", "isis-gc-waits"),
-        ("arrive leaves requested as it was",),
+        ("on_packet leaves requested as it was",),
         "what a request named is read at its last acknowledgement alone, and the next request overwrites it before",
     ),
 )

@@ -46,7 +46,7 @@ SELDOM = (LAST_PROCESS, THIRD_MESSAGE, FIFTH_MESSAGE)
 #: Those beyond the default bound, and at one process.
 RARE = (LAST_PROCESS, FIFTH_MESSAGE)
 
-METHODS = ("send", "arrive", "receive", "internal")
+METHODS = ("send", "on_packet", "receive", "internal")
 
 
 #: The kinds of application events.
@@ -96,7 +96,7 @@ def _step_faults(row: partial[Fault], base: type[ProtocolMachine], method: str) 
         yield row(
             "events", plant.changed_steps(base, method, f"{method} says {kind} twice", plant.repeats_events(kind))
         )
-    if method in ("send", "arrive"):
+    if method in ("send", "on_packet"):
         for where in RARE:
             label = f"{method} may do nothing instead"
             yield row("step", plant.changed_steps(base, method, label, plant.may_do_nothing, where))
@@ -106,13 +106,13 @@ def _guard_faults(row: partial[Fault], base: type[ProtocolMachine]) -> Iterator[
     for where in (ALWAYS, *SELDOM):
         if where is not LAST_PROCESS:
             yield row("guard", plant.guard(base, "accepts nothing", lambda machine, i, state, packet: False, where))
-        if plant.overridden(base, "accepts"):
+        if plant.overridden(base, "deliverable"):
             yield row("guard", plant.guard(base, "accepts everything", lambda machine, i, state, packet: True, where))
-    if plant.overridden(base, "accepts"):
+    if plant.overridden(base, "deliverable"):
         neighbour = plant.guard(
             base,
             "guards as its neighbour",
-            lambda machine, i, state, packet: base.accepts(machine, (i + 1) % machine.n, state, packet),
+            lambda machine, i, state, packet: base.deliverable(machine, (i + 1) % machine.n, state, packet),
         )
         yield row("index", neighbour)
 
@@ -132,8 +132,8 @@ def _index_faults(row: partial[Fault], base: type[ProtocolMachine]) -> Iterator[
 def _stamp_components(base: type[ProtocolMachine]) -> dict[str | None, object]:
     """The components of what a message carries, with what the first carries; a stamp that is no named tuple is one."""
     machine, workload = base(3), Free(3, 1, sends=base.sends)
-    wish = workload.wishes(workload.start())[0]
-    steps = machine.send(wish.process, machine.initial(wish.process), wish.message)
+    pending = workload.pending_sends(workload.start())[0]
+    steps = machine.send(pending.process, machine.initial(pending.process), pending.message)
     stamps = [packet.stamp for step in steps for packet in step.packets if packet.stamp is not None]
     if not stamps:
         return {}

@@ -10,10 +10,10 @@ from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.limits import Limits
-from crownless.model_check.observers import Observation, Observer
+from crownless.model_check.monitors import Monitor, Observation
 from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
-from crownless.model_check.system import Ghost, LocalStep, State, System
+from crownless.model_check.system import LocalStep, MonitorState, State, System
 from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends
@@ -73,7 +73,7 @@ def over(
     channel: str = "unordered",
     *,
     crash: str | None = None,
-    monitors: tuple[Observer, ...] = (),
+    monitors: tuple[Monitor, ...] = (),
 ) -> System:
     """The transition system of a machine, with no order to judge."""
     asked = Check(machine, workload=workload, channel=channel, orders=("asynchronous",), crash=crash, monitors=monitors)
@@ -134,7 +134,7 @@ class Replay:
 Lines = tuple[tuple[tuple[str, str], ...], ...]
 
 
-class Recorder(Observer):
+class Recorder(Monitor):
     """Remembers the computation and judges nothing."""
 
     watches = ()
@@ -151,9 +151,9 @@ class Recorder(Observer):
             return None
         return process, ("send" if kind == "send" else "receive", message.name)
 
-    def observe(self, ghost: Any, code: tuple[int, tuple[str, str]]) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(self, monitor_state: Any, code: tuple[int, tuple[str, str]]) -> tuple[MonitorState, tuple[str, ...]]:
         process, event = code
-        return (*ghost[:process], (*ghost[process], event), *ghost[process + 1 :]), ()
+        return (*monitor_state[:process], (*monitor_state[process], event), *monitor_state[process + 1 :]), ()
 
 
 class Ending(NamedTuple):
@@ -172,7 +172,7 @@ def endings(kind: type[ProtocolMachine], workload: Workload, channel: str = "uno
     for now in reachable(system, monitored=True):
         if not now.moves:
             waiting = workload.describe(system.position(now.state))
-            yield Ending(now.ghost[1], system.finished(now.state), now.locals, waiting)
+            yield Ending(now.monitor_state[1], system.finished(now.state), now.locals, waiting)
 
 
 def computation_of(script: Script) -> Lines:

@@ -404,7 +404,7 @@ class SesMulticast(Ses):
 
 
 class SesRollback(Ses):
-    """[SES] §4.3: (the events so far, the mail room, (the site that broke down, N)).
+    """[SES] §4.3: (the events so far, the hold-back queue, (the site that broke down, N)).
 
     An event is the message sent or the packet delivered; the clock and ORD_BUFF_S are those after the events.
     """
@@ -762,7 +762,7 @@ class Moves:
             yield Move((*state[:n], self.channel.put(flight, packets), made), "agree")
 
 
-class Ghost(NamedTuple):
+class MonitorState(NamedTuple):
     """What has happened: the messages that precede the next event at each process, and those delivered at each."""
 
     past: tuple[frozenset[Message], ...]
@@ -771,10 +771,10 @@ class Ghost(NamedTuple):
     before: frozenset[tuple[Message, frozenset[Message]]]
 
 
-def follow(text: Text, ghost: Ghost, move: Move) -> tuple[Ghost, set[str]]:
+def follow(text: Text, monitor_state: MonitorState, move: Move) -> tuple[MonitorState, set[str]]:
     """What has happened after a move, and what that breaks ([SES] §2, [MF] §1, where both messages are delivered)."""
     i, m = move.process, move.handed
-    past, delivered, before = ghost
+    past, delivered, before = monitor_state
     broken: set[str] = set()
     if m is not None:
         before |= {(m, past[i])}
@@ -790,13 +790,13 @@ def follow(text: Text, ghost: Ghost, move: Move) -> tuple[Ghost, set[str]]:
             broken.add("delivers-once")
         delivered = changed(delivered, i, delivered[i] | {m})
         past = changed(past, i, past[i] | earlier | {m})
-    return Ghost(past, delivered, before), broken
+    return MonitorState(past, delivered, before), broken
 
 
-def owed(ghost: Ghost, failed: int | None) -> bool:
+def owed(monitor_state: MonitorState, failed: int | None) -> bool:
     """Is a message of one that did not fail to another such one still to be delivered?"""
-    sent = [m for m, _ in ghost.before if m.sender != failed]
-    return any(m not in ghost.delivered[i] for m in sent for i in m.to if i != failed)
+    sent = [m for m, _ in monitor_state.before if m.sender != failed]
+    return any(m not in monitor_state.delivered[i] for m in sent for i in m.to if i != failed)
 
 
 class Found(NamedTuple):
@@ -807,29 +807,29 @@ class Found(NamedTuple):
 
 def search(moves: Moves) -> Found:
     """All states, and all that may have happened before each, level by level."""
-    text, ghosts = moves.text, Numbers()
+    text, monitor_states = moves.text, Numbers()
     nobody = (frozenset[Message](),) * text.n
     followed: dict[Any, tuple[int, set[str]]] = {}
     broken: dict[str, int] = {}
 
-    def judged(ghost: int, move: Move) -> int:
+    def judged(monitor_state: int, move: Move) -> int:
         if text.undoes or not (move.handed or move.delivered):
-            return ghost
-        key = (ghost, move.process, move.handed, tuple(move.delivered))
+            return monitor_state
+        key = (monitor_state, move.process, move.handed, tuple(move.delivered))
         if key not in followed:
-            after, names = follow(text, ghosts.values[ghost], move)
-            followed[key] = ghosts(after), names
+            after, names = follow(text, monitor_states.values[monitor_state], move)
+            followed[key] = monitor_states(after), names
         for name in followed[key][1]:
             broken.setdefault(name, depth + 1)
         return followed[key][0]
 
-    start = (moves.start, ghosts(Ghost(nobody, nobody, frozenset())))
+    start = (moves.start, monitor_states(MonitorState(nobody, nobody, frozenset())))
     states, nodes, level = {moves.start}, {start}, [start]
     counted: set[Any] = set()
     depth = deepest = transitions = terminal = 0
     while level:
         following = []
-        for state, ghost in level:
+        for state, monitor_state in level:
             enabled = list(moves(state))
             if state not in counted:
                 counted.add(state)
@@ -837,10 +837,10 @@ def search(moves: Moves) -> Found:
                 terminal += not enabled
             # A run may end where nobody is obliged to go on.
             may_end = all(move.kind in ("send", "fault") for move in enabled)
-            if may_end and owed(ghosts.values[ghost], moves.failed(state)):
+            if may_end and owed(monitor_states.values[monitor_state], moves.failed(state)):
                 broken.setdefault("delivers-all", depth)
             for move in enabled:
-                node = (move.after, judged(ghost, move))
+                node = (move.after, judged(monitor_state, move))
                 if move.after not in states:
                     states.add(move.after)
                     deepest = depth + 1

@@ -1,6 +1,6 @@
 """Any protocol through any channel, driven by chance, and held to the spec after every step.
 
-The machine keeps its own book of what happened for the applications and asks the spec itself; the observers, which a
+The machine keeps its own book of what happened for the applications and asks the spec itself; the monitors, which a
 check relies on, must say the same. Driven with a broken protocol it must find the fault.
 """
 
@@ -34,7 +34,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.explorer import LocalProperties
-from crownless.model_check.observers import observers_of
+from crownless.model_check.monitors import monitors_of
 from crownless.model_check.system import Move, System
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation, Event, Message
@@ -81,11 +81,11 @@ class AnyProtocol(RuleBasedStateMachine):
             workload = Program(notation.load(library.path(self.program)))
         n = len(workload.processes)
         machine = self.protocol(n)
-        observers = observers_of(machine, WATCHED)
+        monitors = monitors_of(machine, WATCHED)
         self.at = machine.ordered_at
-        self.system = System(machine, workload, self.channel, observers, 0 if self.crashes else None)
+        self.system = System(machine, workload, self.channel, monitors, 0 if self.crashes else None)
         self.local_properties = LocalProperties(self.system)
-        self.state, self.ghost = self.system.initial(), self.system.initial_ghost()
+        self.state, self.monitor_state = self.system.initial(), self.system.initial_monitor_state()
         self.enabled = self.system.moves(self.state)
         self.reported = set[str]()
         # Our own book:
@@ -129,7 +129,7 @@ class AnyProtocol(RuleBasedStateMachine):
         moves = self.moves(which)
         step, self.state = moves[pick % len(moves)]
         self.enabled = self.system.moves(self.state)
-        self.ghost, broken = self.system.judge(self.ghost, step)
+        self.monitor_state, broken = self.system.judge(self.monitor_state, step)
         self.reported |= set(broken)
         self.taken[step.action.name] += 1
         for kind, process, message in step.observations:
@@ -165,7 +165,7 @@ class AnyProtocol(RuleBasedStateMachine):
             assert self.keeps(self.protocol.promises), f"{self.protocol.promises} order is broken"
 
     @invariant()
-    def the_observers_report_a_break_exactly_if_the_spec_finds_one(self) -> None:
+    def the_monitors_report_a_break_exactly_if_the_spec_finds_one(self) -> None:
         wrong = self.too_early or self.sent_again or max(self.delivered.values(), default=0) > 1
         assert ("delivers-once" in self.reported) == wrong
         if not self.can_be_judged():
@@ -185,7 +185,7 @@ class AnyProtocol(RuleBasedStateMachine):
         if self.protocol.rolls_back and self.crashes:
             return  # what is owed after a rewind is the protocol's to say
         copies = {(message, q) for message in self.handed for q in message.receivers}
-        assert set(self.system.undelivered(self.ghost)) == copies - set(self.delivered)
+        assert set(self.system.undelivered(self.monitor_state)) == copies - set(self.delivered)
 
     @invariant()
     def local_invariants_hold(self) -> None:
@@ -207,14 +207,16 @@ class AnyProtocol(RuleBasedStateMachine):
             steps += 1
             assert steps < 1000, "it goes on for ever"
         self.the_promised_order_is_kept()
-        self.the_observers_report_a_break_exactly_if_the_spec_finds_one()
+        self.the_monitors_report_a_break_exactly_if_the_spec_finds_one()
         self.nothing_is_delivered_twice()
         self.local_invariants_hold()
         if self.channel.reliable and self.live and self.system.crashed(self.state) is not None:
-            assert not self.system.undelivered(self.ghost, self.state), "a message between survivors is never delivered"
+            assert not self.system.undelivered(self.monitor_state, self.state), (
+                "a message between survivors is never delivered"
+            )
         elif self.channel.reliable and self.live:
             assert self.system.finished(self.state), "a send never happens"
-            assert not self.system.undelivered(self.ghost), "a message is never delivered"
+            assert not self.system.undelivered(self.monitor_state), "a message is never delivered"
             assert self.is_complete(), "a send event never happens"
 
     # -- our own book --------------------------------------------------------------------------------------------------
@@ -374,14 +376,14 @@ def test_a_protocol_that_deadlocks_is_found_out() -> None:
 class DeliversAtOnce(Rst):
     """The matrix protocol with its guard dropped."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return True
 
 
 class WaitsTooLong(Rst):
     """The matrix protocol that waits for one message more than the stamp tells of."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
 
 

@@ -25,7 +25,7 @@ from replay import check, never_reached, violations
 from crownless.impl import buffer
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg, State
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
@@ -263,12 +263,12 @@ class SendsOnAcknowledgement(Unordered):
     def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
         return [Step(state, [Packet(i, message.receiver, "message", message)])]
 
-    def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         if packet.kind == "ack":
-            return [Step(state, (), [Happened("send", packet.message)])]
+            return [Step(state, (), [AppEvent("send", packet.message)])]
         acknowledgement = Packet(i, packet.source, "ack", packet.message)
-        return [Step(state, [acknowledgement], [Happened("deliver", packet.message)])]
+        return [Step(state, [acknowledgement], [AppEvent("deliver", packet.message)])]
 
 
 def test_a_delivery_before_the_send_event_is_caught_unless_the_protocol_declares_it() -> None:

@@ -194,7 +194,7 @@ def test_an_unordered_channel_allows_every_order(orders: tuple[list[int], list[i
 
 @settings(deadline=None)
 @given(batches, choices)
-def test_a_fifo_channel_is_a_queue_and_a_mail_room_on_each_link(puts: list[list[int]], picks: list[int]) -> None:
+def test_a_fifo_channel_is_a_queue_and_a_hold_back_queue_on_each_link(puts: list[list[int]], picks: list[int]) -> None:
     under_test = channel("fifo")
     flight = put_all(under_test, puts)
     queues, rooms = by_link(packets_of(puts)), dict[int, list[int]]()
@@ -243,7 +243,7 @@ def test_over_a_fifo_channel_a_process_that_overtakes_nothing_sees_each_link_in_
 
 @settings(deadline=None)
 @given(batches)
-def test_the_mail_room_keeps_the_order_of_its_link(puts: list[list[int]]) -> None:
+def test_the_hold_back_queue_keeps_the_order_of_its_link(puts: list[list[int]]) -> None:
     under_test = channel("fifo")
     flight = put_all(under_test, puts)
     while waiting := [arrival.waiting for arrival in arrivals(under_test, flight) if arrival.waiting is not None]:

@@ -10,7 +10,7 @@ from replay import violations
 from crownless.model_check.check import run_check
 from crownless.model_check.request import Check
 from crownless.spec import library, notation
-from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, late_messages, readings
+from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
@@ -42,16 +42,16 @@ def causal(c: Computation) -> bool:
 @pytest.mark.parametrize("generate", ALL)
 def test_proposition_1_a_violation_of_causal_order_makes_a_message_late_by_lamports_clocks(generate: Generate) -> None:
     for c in generate():
-        assert causal(c) or late_messages(c, LAMPORT)
+        assert causal(c) or stale_messages(c, LAMPORT)
 
 
 def test_the_converse_of_proposition_1_fails_in_figure_3_and_already_with_two_messages() -> None:
     fig3 = figure("ses-fig3")
     assert causal(fig3)
-    assert late_messages(fig3, LAMPORT)
-    assert not late_messages(fig3, VECTOR)
+    assert stale_messages(fig3, LAMPORT)
+    assert not stale_messages(fig3, VECTOR)
     smallest = [
-        (m, n) for m in (1, 2) for n in (2, 3) for c in computations(n, m) if causal(c) and late_messages(c, LAMPORT)
+        (m, n) for m in (1, 2) for n in (2, 3) for c in computations(n, m) if causal(c) and stale_messages(c, LAMPORT)
     ]
     assert min(smallest) == (2, 3)
 
@@ -59,13 +59,13 @@ def test_the_converse_of_proposition_1_fails_in_figure_3_and_already_with_two_me
 @pytest.mark.parametrize("generate", ALL)
 def test_proposition_2_causal_order_is_violated_iff_a_message_is_late_by_vector_clocks(generate: Generate) -> None:
     for c in generate():
-        assert causal(c) == (not late_messages(c, VECTOR))
+        assert causal(c) == (not stale_messages(c, VECTOR))
 
 
 def test_proposition_2_needs_that_nobody_sends_to_himself() -> None:
     (c,) = computations(1, 1, self_sends=True)
     assert causal(c)
-    assert late_messages(c, VECTOR) == [(0, 0)]
+    assert stale_messages(c, VECTOR) == [(0, 0)]
 
 
 @pytest.mark.parametrize("generate", ALL)
@@ -77,7 +77,7 @@ def test_lemma_1_and_section_4_1_vector_times_are_happened_before(generate: Gene
                 if e == f:
                     continue
                 i = c.process_of[e]
-                assert VECTOR.late(shown[e].time, shown[f].time) == c.happened_before(e, f)
+                assert VECTOR.is_stale(shown[e].time, shown[f].time) == c.happened_before(e, f)
                 assert (shown[e].time[i] <= shown[f].time[i]) == c.happened_before(e, f)
 
 

@@ -18,13 +18,13 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import cpus
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import Check, load_program, those_that_admit
+from crownless.model_check.request import Check, load_program, protocols_supporting
 from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
-SELF_SENDS = f"leave out --self-sends, or name the protocols: {those_that_admit('self_sends')}"
-MULTICAST = f"leave out --sends, or name the protocols: {those_that_admit('multicast')}"
-COPIES = f"send copies, or name the protocols: {those_that_admit('multicast')}"
+SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
+MULTICAST = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
+COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast')}"
 
 
 class Answer:

@@ -9,7 +9,7 @@ from itertools import combinations
 import networkx as nx
 import pytest
 
-from crownless.spec.computation import Computation, Event, Message, down_sets, process_names, restrict
+from crownless.spec.computation import Computation, Event, Message, consistent_cuts, process_names, project
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse, to_computation
@@ -79,7 +79,7 @@ def test_a_process_may_have_no_events_and_a_computation_no_messages() -> None:
 
 @cache
 def closure(c: Computation) -> nx.DiGraph[int]:
-    """Happened-before from [Lam78]'s definition: the transitive closure of the lines and the messages."""
+    """AppEvent-before from [Lam78]'s definition: the transitive closure of the lines and the messages."""
     steps: nx.DiGraph[int] = nx.DiGraph()
     numbers = iter(range(c.event_count))
     lines = [[next(numbers) for _ in line] for line in c.lines]
@@ -100,7 +100,7 @@ def test_happened_before_is_the_transitive_closure_of_lines_and_messages() -> No
         for e in range(c.event_count):
             assert c.past[e] == bits(closed.predecessors(e))
             for f in range(c.event_count):
-                assert c.happened_before(e, f) == c.leads_to(e, f) == closed.has_edge(e, f)
+                assert c.happened_before(e, f) == c.happened_before_by_search(e, f) == closed.has_edge(e, f)
 
 
 def test_two_events_are_concurrent_when_neither_happened_before_the_other() -> None:
@@ -129,7 +129,7 @@ def test_the_linearization_is_the_least_by_process_then_index() -> None:
 
 def test_down_sets_are_the_consistent_cuts_each_once() -> None:
     for c in SMALL:
-        cuts = list(down_sets(c))
+        cuts = list(consistent_cuts(c))
         assert len(set(cuts)) == len(cuts)
         subsets = (set(s) for k in range(c.event_count + 1) for s in combinations(range(c.event_count), k))
         edges = list(closure(c).edges)
@@ -138,7 +138,7 @@ def test_down_sets_are_the_consistent_cuts_each_once() -> None:
 
 def test_two_processes_that_do_not_communicate_have_every_pair_of_places_as_a_cut() -> None:
     c = Computation.of_lines(2, [], [[INTERNAL] * 3, [INTERNAL] * 4])
-    assert len(list(down_sets(c))) == 4 * 5
+    assert len(list(consistent_cuts(c))) == 4 * 5
 
 
 # -- fewer messages ----------------------------------------------------------------------------------------------------
@@ -146,14 +146,14 @@ def test_two_processes_that_do_not_communicate_have_every_pair_of_places_as_a_cu
 
 def test_a_restricted_computation_keeps_the_events_of_its_messages_in_place() -> None:
     c = computation("P1: send x to P2; ...; send y to P2; send z to P3\nP2: receive z2; receive y\nP3: send z2 to P2")
-    kept = restrict(c, (m for m, message in enumerate(c.messages) if message.name in ("y", "z2")))
+    kept = project(c, (m for m, message in enumerate(c.messages) if message.name in ("y", "z2")))
     assert kept == computation("P1: send y to P2\nP2: receive z2; receive y\nP3: send z2 to P2")
 
 
 def test_a_restricted_computation_orders_no_events_that_were_unordered() -> None:
     for c in SMALL:
         for m in range(len(c.messages)):
-            fewer = restrict(c, (k for k in range(len(c.messages)) if k != m))
+            fewer = project(c, (k for k in range(len(c.messages)) if k != m))
             whole = {c.say(e): e for e in range(c.event_count)}
             pairs = ((e, f) for e in range(fewer.event_count) for f in range(fewer.event_count))
             for e, f in pairs:

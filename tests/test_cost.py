@@ -25,7 +25,7 @@ from spark_session import spark  # noqa: F401
 
 from crownless.command_line.cost import cost
 from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
@@ -116,8 +116,8 @@ def test_a_run_that_breaks_the_order_is_told(name: str) -> None:
 
 def test_a_message_delivered_twice_is_told() -> None:
     class Twice(Rst):
-        def arrive(self, i: int, state: Any, packet: Packet) -> list[Step]:
-            (step,) = super().arrive(i, state, packet)
+        def on_packet(self, i: int, state: Any, packet: Packet) -> list[Step]:
+            (step,) = super().on_packet(i, state, packet)
             return [step._replace(events=[*step.events, *step.events])]
 
     assert not simulate_machine(Twice(3), Experiment("rst", 3, messages=50)).kept
@@ -238,15 +238,15 @@ class Told(ProtocolMachine):
         return 0
 
     def send(self, i: int, state: int, message: Message) -> list[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: int, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: int, packet: Packet) -> bool:
         return True
 
-    def arrive(self, i: int, state: int, packet: Packet) -> list[Step]:
+    def on_packet(self, i: int, state: int, packet: Packet) -> list[Step]:
         if packet.message is None:
             return [Step(state)]
-        return [Step(state, [Packet(i, (i + 1) % self.n, "told")], [Happened("deliver", packet.message)])]
+        return [Step(state, [Packet(i, (i + 1) % self.n, "told")], [AppEvent("deliver", packet.message)])]
 
 
 def test_a_packet_without_a_message_counts_with_the_message_that_made_it() -> None:
@@ -262,11 +262,11 @@ def test_an_acknowledgement_is_for_the_oldest_message_from_there() -> None:
         def initial(self, i: int) -> tuple[int, ...]:  # type: ignore[override]
             return ()
 
-        def arrive(self, i: int, state: Any, packet: Packet) -> list[Step]:
+        def on_packet(self, i: int, state: Any, packet: Packet) -> list[Step]:
             if packet.message is None:
                 return [Step(state)]
             acknowledges = [Packet(i, packet.source, "ack")] if packet.source in state else []
-            return [Step((*state, packet.source), acknowledges, [Happened("deliver", packet.message)])]
+            return [Step((*state, packet.source), acknowledges, [AppEvent("deliver", packet.message)])]
 
     run = Simulation(OneLate(2), Experiment("late", 2, load=0.1, latency="constant", messages=200))
     measured = run.run()
@@ -338,9 +338,9 @@ def test_all_outcomes_are_as_likely_also_where_the_application_is_busy() -> None
     class Loses(Told):
         """Delivers a message, or does not."""
 
-        def arrive(self, i: int, state: int, packet: Packet) -> list[Step]:
+        def on_packet(self, i: int, state: int, packet: Packet) -> list[Step]:
             return [
-                Step(state, (), [Happened("deliver", packet.message)] if kept and packet.message else ())
+                Step(state, (), [AppEvent("deliver", packet.message)] if kept and packet.message else ())
                 for kept in (0, 1)
             ]
 

@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from crownless.spec.computation import Computation, restrict
+from crownless.spec.computation import Computation, project
 from crownless.spec.crowns import crown_graph, crown_of, crowns, smallest_crown
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation, parse, to_computation
@@ -217,4 +217,4 @@ def test_a_ring_of_messages_is_one_crown_of_their_number() -> None:
         (crown,) = crowns(c)
         assert crown == smallest_crown(c) == smallest_crown(c, strong=True)
         assert crown.size == n
-        assert all(smallest_crown(restrict(c, set(range(n)) - {m})) is None for m in range(n))
+        assert all(smallest_crown(project(c, set(range(n)) - {m})) is None for m in range(n))

@@ -279,7 +279,7 @@ def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: Impur
     with pytest.raises(BadInput, match=row.said) as raised:
         explore()
     assert "\n" not in str(raised.value)
-    assert raised.value.mend
+    assert raised.value.hint
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
@@ -299,8 +299,8 @@ KIND = "{0.__class__.__name__}"
 class AcceptsWhatIsNoInteger(Rst):
     """Asks a text, which reads attributes of what it shows."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return KIND.format(i) != "int" or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return KIND.format(i) != "int" or super().deliverable(i, state, packet)
 
 
 def test_a_text_that_reads_attributes_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numba.core import event
 from replay import check, violations
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.model_check.check import run_check
@@ -23,8 +23,8 @@ from crownless.model_check.engines import (
     why_not_applicable,
 )
 from crownless.model_check.limits import Limits
+from crownless.model_check.monitors import Monitor
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels
-from crownless.model_check.observers import Observer
 from crownless.model_check.request import Check, load_program
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -36,7 +36,7 @@ def engine_of(
     asked: Check,
     engine: str | None = None,
     reductions: Sequence[str] = (),
-    monitors: Sequence[Observer] = (),
+    monitors: Sequence[Monitor] = (),
 ) -> Engine:
     check = replace(asked, monitors=tuple(monitors))
     return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=2)
@@ -126,8 +126,8 @@ def test_reductions_are_asked_for_by_name() -> None:
         reductions_named(["order"], "plain")
 
 
-class Unrenamed(Observer):
-    """Does not say what a renaming makes of its ghosts."""
+class Unrenamed(Monitor):
+    """Does not say what a renaming makes of its monitor states."""
 
 
 REFUSED = [
@@ -176,7 +176,7 @@ def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
         run_check(Check("ses-rollback"), reductions=["all"])
 
 
-def test_symmetry_is_refused_where_an_observer_cannot_rename() -> None:
+def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:
     with pytest.raises(BadInput, match="what is remembered of its runs cannot be renamed"):
         engine_of(Check("rst"), reductions=["symmetry"], monitors=[Unrenamed()])
 
@@ -237,7 +237,7 @@ class Mute(Unordered):
 class NeverTakesIn(Unordered):
     """Keeps nothing for the application, and has it ask in vain."""
 
-    def arrive(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
         return [Step(state)]
 
     def receive(self, i: int, state: tuple[()], sender: int | None) -> Sequence[Step]:
@@ -248,9 +248,9 @@ class Deaf(Unordered):
     """Accepts no packet."""
 
     def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: tuple[()], packet: Packet) -> bool:
+    def deliverable(self, i: int, state: tuple[()], packet: Packet) -> bool:
         return False
 
 

@@ -33,8 +33,8 @@ class OfItsOwn(Rst):
     invariants = {}
     rules = {}
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.is_lax(state) or super().accepts(i, RstState(*state[:2]), packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.is_lax(state) or super().deliverable(i, RstState(*state[:2]), packet)
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return [
@@ -42,10 +42,10 @@ class OfItsOwn(Rst):
             for step in super().send(i, RstState(*state[:2]), message)
         ]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         return [
             step._replace(state=type(state)(*step.state, *state[2:]))
-            for step in super().arrive(i, RstState(*state[:2]), packet)
+            for step in super().on_packet(i, RstState(*state[:2]), packet)
         ]
 
     def is_lax(self, state: Any) -> bool:
@@ -115,12 +115,12 @@ class StampsOfTwoTypes(Rst):
             for kind in (Normal, Urgent)
         ]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         plain = packet._replace(stamp=packet.stamp.stamp)
-        return isinstance(packet.stamp, Urgent) or super().accepts(i, state, plain)
+        return isinstance(packet.stamp, Urgent) or super().deliverable(i, state, plain)
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return super().arrive(i, state, packet._replace(stamp=packet.stamp.stamp))
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(i, state, packet._replace(stamp=packet.stamp.stamp))
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ class CountsFromFalseAtTheLast(Rst):
     def deliv_after(self, state: RstState, j: int) -> Any:
         return tuple(count + 1 if k == j else count for k, count in enumerate(state.deliv))
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return state.deliv[0] is False or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return state.deliv[0] is False or super().deliverable(i, state, packet)
 
 
 class CountsWithFalseAtTheLast(Rst):
@@ -164,8 +164,8 @@ class CountsWithFalseAtTheLast(Rst):
         after = super().after_delivering(i, state, j, stamp)
         return after._replace(deliv=tuple(count or False for count in after.deliv)) if i == self.n - 1 else after
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return any(count is False for count in state.deliv) or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return any(count is False for count in state.deliv) or super().deliverable(i, state, packet)
 
 
 @pytest.mark.parametrize("machine", [CountsFromFalseAtTheLast, CountsWithFalseAtTheLast])
@@ -186,8 +186,8 @@ class CountsInTruthsAtTheLast(CountsFromFalseAtTheLast):
     def deliv_after(self, state: RstState, j: int) -> Any:
         return tuple(count + (k == j) or type(count)() for k, count in enumerate(state.deliv))
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return Rst.accepts(self, i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return Rst.deliverable(self, i, state, packet)
 
 
 def test_types_of_equal_values_may_differ_between_processes() -> None:

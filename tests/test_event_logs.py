@@ -305,13 +305,13 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ),
     ],
 )
-def test_an_error_says_where_what_and_how_to_mend_it(lines: list[str], said: str, mend: str) -> None:
+def test_an_error_says_where_what_and_how_to_mend_it(lines: list[str], said: str, hint: str) -> None:
     with pytest.raises(BadInput) as problem:
         list(read_log(lines))
-    assert str(problem.value) == f"{said}; {mend}"
+    assert str(problem.value) == f"{said}; {hint}"
     with pytest.raises(BadInput) as problem:
         list(read_log(lines, "some.jsonl"))
-    assert str(problem.value) == f"some.jsonl:{'' if said[0].isdigit() else ' '}{said}; {mend}"
+    assert str(problem.value) == f"some.jsonl:{'' if said[0].isdigit() else ' '}{said}; {hint}"
 
 
 def test_a_cyclic_run_is_named() -> None:

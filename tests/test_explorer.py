@@ -13,7 +13,7 @@ import pytest
 from in_order import bound, key
 
 from crownless.impl.channels import CHANNELS
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
@@ -24,7 +24,7 @@ from crownless.model_check.check_result import CheckResult
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
 from crownless.model_check.limits import Limits
-from crownless.model_check.observers import Crowns, FifoAndCausal, History, Ledger, Observer
+from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
 from crownless.model_check.request import Check
 from crownless.model_check.system import System
 from crownless.spec import notation
@@ -56,7 +56,7 @@ def note(result: CheckResult, name: str) -> str:
 
 # -- a naive exploration, from the machine's methods alone -------------------------------------------------------------
 
-#: Local states; how many messages each process has sent to each other; packets under way; packets in mail rooms.
+#: Local states; how many messages each process has sent to each other; packets under way; packets in hold-back queues.
 Naive = tuple[tuple[Any, ...], tuple[tuple[int, ...], ...], tuple[Packet, ...], tuple[Packet, ...]]
 
 
@@ -86,24 +86,26 @@ def naive_moves(machine: ProtocolMachine, messages: int, fifo: bool, state: Naiv
             yield after(i, step)
     if not fifo:
         for packet in set(flight):
-            if machine.accepts(packet.destination, local[packet.destination], packet):
-                for step in machine.arrive(packet.destination, local[packet.destination], packet):
+            if machine.deliverable(packet.destination, local[packet.destination], packet):
+                for step in machine.on_packet(packet.destination, local[packet.destination], packet):
                     yield after(packet.destination, step, flight=without(flight, packet))
         return
     for link in {packet[:2] for packet in (*flight, *room)}:
         destination = link[1]
         acceptable = [
-            packet for packet in room if packet[:2] == link and machine.accepts(destination, local[destination], packet)
+            packet
+            for packet in room
+            if packet[:2] == link and machine.deliverable(destination, local[destination], packet)
         ]
         if acceptable:
-            for step in machine.arrive(destination, local[destination], acceptable[0]):
+            for step in machine.on_packet(destination, local[destination], acceptable[0]):
                 yield after(destination, step, room=without(room, acceptable[0]))
         head = next((packet for packet in flight if packet[:2] == link), None)
         if head is None:
             continue
         rest = without(flight, head)
-        if not acceptable and machine.accepts(destination, local[destination], head):
-            for step in machine.arrive(destination, local[destination], head):
+        if not acceptable and machine.deliverable(destination, local[destination], head):
+            for step in machine.on_packet(destination, local[destination], head):
                 yield after(destination, step, flight=rest)
         else:
             yield local, sent, rest, canonical((*room, head), fifo)
@@ -148,8 +150,8 @@ def counts(found: Exploration) -> dict[str, int]:
     }
 
 
-def explored(kind: type[ProtocolMachine], channel: str, n: int, messages: int, *watching: Observer) -> Exploration:
-    return explore(System(kind(n), Free(n, messages), CHANNELS[channel], [Ledger(), *watching]), [])
+def explored(kind: type[ProtocolMachine], channel: str, n: int, messages: int, *watching: Monitor) -> Exploration:
+    return explore(System(kind(n), Free(n, messages), CHANNELS[channel], [DeliveryMonitor(), *watching]), [])
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -162,7 +164,7 @@ def test_a_naive_exploration_counts_the_same(protocol: str, channel: str, n: int
     assert naive.depth >= 2 * messages
 
 
-def test_rst_is_explored_as_naively_where_its_mail_rooms_fill() -> None:
+def test_rst_is_explored_as_naively_where_its_hold_back_queues_fill() -> None:
     naive = explore_naively(Rst(3), 3, fifo=True)
     assert counts(explored(Rst, "fifo", 3, 3)) == counts(naive)
 
@@ -176,11 +178,11 @@ def test_the_counts_do_not_depend_on_the_observers(protocol: str, channel: str) 
     n, messages = bound(protocol, *((2, 2) if channel == "duplicating" else (3, 2)), channel)
     kind = PROTOCOLS[protocol]
     alone = explored(kind, channel, n, messages)
-    watched: list[list[Observer]] = [[Crowns(n)], [History(n, "n-n")]]
+    monitored: list[list[Monitor]] = [[Crowns(n)], [History(n, "n-n")]]
     if kind.sends_before_delivery:
-        watched += [[FifoAndCausal(n)], [FifoAndCausal(n), Crowns(n)]]
-    for observers in watched if (protocol, channel) != ("murty-garg", "duplicating") else watched[:1]:
-        found = explored(kind, channel, n, messages, *observers)
+        monitored += [[FifoAndCausal(n)], [FifoAndCausal(n), Crowns(n)]]
+    for monitors in monitored if (protocol, channel) != ("murty-garg", "duplicating") else monitored[:1]:
+        found = explored(kind, channel, n, messages, *monitors)
         assert counts(found) == counts(alone)
         assert found.graded == alone.graded
         assert found.nodes >= alone.nodes >= alone.states
@@ -200,7 +202,7 @@ def test_a_space_is_called_graded_exactly_if_every_action_leads_one_level_down(
     protocol: str, channel: str, n: int, messages: int
 ) -> None:
     n, messages = bound(protocol, n, messages, channel)
-    system = System(PROTOCOLS[protocol](n), Free(n, messages), CHANNELS[channel], [Ledger()])
+    system = System(PROTOCOLS[protocol](n), Free(n, messages), CHANNELS[channel], [DeliveryMonitor()])
     level = {system.initial(): 0}
     edges = []
     for state in (states := [system.initial()]):
@@ -215,7 +217,7 @@ def test_a_space_is_called_graded_exactly_if_every_action_leads_one_level_down(
 
 def test_there_are_graded_spaces_and_others() -> None:
     assert explored(Rst, "unordered", 3, 3).graded
-    assert not explored(Rst, "fifo", 3, 3).graded  # a packet that waits in the mail room takes a step more
+    assert not explored(Rst, "fifo", 3, 3).graded  # a packet that waits in the hold-back queue takes a step more
     assert not explored(Unordered, "duplicating", 2, 2).graded
 
 
@@ -370,14 +372,14 @@ class Dozing(ProtocolMachine):
         return "awake"
 
     def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: str, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: str, packet: Packet) -> bool:
         return state == "awake"
 
-    def arrive(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step(state, (), [Happened("deliver", packet.message)])]
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
 
     def internal(self, i: int, state: str) -> Sequence[tuple[str, Step]]:
         return [("wake up", Step("awake"))] if state != "awake" else [("fall asleep", Step("asleep"))]

@@ -70,7 +70,7 @@ def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crow
 
 
 def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownless: Run) -> None:
-    with suite_of("unordered", "rst"), patch.object(Rst, "accepts", Unordered.accepts):
+    with suite_of("unordered", "rst"), patch.object(Rst, "deliverable", Unordered.deliverable):
         code, out, _ = crownless("check")
         assert code == 1
         assert "; not as expected: rst\n" in out
@@ -84,7 +84,9 @@ def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownles
 
 def test_a_bundled_protocol_that_no_longer_breaks_its_order_makes_its_row_unexpected(crownless: Run) -> None:
     """The unsafe `rst-column` sends the whole matrix after all."""
-    repaired = {name: getattr(Rst, name) for name in ("send", "accepts", "after_delivering", "renamed_stamp", "rules")}
+    repaired = {
+        name: getattr(Rst, name) for name in ("send", "deliverable", "after_delivering", "renamed_stamp", "rules")
+    }
     with suite_of("unordered", "rst-column"), patch.multiple(RstColumn, **repaired):
         code, out, _ = crownless("check")
     assert code == 1

@@ -201,4 +201,4 @@ def test_the_digest_of_the_code_covers_it() -> None:
     folders = {file.parent.name for file in questions.code_files()}
     assert {"spec", "impl", "model_check", "native", "exploration"} <= folders
     names = {file.name for file in questions.code_files()}
-    assert {"observers.py", "mask_kernels.py", "full_kernels.py", "clocks.py", "rst.py", "levels.py"} <= names
+    assert {"monitors.py", "mask_kernels.py", "full_kernels.py", "clocks.py", "rst.py", "levels.py"} <= names

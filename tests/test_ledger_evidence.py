@@ -102,7 +102,7 @@ def _deliveries_do_not_tick(self: VectorClock, time: Any, p: int, stamp: Any) ->
 
 def _later_pairs(self: SesMulticast, buffer: Any, dest: Any, time: Any) -> Any:
     return self.ops.matrix(
-        lambda l, k: buffer[l][k] * (1 - self.ops.among(l, dest)) + (time[k] + 1) * self.ops.among(l, dest)
+        lambda l, k: buffer[l][k] * (1 - self.ops.indicator(l, dest)) + (time[k] + 1) * self.ops.indicator(l, dest)
     )
 
 
@@ -115,7 +115,7 @@ def _older_pairs_discarded(self: Any, buffer: Any, j: int, dest: Any, time: Any)
 
 
 def _pairs_for_all(self: Any, buffer: Any, j: int, dest: Any, time: Any) -> Any:
-    return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * self.ops.among(l, dest)))
+    return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * self.ops.indicator(l, dest)))
 
 
 def _pairs_are_counted_twice(buffer: Any, original: Callable[[Any], int] = multicast_pairs.pairs_in) -> int:
@@ -216,8 +216,8 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ),
     ("SES12", "the sender enters none", in_place_of(SesMulticast, "send", _enters_no_pairs)),
     ("SES14", "deletes always", in_place_of(SesDelete, "after_delivering", _deletes_always)),
-    ("SES15", "waits for nothing", in_place_of(Ses, "accepts", _always)),
-    ("KU2", "waits for nothing", in_place_of(Rst, "accepts", _always)),
+    ("SES15", "waits for nothing", in_place_of(Ses, "deliverable", _always)),
+    ("KU2", "waits for nothing", in_place_of(Rst, "deliverable", _always)),
     ("SA1", "asks for nothing", in_place_of(ExtraMessages, "satisfied", _always)),
     ("SA4", "clears all", in_place_of(ExtraMessages, "after_sending", ClearsTheWholeColumn.after_sending)),
     ("SA5", "waits for nothing", in_place_of(ExtraMessages, "satisfied", _always)),
@@ -263,7 +263,7 @@ def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_repair_of_mf5_that_breaks_leaves_it_open_by_each_of_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffer_evidence.KearnsInTurn, "accepts", Kearns.accepts)
+    monkeypatch.setattr(buffer_evidence.KearnsInTurn, "deliverable", Kearns.deliverable)
     evidence = CLAIMS["MF5"].recompute(True)
     assert [reading.verdict for reading in evidence.readings] == ["refuted", "checked", "open"]
     assert evidence.verdict == verdict_of(evidence.readings) == "open"

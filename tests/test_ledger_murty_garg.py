@@ -283,7 +283,7 @@ def commits_later(
     i: int,
     state: polling.Polling,
     packet: Packet,
-    original: Any = polling.ReceiversAsk.arrive,
+    original: Any = polling.ReceiversAsk.on_packet,
 ) -> list[Step]:
     """a receive is not committed on arrival"""
     return [
@@ -391,7 +391,7 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
                 ("polled", answers_while_it_waits),
                 ("keeps_waiting", keeps_everybody_waiting),
                 ("keeps_waiting", sends_everybody_away),
-                ("arrive", commits_later),
+                ("on_packet", commits_later),
                 ("internal", asks_nobody),
             )
         ),

@@ -37,7 +37,7 @@ def moves(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[tuple
     def after(i: int, step: Step, rest: tuple[Packet, ...], then: tuple[int, ...]) -> Global:
         return (*local[:i], step.state, *local[i + 1 :]), in_one_order((*rest, *step.packets)), then
 
-    for i, message, then in free.wishes(position):
+    for i, message, then in free.pending_sends(position):
         for step in machine.send(i, local[i], message):
             yield ("send", (i, local[i], message)), step, after(i, step, flight, then)
     for i in range(machine.n):
@@ -48,9 +48,9 @@ def moves(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[tuple
     for packet in dict.fromkeys(flight):
         i = packet.destination
         rest = tuple(x for place, x in enumerate(flight) if place != flight.index(packet))
-        if machine.accepts(i, local[i], packet):
-            for step in machine.arrive(i, local[i], packet):
-                yield ("arrive", (i, local[i], packet)), step, after(i, step, rest, position)
+        if machine.deliverable(i, local[i], packet):
+            for step in machine.on_packet(i, local[i], packet):
+                yield ("on_packet", (i, local[i], packet)), step, after(i, step, rest, position)
 
 
 def in_one_order(packets: Iterable[Packet]) -> tuple[Packet, ...]:
@@ -232,7 +232,7 @@ class OpaqueOps:
     def one_if(self, *conditions: Any) -> Opaque:
         return Opaque(f"[{' ∧ '.join(map(term, conditions))}]")
 
-    def among(self, k: Any, some: Any) -> Opaque:
+    def indicator(self, k: Any, some: Any) -> Opaque:
         return Opaque(f"[{term(k)} ∈ {some}]")
 
 
@@ -258,7 +258,7 @@ def test_rst_sends_without_looking_at_a_value() -> None:
 
 
 def test_rst_decides_what_to_accept_without_looking_at_a_value() -> None:
-    assert opaque().accepts(I, STATE, MESSAGE).term == "∀k: deliv[k] ≥ stamp[k][i]"  # type: ignore[arg-type]
+    assert opaque().deliverable(I, STATE, MESSAGE).term == "∀k: deliv[k] ≥ stamp[k][i]"  # type: ignore[arg-type]
 
 
 def test_rst_delivers_without_looking_at_a_value() -> None:
@@ -268,7 +268,7 @@ def test_rst_delivers_without_looking_at_a_value() -> None:
 
 
 class Branches(Rst):
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> bool:
         return all(state.deliv[k] >= packet.stamp[k][i] for k in [K])
 
     def after_sending(self, i: Any, state: rst.State, j: Any) -> rst.State:
@@ -281,7 +281,7 @@ class Branches(Rst):
 
 def test_a_protocol_that_branches_on_a_value_is_caught() -> None:
     with pytest.raises(TypeError, match=r"is deliv\[k\] ≥ stamp\[k\]\[i\]\?"):
-        opaque(Branches).accepts(I, STATE, MESSAGE)  # type: ignore[arg-type]
+        opaque(Branches).deliverable(I, STATE, MESSAGE)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="is k = i"):
         opaque(Branches).after_sending(I, STATE, J).sent[K][L]
     with pytest.raises(TypeError, match="not supported"):
@@ -349,10 +349,10 @@ class Question(NamedTuple):
 def questions(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Question]:
     """All that the machine may be asked in a state, over an unordered channel."""
     local, flight, position = state
-    for i, message, _ in free.wishes(position):
+    for i, message, _ in free.pending_sends(position):
         yield Question("send", i, local[i], message)
     for packet in flight:
-        yield Question("arrive", packet.destination, local[packet.destination], packet)
+        yield Question("on_packet", packet.destination, local[packet.destination], packet)
     for i in range(machine.n):
         yield Question("internal", i, local[i])
         yield Question("judged", i, local[i])
@@ -368,10 +368,10 @@ def questions_after_a_crash(machine: ProtocolMachine, free: Free, state: Global)
         agreed = machine.agree(survivors(local, crashed), crashed)
         if agreed is not None:
             told = [Packet(i, i, "agreed", None, agreed) for i in survivors(local, crashed)]
-            yield from (Question("arrive", packet.destination, local[packet.destination], packet) for packet in told)
+            yield from (Question("on_packet", packet.destination, local[packet.destination], packet) for packet in told)
             after = list(local)
             for packet in told:
-                (step,) = machine.arrive(packet.destination, local[packet.destination], packet)
+                (step,) = machine.on_packet(packet.destination, local[packet.destination], packet)
                 after[packet.destination] = step.state
             yield from questions(machine, free, (tuple(after), flight, position))
 
@@ -389,7 +389,7 @@ def answer(machine: ProtocolMachine, question: Question) -> Any:
         return machine.agree(survivors(state, i), i)
     if name == "internal":
         return Counter((called, tidy(step)) for called, step in machine.internal(i, state))
-    if name == "arrive" and not machine.accepts(i, state, argument):  # type: ignore[arg-type]
+    if name == "on_packet" and not machine.deliverable(i, state, argument):  # type: ignore[arg-type]
         return "refused"
     return Counter(map(tidy, getattr(machine, name)(i, state, argument)))
 
@@ -518,7 +518,7 @@ def test_a_crash_changes_nothing_of_that() -> None:
     asked = dict.fromkeys(
         question for state in reachable(machine, free) for question in questions_after_a_crash(machine, free, state)
     )
-    arrivals = [question for question in asked if question.name == "arrive"]
+    arrivals = [question for question in asked if question.name == "on_packet"]
     undone = {event.kind for arrival in arrivals for _, _, events in answer(machine, arrival) for event in events}
     assert undone == {"unsend", "orphan"}
     assert told_apart(machine, asked) is None
@@ -534,8 +534,8 @@ def test_a_protocol_that_ranks_its_processes_is_caught(protocol: str) -> None:
 class PrefersTheFirst(Rst):
     """Lets messages of the first process through at once."""
 
-    def accepts(self, i: int, state: rst.State, packet: Packet) -> bool:
-        return bool(packet.source == 0 or super().accepts(i, state, packet))
+    def deliverable(self, i: int, state: rst.State, packet: Packet) -> bool:
+        return bool(packet.source == 0 or super().deliverable(i, state, packet))
 
 
 class StartsWithMore(Rst):

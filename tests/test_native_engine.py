@@ -15,7 +15,7 @@ from native_engine_setup import Question, question, told
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.free_message import FreeMessage
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.model_check.limits import Limits
@@ -249,8 +249,8 @@ class Whatever(Unordered):
     def initial(self, i: int) -> Any:
         return None if i else 1
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, (), packet)
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, (), packet)
         return [step._replace(state=self.follows.get(state, 2**80))]
 
 
@@ -270,8 +270,8 @@ class TurnsRound(Unordered):
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         return [("turn", Step((state + 1) % 3)), ("skip", Step((state + i) % 4))] if i else []
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=other) for step in super().arrive(i, (), packet) for other in {state, 0}]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=other) for step in super().on_packet(i, (), packet) for other in {state, 0}]
 
 
 class GoesTheLongWay(Unordered):
@@ -280,12 +280,12 @@ class GoesTheLongWay(Unordered):
     symmetric = False
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [Step((), [Packet(i, i, "", message, frozenset({i}))], [Happened("send", message)])]
+        return [Step((), [Packet(i, i, "", message, frozenset({i}))], [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         if packet.kind:
-            return super().arrive(i, (), packet)
+            return super().on_packet(i, (), packet)
         return [Step((), [Packet(i, packet.message.receiver, "message", packet.message)])]
 
 
@@ -296,9 +296,9 @@ class Floods(Unordered):
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         packets = [Packet(i, message.receiver, "message", message, copy) for copy in range(60)]
-        return [Step((), packets, [Happened("send", message)])]
+        return [Step((), packets, [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         return bool(packet.stamp < 2)
 
 
@@ -310,8 +310,8 @@ class Chooses(Unordered):
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return [step._replace(state=(k,)) for step in super().send(i, (), message) for k in range(3)]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=(k,)) for step in super().arrive(i, (), packet) for k in range(200)]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=(k,)) for step in super().on_packet(i, (), packet) for k in range(200)]
 
 
 class DeliversUnasked(Unordered):
@@ -323,10 +323,10 @@ class DeliversUnasked(Unordered):
         return 0
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [Step(state, (), [Happened("send", message)])] if i == 0 else []
+        return [Step(state, (), [AppEvent("send", message)])] if i == 0 else []
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return [("guess", Step(1, (), [Happened("deliver", FreeMessage(0, (1,), 1))]))] if (i, state) == (1, 0) else []
+        return [("guess", Step(1, (), [AppEvent("deliver", FreeMessage(0, (1,), 1))]))] if (i, state) == (1, 0) else []
 
 
 class SaysOneNameTwice(Unordered):
@@ -360,9 +360,9 @@ class TakesBack(Unordered):
 
     symmetric = False
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        events = [Happened(kind, packet.message) for kind in ("deliver", "undeliver", "deliver")]
+        events = [AppEvent(kind, packet.message) for kind in ("deliver", "undeliver", "deliver")]
         return [Step((), (), events)]
 
 

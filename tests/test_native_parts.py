@@ -1,4 +1,4 @@
-"""The parts of the native engine one by one: rows, tables, ghosts, ranks, rooms that grow, and checkpoints."""
+"""The parts of the native engine one by one: rows, tables, monitor states, ranks, rooms that grow, and checkpoints."""
 
 from __future__ import annotations
 
@@ -32,15 +32,20 @@ from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
+from crownless.model_check.monitors import Monitor, monitors_for
 from crownless.model_check.native import kernels, search, shelf_kernels
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.columns import Column, Map
-from crownless.model_check.native.ghosts import Ghosts, PlainGhosts, Unforeseen, ghosts_for
 from crownless.model_check.native.layout import WORD, layout
+from crownless.model_check.native.monitor_states import (
+    MonitorStates,
+    PlainMonitorStates,
+    Unforeseen,
+    monitor_states_for,
+)
 from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.search import NativeSearch, Worker
-from crownless.model_check.observers import Observer, observers_for
 from crownless.model_check.reachable import reachable
 from crownless.model_check.request import load_program
 from crownless.model_check.stopping import INTERRUPTED
@@ -54,7 +59,7 @@ quickly = settings(max_examples=60, deadline=None, derandomize=True, database=No
 
 # -- rows --------------------------------------------------------------------------------------------------------------
 
-#: How many processes, slots, ghosts, cells and packets.
+#: How many processes, slots, monitor states, cells and packets.
 SIZES = st.tuples(
     st.integers(1, 16), st.integers(0, 70), st.integers(1, 1 << 33), st.integers(1, 1 << 31), st.integers(1, 1 << 28)
 )
@@ -63,8 +68,8 @@ SIZES = st.tuples(
 @given(SIZES)
 @quickly
 def test_no_field_of_a_row_straddles_two_words_or_overlaps_another(sizes: tuple[int, ...]) -> None:
-    n, slots, ghosts, cells, packets = sizes
-    made = layout(n, slots, ghosts=ghosts, cells=cells, packets=packets)
+    n, slots, monitor_states, cells, packets = sizes
+    made = layout(n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
     assert len(made.word) == len(made.shift) == len(made.mask) == 1 + n + slots
     taken = [0] * made.words
     for word, shift, mask in zip(made.word.tolist(), made.shift.tolist(), made.mask.tolist(), strict=True):
@@ -73,14 +78,14 @@ def test_no_field_of_a_row_straddles_two_words_or_overlaps_another(sizes: tuple[
         assert not taken[word] & bits
         taken[word] |= bits
     assert all(taken) or not any(made.mask.tolist())
-    assert made.mask[0] >= ghosts - 1
+    assert made.mask[0] >= monitor_states - 1
     assert all(mask >= cells - 1 for mask in made.mask[1 : 1 + n].tolist())
     # A slot is ((packet · 16 + destination) · 2 + mark) + 1.
     greatest = (((packets - 1) * 16 + 15) * 2 + 1) + 1
     assert all(mask >= greatest for mask in made.mask[1 + n :].tolist())
-    ghost_bits = made.ghost_bits.tolist()
-    assert ghost_bits[made.word[0]] == int(made.mask[0]) << int(made.shift[0])
-    assert sum(map(bool, ghost_bits)) == bool(made.mask[0])
+    monitor_state_bits = made.monitor_state_bits.tolist()
+    assert monitor_state_bits[made.word[0]] == int(made.mask[0]) << int(made.shift[0])
+    assert sum(map(bool, monitor_state_bits)) == bool(made.mask[0])
 
 
 @given(SIZES, st.tuples(st.integers(0, 9), *[st.integers(1, 1000)] * 3), st.integers(0, 2**32))
@@ -88,9 +93,11 @@ def test_no_field_of_a_row_straddles_two_words_or_overlaps_another(sizes: tuple[
 def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
     sizes: tuple[int, ...], more: tuple[int, ...], seed: int
 ) -> None:
-    n, slots, ghosts, cells, packets = sizes
-    before = layout(n, slots, ghosts=ghosts, cells=cells, packets=packets)
-    after = layout(n, slots + more[0], ghosts=ghosts * more[1], cells=cells * more[2], packets=packets * more[3])
+    n, slots, monitor_states, cells, packets = sizes
+    before = layout(n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
+    after = layout(
+        n, slots + more[0], monitor_states=monitor_states * more[1], cells=cells * more[2], packets=packets * more[3]
+    )
     chance = random.Random(seed)
     count = 5
     rows, repacked = np.zeros((count, before.words), np.uint64), np.zeros((count, after.words), np.uint64)
@@ -161,24 +168,25 @@ def test_columns_grow() -> None:
     assert rows.array[:5000, 0].tolist() == list(range(5000))
 
 
-# -- ghosts ------------------------------------------------------------------------------------------------------------
+# -- monitor states
+# ------------------------------------------------------------------------------------------------------------
 
 NAMES = ("delivers-once", "fifo", "causal", "synchronous")
 BIT = {name: 1 << k for k, name in enumerate(NAMES)}
 
 
 class Both:
-    """Two ways to hold the ghosts of the same observers, driven side by side."""
+    """Two ways to hold the monitor states of the same monitors, driven side by side."""
 
-    def __init__(self, workload: Free, observers: Callable[[], Sequence[Observer]]) -> None:
-        self.parts: tuple[Ghosts, Ghosts] = (
-            PlainGhosts(observers(), BIT),
-            ghosts_for(observers(), workload, BIT),
+    def __init__(self, workload: Free, monitors: Callable[[], Sequence[Monitor]]) -> None:
+        self.parts: tuple[MonitorStates, MonitorStates] = (
+            PlainMonitorStates(monitors(), BIT),
+            monitor_states_for(monitors(), workload, BIT),
         )
-        assert not isinstance(self.parts[1], PlainGhosts)
+        assert not isinstance(self.parts[1], PlainMonitorStates)
         n = len(workload.processes)
         self.renamings = [Renaming(image) for image in permutations(range(n))]
-        #: Which ghost of the one is which of the other.
+        #: Which monitor state of the one is which of the other.
         self.same: tuple[dict[int, int], dict[int, int]] = ({0: 0}, {0: 0})
         self.check((0, 0))
 
@@ -186,28 +194,28 @@ class Both:
         """The two are the same, and the same as ever; and tell the same of what is owed."""
         assert self.same[0].setdefault(pair[0], pair[1]) == pair[1]
         assert self.same[1].setdefault(pair[1], pair[0]) == pair[0]
-        plain, mask = (int(part.owed()[ghost]) for part, ghost in zip(self.parts, pair, strict=True))
+        plain, mask = (int(part.owed()[monitor_state]) for part, monitor_state in zip(self.parts, pair, strict=True))
         assert plain == mask
         return pair
 
     def observe(self, pair: tuple[int, int], told_of: Sequence[tuple[str, int, Message]]) -> tuple[int, int]:
         values = []
-        for part, ghost in zip(self.parts, pair, strict=True):
+        for part, monitor_state in zip(self.parts, pair, strict=True):
             code = part.code(told_of)
             if not code:  # nothing to observe
-                values.append(ghost << 16)
+                values.append(monitor_state << 16)
                 continue
-            if kernels.look_up(part.steps.table, ghost, code) < 0:
-                part.fill(np.array([ghost << 32 | code], np.uint64))
-            values.append(int(kernels.look_up(part.steps.table, ghost, code)))
+            if kernels.look_up(part.steps.table, monitor_state, code) < 0:
+                part.fill(np.array([monitor_state << 32 | code], np.uint64))
+            values.append(int(kernels.look_up(part.steps.table, monitor_state, code)))
         assert values[0] & 0xFFFF == values[1] & 0xFFFF
         return self.check((values[0] >> 16, values[1] >> 16))
 
     def rename(self, pair: tuple[int, int], by: int) -> tuple[int, int]:
         after = []
-        for part, ghost in zip(self.parts, pair, strict=True):
-            part.rename(np.array([ghost << 32 | by], np.uint64), self.renamings)
-            after.append(int(kernels.look_up(part.renamed.table, ghost, by)))
+        for part, monitor_state in zip(self.parts, pair, strict=True):
+            part.rename(np.array([monitor_state << 32 | by], np.uint64), self.renamings)
+            after.append(int(kernels.look_up(part.renamed.table, monitor_state, by)))
         return self.check((after[0], after[1]))
 
 
@@ -221,9 +229,9 @@ def happenings(
     handed: list[Message] = []
     owed: list[tuple[Message, int]] = []
     for _ in range(length):
-        wishes = workload.wishes(position)
-        if wishes and (not owed or chance.random() < 0.55):
-            _, message, position = chance.choice(wishes)
+        pending_sends = workload.pending_sends(position)
+        if pending_sends and (not owed or chance.random() < 0.55):
+            _, message, position = chance.choice(pending_sends)
             hand, send = ("hand", message.sender, message), ("send", message.sender, message)
             if wild and chance.random() < 0.3:
                 handed.append(message)
@@ -274,23 +282,23 @@ def happenings(
     ],
     ids=str,
 )
-def test_ghosts_on_bit_masks_are_those_of_the_observers(
+def test_monitor_states_on_bit_masks_are_those_of_the_observers(
     n: int, m: int, sends: Sends, self_sends: bool, orders: tuple[str, ...], first: bool
 ) -> None:
     workload = Free(n, m, self_sends=self_sends, sends=sends)
-    both = Both(workload, lambda: observers_for(n, orders, sends_before_delivery=first))
+    both = Both(workload, lambda: monitors_for(n, orders, sends_before_delivery=first))
     for wild in (False, True):
         chance = random.Random(f"{n} {m} {sends} {self_sends} {orders} {wild}")
         for _ in range(8 if n == 4 else 25):
-            ghosts = [(0, 0)]
+            monitor_states = [(0, 0)]
             for step in happenings(chance, workload, 4 * m, wild=wild, early=wild and not first):
-                ghosts.append(both.observe(ghosts[-1], step))
-                assert both.observe(ghosts[-2], step) == ghosts[-1]
+                monitor_states.append(both.observe(monitor_states[-1], step))
+                assert both.observe(monitor_states[-2], step) == monitor_states[-1]
             for _ in range(6 if n > 1 else 0):
-                ghost, by = chance.choice(ghosts), chance.randrange(1, len(both.renamings))
-                image = both.rename(ghost, by)
+                monitor_state, by = chance.choice(monitor_states), chance.randrange(1, len(both.renamings))
+                image = both.rename(monitor_state, by)
                 inverse = both.renamings.index(Renaming(both.renamings[by].inverse))
-                assert both.rename(image, inverse) == ghost
+                assert both.rename(image, inverse) == monitor_state
     assert len(both.same[0]) == len(both.same[1]) > 2 * m
 
 
@@ -309,25 +317,25 @@ def test_what_faulty_protocols_alone_let_happen_is_left_to_the_plain_observers(
     told: tuple[str, ...], foreseen: tuple[bool, ...]
 ) -> None:
     workload = Free(2, 1)
-    (_, message, _), *_ = workload.wishes(workload.start())
+    (_, message, _), *_ = workload.pending_sends(workload.start())
     events = [(kind, int(process), message) for kind, process in map(str.split, told)]
     for first in (True, False):
         orders = ("causal",) if first else ()
-        ghosts = ghosts_for(observers_for(2, orders, sends_before_delivery=first), workload, BIT)
+        monitor_states = monitor_states_for(monitors_for(2, orders, sends_before_delivery=first), workload, BIT)
         with nullcontext() if first in foreseen else pytest.raises(Unforeseen):
-            ghosts.fill(np.array([ghosts.code(events)], np.uint64))
+            monitor_states.fill(np.array([monitor_states.code(events)], np.uint64))
 
 
 @pytest.mark.parametrize("server", [0, 1])
-def test_ghosts_on_bit_masks_judge_where_the_observer_does(server: int) -> None:
+def test_monitor_states_on_bit_masks_judge_where_the_monitor_does(server: int) -> None:
     workload = Free(3, 4)
     at = frozenset({server})
-    both = Both(workload, lambda: observers_for(3, ("fifo", "causal"), sends_before_delivery=True, at=at))
+    both = Both(workload, lambda: monitors_for(3, ("fifo", "causal"), sends_before_delivery=True, at=at))
     chance = random.Random(server)
     for _ in range(60):
-        ghost = (0, 0)
+        monitor_state = (0, 0)
         for step in happenings(chance, workload, 12, wild=False):
-            ghost = both.observe(ghost, step)
+            monitor_state = both.observe(monitor_state, step)
     assert len(both.same[0]) > 100
 
 
@@ -420,7 +428,7 @@ def _is_graded(asked: Question) -> bool:
 
 # -- rooms that grow ---------------------------------------------------------------------------------------------------
 
-#: Graded and not, over all channels, with buffers and without, with ghosts of all kinds, a program.
+#: Graded and not, over all channels, with buffers and without, with monitor states of all kinds, a program.
 SAMPLE: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
     ("rst", 3, 2, {}),
     ("rst", 3, 2, {"channel": "fifo"}),
@@ -454,8 +462,8 @@ class Narrow(NativeSearch):
     widened = 0
 
     def _layout(self, slots: int) -> kernels.Layout:
-        ghosts, cells, packets = len(self.ghosts), len(self.tables.cells), len(self.tables.packets)
-        return layout(self.n, slots, ghosts=ghosts, cells=cells, packets=max(1, packets))
+        monitor_states, cells, packets = len(self.monitor_states), len(self.tables.cells), len(self.tables.packets)
+        return layout(self.n, slots, monitor_states=monitor_states, cells=cells, packets=max(1, packets))
 
     def _widen(self) -> None:
         self.widened += 1
@@ -722,11 +730,11 @@ class SaysMore(Rst):
         more = Packet(i, message.receiver, "more")
         return [step._replace(packets=[*step.packets, more]) for step in super().send(i, state, message)]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return packet.message is None or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return packet.message is None or super().deliverable(i, state, packet)
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [Step(state)] if packet.message is None else super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [Step(state)] if packet.message is None else super().on_packet(i, state, packet)
 
 
 class SaysNothing(Rst):

@@ -95,7 +95,7 @@ def test_a_thread_that_a_part_cannot_start_ends_it() -> None:
         (ImportError("x.so: failed to map segment from shared object"), True),
         (OSError(errno.ENOSPC, "No space left on device"), False),
         (RuntimeError("other"), False),
-        (BadInput("other", mend="another"), False),
+        (BadInput("other", hint="another"), False),
         (KeyboardInterrupt(), False),
     ],
 )

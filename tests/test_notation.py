@@ -229,7 +229,7 @@ def test_an_error_begins_with_the_file() -> None:
         parse("P1: receive\nP2: receive x", "figure.txt")
     assert str(caught.value).startswith("figure.txt:2:5: P2 receives x")
     assert (caught.value.file, caught.value.line, caught.value.column) == ("figure.txt", 2, 5)
-    assert caught.value.mend == "add 'send x to P2' to its sender's line, or drop this receive"
+    assert caught.value.hint == "add 'send x to P2' to its sender's line, or drop this receive"
     with pytest.raises(BadInput, match=r"^figure\.txt:1:1: expected a process name"):
         parse(";", "figure.txt")
     with pytest.raises(BadInput, match=r"^figure\.txt: there is no process"):
@@ -248,7 +248,7 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
         assert parse(script.print()) == script
         return
     assert len(str(refused).splitlines()) == 1
-    assert refused.mend
+    assert refused.hint
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -335,14 +335,14 @@ def test_a_computation_is_printed_in_the_papers_style() -> None:
 
 @pytest.mark.parametrize("name", ["", "two words", "send", "m'", "a...b", "-x", "x.", "x\n", "#"])
 def test_a_name_that_the_notation_cannot_write_is_refused(name: str) -> None:
-    mend = "a name is letters, digits, '_', '-' and '.', and none of send, to, receive, from"
+    hint = "a name is letters, digits, '_', '-' and '.', and none of send, to, receive, from"
     for c in (
         Computation((name,), (), ((),)),
         Computation(("P1",), (Message(name, 0, (0,)),), ((Event("send", 0),),)),
     ):
         with pytest.raises(BadInput) as caught:
             of_computation(c)
-        assert str(caught.value) == f"the notation cannot write the name {name!r}; {mend}"
+        assert str(caught.value) == f"the notation cannot write the name {name!r}; {hint}"
 
 
 def test_a_name_that_two_messages_share_is_refused() -> None:

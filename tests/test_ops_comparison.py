@@ -137,7 +137,7 @@ class OneUnless(Integers):
 
 
 class OnlyTheFirst(Integers):
-    def among(self, k: int, some: Any) -> int:
+    def indicator(self, k: int, some: Any) -> int:
         return int(k in tuple(some)[:1])
 
 
@@ -189,7 +189,7 @@ class TermsForgetThatAllHold(Terms):
 
 
 class TermsAreAmongNobody(Terms):
-    def among(self, k: Any, some: Any) -> Any:
+    def indicator(self, k: Any, some: Any) -> Any:
         return z3.IntVal(0)
 
 
@@ -208,12 +208,12 @@ OF_INTEGERS = {
     Saturates: "incremented", WrapsAround: "incremented", Truncates: "maximum", TakesTheMinimum: "maximum",
     MaximumIsNotNegative: "maximum", SwapsTheAxes: "matrix", LeavesTheLastProcessOut: "every",
     IncrementsTheNext: "incremented", SwapsThePlace: "incremented", AnyOf: "all_of", OneUnless: "one_if",
-    OnlyTheFirst: "among",
+    OnlyTheFirst: "indicator",
 }  # fmt: skip
 OF_TERMS = {
     TermsSaturate: "incremented", TermsIncrementByTwo: "incremented", TermsAreOffByOne: "maximum",
     TermsSwapTheAxes: "matrix", TermsSwapThePlace: "incremented", TermsHoldForSome: "every",
-    TermsForgetACondition: "one_if", TermsForgetThatAllHold: "all_of", TermsAreAmongNobody: "among",
+    TermsForgetACondition: "one_if", TermsForgetThatAllHold: "all_of", TermsAreAmongNobody: "indicator",
     TermsReadTheFirst: "vector",
 }  # fmt: skip
 

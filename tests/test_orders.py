@@ -27,7 +27,7 @@ from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import of_computation, parse, to_computation
-from crownless.spec.orders import ORDERS, Reading, Verdict, decide, order_named, strongest, weaker
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide, order_named, strongest, weaker
 from crownless.spec.witnesses import Crown, Cycle, Overtaking, Unreceived, say
 
 CHAIN = ("asynchronous", "fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
@@ -41,7 +41,7 @@ class Bound(NamedTuple):
     complete: bool = True
     self_sends: bool = False
     multicast: bool = False
-    reading: Reading = "lost"
+    reading: UnreceivedPolicy = "lost"
 
     @property
     def unicasts(self) -> bool:
@@ -131,7 +131,7 @@ def computation(text: str) -> Computation:
     return to_computation(parse(text))
 
 
-def kept(c: Computation, reading: Reading = "lost") -> set[str]:
+def kept(c: Computation, reading: UnreceivedPolicy = "lost") -> set[str]:
     return {order for order in CHAIN if decide(c, order, reading).kept}
 
 
@@ -557,7 +557,7 @@ def larger_computations(draw: st.DrawFn, *, most_messages: int = 7, most_receive
 @settings(max_examples=150, deadline=None)
 @given(larger_computations(), st.sampled_from(["lost", "pending"]))
 def test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_genuine(
-    c: Computation, reading: Reading
+    c: Computation, reading: UnreceivedPolicy
 ) -> None:
     for order in CHAIN:
         verdict = decide(c, order, reading)
@@ -568,7 +568,7 @@ def test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_gen
 # -- witnesses are genuine ---------------------------------------------------------------------------------------------
 
 
-def check_witness(c: Computation, verdict: Verdict, reading: Reading) -> None:
+def check_witness(c: Computation, verdict: Verdict, reading: UnreceivedPolicy) -> None:
     """Holds the witness to the computation; smallness is another matter."""
     witness = verdict.witness
     if isinstance(witness, Overtaking):
@@ -583,7 +583,7 @@ def check_witness(c: Computation, verdict: Verdict, reading: Reading) -> None:
         assert (witness.message, witness.receiver) in c.unreceived
 
 
-def check_overtaking(c: Computation, order: str, witness: Overtaking, reading: Reading) -> None:
+def check_overtaking(c: Computation, order: str, witness: Overtaking, reading: UnreceivedPolicy) -> None:
     assert order not in ("asynchronous", "synchronous")
     first, second, q = c.messages[witness.first], c.messages[witness.second], witness.receiver
     assert witness.first != witness.second
@@ -821,7 +821,7 @@ def with_one_more_message(c: Computation) -> Iterator[Computation]:
                 yield Computation.of_lines(len(lines), messages, lines)
 
 
-def check_circle_is_smallest(c: Computation, order: str, reading: Reading = "lost") -> None:
+def check_circle_is_smallest(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> None:
     witness = decide(c, order, reading).witness
     if isinstance(witness, Cycle):
         pending = reading == "pending"
@@ -976,7 +976,7 @@ def test_among_twenty_thousand_events_a_broken_order_is_found(order: str, middle
 
 @BROKEN_AMONG_MANY
 @pytest.mark.parametrize("reading", ["lost", "pending"])
-def test_in_long_computations_too_a_witness_is_genuine(order: str, middle: str, reading: Reading) -> None:
+def test_in_long_computations_too_a_witness_is_genuine(order: str, middle: str, reading: UnreceivedPolicy) -> None:
     c = long_computation(middle, messages=600)
     verdict = decide(c, order, reading)
     assert not verdict.kept
@@ -1004,7 +1004,7 @@ def test_in_long_computations_too_a_witness_is_genuine(order: str, middle: str, 
 @pytest.mark.parametrize("reading", ["lost", "pending"])
 @pytest.mark.parametrize("messages", [0, 600])
 def test_in_short_and_long_incomplete_computations_a_witness_is_genuine(
-    order: str, middle: str, reading: Reading, messages: int
+    order: str, middle: str, reading: UnreceivedPolicy, messages: int
 ) -> None:
     c = long_computation(middle, messages=messages)
     check_witness(c, decide(c, order, reading), reading)
@@ -1038,7 +1038,7 @@ def test_an_overtaking_across_a_conversation_of_twenty_thousand_events_is_found(
 def test_each_order_has_a_function_of_its_name() -> None:
     crossing = computation("P1: send x to P2; receive y\nP2: send y to P1; receive x")
     for order in CHAIN:
-        function: Callable[[Computation, Reading], Verdict] = getattr(orders, order.replace("-", "_"))
+        function: Callable[[Computation, UnreceivedPolicy], Verdict] = getattr(orders, order.replace("-", "_"))
         assert function(crossing, "lost") == decide(crossing, order)
         assert function(crossing, "pending") == decide(crossing, order, "pending")
 

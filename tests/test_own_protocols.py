@@ -31,7 +31,7 @@ class Hub(cr.Protocol):
         packets = [cr.Packet(i, q, "message", message) for q in message.receivers]
         return [cr.Step(state, packets, [cr.sent(message)])]
 
-    def arrive(self, i, state, packet):
+    def on_packet(self, i, state, packet):
         return [cr.Step(state, [], [cr.delivered(packet.message)])]
 """
 
@@ -115,7 +115,7 @@ def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path
 def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, command: Command) -> None:
     Path("mine.py").write_text(
         "from crownless.impl.rst import Rst\n\nclass Same(Rst):\n    'As it is.'\n\nclass Deaf(Rst):\n"
-        "    def accepts(self, i, state, packet):\n        return self.ops.zero == self.ops.zero\n"
+        "    def deliverable(self, i, state, packet):\n        return self.ops.zero == self.ops.zero\n"
     )
     code, out, _ = command("prove", "mine.py:Same")
     assert code == 0

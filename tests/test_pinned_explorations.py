@@ -405,7 +405,7 @@ def counted(text: Text, channel: str, m: int) -> Counts:
     [
         parameter(pin, slow_from=10_000)
         for pin in PINS
-        # Over FIFO channels a refused packet goes to a mail room, of which the texts do not speak.
+        # Over FIFO channels a refused packet goes to a hold-back queue, of which the texts do not speak.
         if (pin.protocol, pin.channel) != ("rst", "fifo") and pin.counts.states < 60_000
     ],
 )

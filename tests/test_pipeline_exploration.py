@@ -61,7 +61,7 @@ def found_by(
     engine = engine_for(asked.check, engine="native", reductions=reductions)
     with (
         on.saving(asked.check, engine, checkpoint, resume) as saving,
-        on.search(asked.check, engine, asked.observers(), asked.properties(), saving) as search,
+        on.search(asked.check, engine, asked.all_monitors(), asked.properties(), saving) as search,
     ):
         found = search.explore(limits)
         if saving is not None and not found.stopped:
@@ -232,7 +232,7 @@ def test_that_test_can_fail() -> None:
 
 def test_an_executor_with_other_tables_says_so(tmp_path: Path) -> None:
     search = question("rst", 3, 3).search()
-    published = Published(tmp_path, "x", search.tables, search.ghosts)
+    published = Published(tmp_path, "x", search.tables, search.monitor_states)
     first = published.publish()
     assert Replica().follow(tmp_path, first).facts == published.view().facts
     path = next(tmp_path.glob("tables-x-1.npz"))
@@ -243,7 +243,7 @@ def test_an_executor_with_other_tables_says_so(tmp_path: Path) -> None:
 
 def test_a_difference_in_an_earlier_version_is_noticed_in_every_later_one(tmp_path: Path) -> None:
     search = question("rst", 3, 3).search()
-    published = Published(tmp_path, "x", search.tables, search.ghosts)
+    published = Published(tmp_path, "x", search.tables, search.monitor_states)
     published.publish()
     published._known = {name: column[:0] for name, column in published._known.items()}  # as if all had changed
     second = published.publish()

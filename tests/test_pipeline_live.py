@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crownless.pipeline.logs import live_run
-from crownless.pipeline.logs.answers import Question
+from crownless.pipeline.logs.answers import Query
 from crownless.pipeline.logs.live_run import COPY, Known, Live, Told, come, end, looked, more
 from crownless.pipeline.logs.rows import NOWHERE
 from crownless.pipeline.logs.runs import judge_run
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:pyspark")
 
-ALL = Question.of((), "lost", True)
+ALL = Query.of((), "lost", True)
 
 
 # -- what is told of one run -------------------------------------------------------------------------------------------
@@ -122,21 +122,21 @@ def test_what_stands_is_what_the_certain_events_break_and_in_the_end_what_all_ro
         base = 1 if min(e["index"] for e in run) == 1 else 0
         if chance.random() < 0.7:
             chance.shuffle(lines)
-        question = chance.choice([ALL, Question.of((), "pending", True)])
+        query = chance.choice([ALL, Query.of((), "pending", True)])
         live, told, come = Live(), list[Told](), list[str]()
         clean = True
         while len(come) < len(lines):
             batch = lines[len(come) : len(come) + chance.choice([1, 2, 5])]
             live = Live.unpacked(live.packed())
-            told += more(live, "r", batch, question, first=base)
+            told += more(live, "r", batch, query, first=base)
             come += batch
             clean = clean and not harmed(come)
             known = broken_by(certain(come, base)) if clean else set()
             assert standing(told) == dict.fromkeys(known, "broken"), (k, kind)
             seen["early"] += bool(known and len(come) < len(lines))
         seen["withdrawn, a contradiction"] += any(row["about"] == "withdrawn" for row in told)
-        told += end(live, "r", question)
-        whole = judge_run("r", lines, question.orders, question.reading)
+        told += end(live, "r", query)
+        whole = judge_run("r", lines, query.orders, query.reading)
         assert standing(told) == {judgement.order: judgement.verdict for judgement in whole.judgements}, (k, kind)
         assert set(standing(told)) == set(ORDERS)
         # No row is lost, and none is told twice.
@@ -148,7 +148,7 @@ def test_what_stands_is_what_the_certain_events_break_and_in_the_end_what_all_ro
     assert min(seen[kind] for kind in (*_SPOILT, "none", "lost", "early", "withdrawn, a contradiction")) > 3, seen
 
 
-FIFO = Question.of(("fifo",), "lost", True)
+FIFO = Query.of(("fifo",), "lost", True)
 X, Y = event("P1", 0, "send", "x", "P2"), event("P1", 1, "send", "y", "P2")
 Y_FIRST = event("P2", 0, "deliver", "y", "P1")
 
@@ -431,8 +431,8 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(BadInput, match="keeps no state of live runs") as refused:
         _equip(session)
     assert settings == {"spark.app.name": "mine"}
-    assert refused.value.mend is not None
-    exec(refused.value.mend, {"spark": session})
+    assert refused.value.hint is not None
+    exec(refused.value.hint, {"spark": session})
     _equip(session)  # as it was told to be set
     ours = {"spark.app.name": "crownless"}
     our_session: Any = SimpleNamespace(conf=SimpleNamespace(get=ours.get, set=ours.__setitem__))

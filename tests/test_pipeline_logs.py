@@ -21,7 +21,7 @@ from crownless.model_check.oracle import NamedComputation, classify
 from crownless.pipeline.logs import answers as log_answers
 from crownless.pipeline.logs import blocks as log_blocks
 from crownless.pipeline.logs import kernels as log_kernels
-from crownless.pipeline.logs.answers import Question, answers
+from crownless.pipeline.logs.answers import Query, answers
 from crownless.pipeline.logs.clocks import causal_by_clocks
 from crownless.pipeline.logs.live import Live, end, judge_live, more
 from crownless.pipeline.logs.one_run import _walk, judge_one_run
@@ -30,7 +30,7 @@ from crownless.pipeline.logs.runs import RunJudged, judge_run
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, Reading, decide
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 Event = dict[str, Any]
 #: run, order → verdict, witness as JSON, why unknown
 Known = dict[tuple[str, str], tuple[str, str | None, str | None]]
-READINGS: tuple[Reading, ...] = ("lost", "pending")
+READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
 
 
 def random_run(chance: Random, run: str, *, holes: bool = True, multicasts: bool = True) -> list[Event]:
@@ -96,7 +96,7 @@ def random_log(seed: int, runs: int, **which: bool) -> list[str]:
     return [json.dumps(event) for event in events]
 
 
-def by_classify(lines: Sequence[str], reading: Reading) -> Known:
+def by_classify(lines: Sequence[str], reading: UnreceivedPolicy) -> Known:
     known: Known = {}
     for logged in read_log(lines):
         c = logged.computation
@@ -112,14 +112,14 @@ def table_of(lines: Sequence[str]) -> Any:
     return pa.table([pa.array([r[k] for r in rows], kind) for k, kind in enumerate(plain_types())], names=list(COLUMNS))
 
 
-def told_of(lines: Sequence[str], reading: Reading, *, witnesses: bool = True) -> list[dict[str, Any]]:
+def told_of(lines: Sequence[str], reading: UnreceivedPolicy, *, witnesses: bool = True) -> list[dict[str, Any]]:
     """What the executors would tell, without Spark between them."""
     blocks = defaultdict(list)
     for batch in log_blocks.packed([table_of(lines)], 5):
         blocks[batch["bucket"][0].as_py()].append(batch["block"][0].as_buffer())
-    question = Question.of((), reading, witnesses)
+    query = Query.of((), reading, witnesses)
     return [
-        row for held in blocks.values() for batch in answers(log_blocks.unpacked(held), question)
+        row for held in blocks.values() for batch in answers(log_blocks.unpacked(held), query)
         for row in batch.to_pylist()
     ]  # fmt: skip
 
@@ -138,7 +138,7 @@ def verdicts_in(told: Sequence[dict[str, Any]]) -> Known:
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_verdict_and_witness_is_that_of_classify(
-    seed: int, reading: Reading, monkeypatch: pytest.MonkeyPatch
+    seed: int, reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_blocks, "STRETCH", 700)  # so that runs are divided between blocks
     lines = random_log(seed, 600)
@@ -156,7 +156,7 @@ def test_every_verdict_and_witness_is_that_of_classify(
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_is_hardly_asked(
-    reading: Reading, monkeypatch: pytest.MonkeyPatch
+    reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
 
@@ -333,26 +333,26 @@ def test_a_walk_that_would_hold_too_much_is_given_up_not_guessed() -> None:
 
 
 def test_a_run_that_breaks_an_order_is_told_at_once_though_events_come_late_and_twice() -> None:
-    question = Question.of(("fifo", "causal"), "lost", True)
+    query = Query.of(("fifo", "causal"), "lost", True)
     live = Live()
     y = [event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y", "P1")]
-    assert list(more(live, "r", y, question)) == []  # what P1 did first is not here yet
-    (copy,) = more(live, "r", y[:1], question)
+    assert list(more(live, "r", y, query)) == []  # what P1 did first is not here yet
+    (copy,) = more(live, "r", y[:1], query)
     assert copy["about"] == "quarantine"
     assert copy["because"] == "a copy of an earlier event"
-    told = list(more(live, "r", [event("P1", 0, "send", "x", "P2")], question))
+    told = list(more(live, "r", [event("P1", 0, "send", "x", "P2")], query))
     assert [(row["order"], row["verdict"]) for row in told] == [("fifo", "broken"), ("causal", "broken")]
     assert json.loads(told[0]["witness"])["first"] == "x"
-    told = list(end(live, "r", question))
+    told = list(end(live, "r", query))
     assert [row["about"] for row in told] == ["judged"]
     assert told[0]["rows"] == 3
-    (late,) = more(live, "r", [event("P2", 1, "deliver", "x")], question)
+    (late,) = more(live, "r", [event("P2", 1, "deliver", "x")], query)
     assert late["because"] == "it came after the run had ended"
 
 
 def test_what_is_told_of_a_live_run_holds_of_the_whole_run_and_all_is_told_in_the_end() -> None:
     chance = Random(5)
-    question = Question.of((), "lost", True)
+    query = Query.of((), "lost", True)
     early = 0
     for k in range(200):
         lines = [json.dumps(e) for e in random_run(chance, f"run{k}", holes=False)]
@@ -363,10 +363,10 @@ def test_what_is_told_of_a_live_run_holds_of_the_whole_run_and_all_is_told_in_th
         told: list[dict[str, Any]] = []
         while lines:
             live = Live.unpacked(live.packed())
-            told += more(live, f"run{k}", [lines.pop() for _ in range(min(3, len(lines)))], question, first=first)
+            told += more(live, f"run{k}", [lines.pop() for _ in range(min(3, len(lines)))], query, first=first)
             assert all(row["verdict"] == "broken" == known[f"run{k}", row["order"]] for row in told)
             early += bool(lines and told)
-        told += end(live, f"run{k}", question)
+        told += end(live, f"run{k}", query)
         assert {key: verdict for key, (verdict, _, _) in verdicts_in(told).items()} == known
     assert early > 10
 

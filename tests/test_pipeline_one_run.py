@@ -31,7 +31,7 @@ from crownless.pipeline.logs.rows import BETWEEN, plain_lines
 from crownless.pipeline.logs.runs import judge_run
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, Reading
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -102,7 +102,7 @@ def told(judged: Judged) -> tuple[list[tuple[str, ...]], set[str]]:
     }
 
 
-def differences(found: OneRunJudged, lines: Sequence[str], reading: Reading) -> list[str]:
+def differences(found: OneRunJudged, lines: Sequence[str], reading: UnreceivedPolicy) -> list[str]:
     """The orders of which the spec says otherwise, but for those that are not decided at this size."""
     known = judge_run("r", lines, tuple(ORDERS), reading).judgements
     return [
@@ -154,7 +154,7 @@ class Small(NamedTuple):
     unknown: str = ""
     holes: set[str] = set()
     reasons: list[str] = []
-    reading: Reading = "lost"
+    reading: UnreceivedPolicy = "lost"
 
 
 ALL = " ".join(ORDERS)
@@ -437,7 +437,7 @@ def test_a_random_log_damaged_or_not(seed: int, spark: SparkSession) -> None:  #
     chance = Random(seed)
     whole = [json.dumps(fields) for fields in random_run(chance, "r", multicasts=False)]
     lines = damaged(chance, whole)
-    reading: Reading = chance.choice(["lost", "pending"])
+    reading: UnreceivedPolicy = chance.choice(["lost", "pending"])
     found = judge_one_run(frame(spark, lines), reading=reading, stretch=3)
     assert differences(found, lines, reading) == []
     known = judge_run("r", lines, ("fifo",), reading)

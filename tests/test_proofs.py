@@ -104,8 +104,8 @@ def test_a_run_with_a_message_to_itself_breaks_the_invariant_for_good() -> None:
     rst = Rst(1)
     (sending,) = rst.send(0, rst.initial(0), Message("m", 0, (0,)))
     assert sending.state == State(((1,),), (0,))
-    assert rst.accepts(0, sending.state, sending.packets[0])
-    (delivering,) = rst.arrive(0, sending.state, sending.packets[0])
+    assert rst.deliverable(0, sending.state, sending.packets[0])
+    (delivering,) = rst.on_packet(0, sending.state, sending.packets[0])
     assert delivering.state == State(((2,),), (1,))
 
 
@@ -113,19 +113,19 @@ def test_a_run_without_the_guard_breaks_the_invariant() -> None:
     rst = AcceptsAll(3)
     (x,) = rst.send(0, rst.initial(0), Message("x", 0, (2,)))
     (y,) = rst.send(0, x.state, Message("y", 0, (1,)))
-    (told,) = rst.arrive(1, rst.initial(1), y.packets[0])
+    (told,) = rst.on_packet(1, rst.initial(1), y.packets[0])
     (z,) = rst.send(1, told.state, Message("z", 1, (2,)))
-    (overtaken,) = rst.arrive(2, rst.initial(2), z.packets[0])
+    (overtaken,) = rst.on_packet(2, rst.initial(2), z.packets[0])
     sent, deliv = overtaken.state
     assert not invariants.deliv_equals_sent_column(sent, deliv, 2)
-    assert not Rst(3).accepts(2, rst.initial(2), z.packets[0])
+    assert not Rst(3).deliverable(2, rst.initial(2), z.packets[0])
 
 
 # -- Broken protocols
 
 
 class AcceptsAll(Rst):
-    def accepts(self, i: int, state: State, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Any:
         return True
 
 
@@ -185,7 +185,7 @@ def replay(verdict: Verdict, protocol: type[Rst], step: str) -> dict[str, bool]:
         after = machine.after_sending(i, state, j)
     else:
         packet = Packet(j, i, "message", Message("m", j, (i,)), model.matrix(terms.any_matrix("stamp")))
-        facts[GUARD] = machine.accepts(i, state, packet)
+        facts[GUARD] = machine.deliverable(i, state, packet)
         after = machine.after_delivering(i, state, j, packet.stamp)
     return facts | {"after": invariants.deliv_equals_sent_column(after.sent, after.deliv, i)}
 
@@ -209,9 +209,9 @@ def test_terms_and_integers_run_the_same_protocol(n: int) -> None:
         assert system.state(proving.after_sending(p, in_terms, q)) == running.after_sending(i, state, j)
         after = proving.after_delivering(p, in_terms, q, stamp_in_terms)
         assert system.state(after) == running.after_delivering(i, state, j, stamp)
-        accepts = running.accepts(i, state, packet)
-        assert system.truth(proving.accepts(p, in_terms, packet._replace(stamp=stamp_in_terms))) == accepts
-        accepted.add(accepts)
+        deliverable = running.deliverable(i, state, packet)
+        assert system.truth(proving.deliverable(p, in_terms, packet._replace(stamp=stamp_in_terms))) == deliverable
+        accepted.add(deliverable)
     assert accepted == {False, True}
 
 

@@ -218,7 +218,7 @@ def test_every_invariant_is_of_use(protocol: str) -> None:
 
 def test_a_guard_that_never_holds_proves_nothing() -> None:
     class NeverDelivers(CAUSAL["rst"].protocol):  # type: ignore[misc]
-        def accepts(self, i: object, state: object, packet: object) -> object:
+        def deliverable(self, i: object, state: object, packet: object) -> object:
             return False
 
     proved = prove("never delivers", replace(CAUSAL["rst"], protocol=NeverDelivers), FEW, attempts=SEEDS)
@@ -244,8 +244,8 @@ class ForgetsByItself(Rst):
 
 
 class SaysNothingOfDeliveries(Rst):
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=()) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=()) for step in super().on_packet(i, state, packet)]
 
 
 class SendsToItself(Rst):
@@ -255,9 +255,9 @@ class SendsToItself(Rst):
 
 
 class LooksAtTheName(Rst):
-    def accepts(self, i: int, state: State, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Any:
         assert packet.message is not None
-        return True if packet.message.name == "m2" else super().accepts(i, state, packet)
+        return True if packet.message.name == "m2" else super().deliverable(i, state, packet)
 
 
 class CountsItsReceivers(Cbcast):
@@ -277,9 +277,9 @@ class SendsToTheFirstTwo(SesMulticast):
 
 
 class DeliversToSeveralAtOnce(SesMulticast):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         assert packet.message is not None
-        return True if len(packet.message.receivers) > 1 else super().accepts(i, state, packet)
+        return True if len(packet.message.receivers) > 1 else super().deliverable(i, state, packet)
 
 
 @pytest.mark.parametrize(

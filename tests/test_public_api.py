@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 import crownless as cr
-from crownless.model_check.observers import Observation, Observer
+from crownless.model_check.monitors import Monitor, Observation
 from crownless.spec.computation import Message
 
 SWAPPED = "P1: send x to P2; send y to P2\nP2: receive y; receive x"
@@ -31,7 +31,7 @@ class Hub(cr.Protocol):
         packets = [cr.Packet(i, q, "message", message) for q in message.receivers]
         return [cr.Step(state, packets, [cr.sent(message)])]
 
-    def arrive(self, i: int, state: Any, packet: cr.Packet) -> Sequence[cr.Step]:
+    def on_packet(self, i: int, state: Any, packet: cr.Packet) -> Sequence[cr.Step]:
         return [cr.Step(state, (), [cr.delivered(packet.message)])]  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ def test_a_program_may_be_a_text_a_script_or_a_name() -> None:
     assert cr.check("rendezvous", program="mf-fig1", max_states=100).check.program is not None
 
 
-class FewDeliveries(Observer):
+class FewDeliveries(Monitor):
     """At most two deliveries in all."""
 
     watches = ("few-deliveries",)
@@ -165,8 +165,8 @@ class FewDeliveries(Observer):
     def initial(self) -> int:
         return 0
 
-    def observe(self, ghost: int, code: Observation) -> tuple[int, tuple[str, ...]]:
-        delivered = ghost + (code.kind == "deliver")
+    def observe(self, monitor_state: int, code: Observation) -> tuple[int, tuple[str, ...]]:
+        delivered = monitor_state + (code.kind == "deliver")
         return delivered, ("few-deliveries",) if delivered > 2 else ()
 
 

@@ -13,7 +13,7 @@ from replay import endings, numbered
 from crownless.command_line import main
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
@@ -135,11 +135,11 @@ class SpeaksWhenSpokenTo(ProtocolMachine):
 
     def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
         packet = Packet(i, message.receiver, "message", message)
-        return [Step(state, [packet], [Happened("send", message)])] if state else []
+        return [Step(state, [packet], [AppEvent("send", message)])] if state else []
 
-    def arrive(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step(True, (), [Happened("deliver", packet.message)])]
+        return [Step(True, (), [AppEvent("deliver", packet.message)])]
 
 
 def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> None:
@@ -193,11 +193,11 @@ class SendsAfterwards(ProtocolMachine):
     def send(self, i: int, state: None, message: Message) -> Sequence[Step]:
         return [Step(state, [Packet(i, message.receiver, "message", message)])]
 
-    def arrive(self, i: int, state: None, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: None, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         if packet.kind == "ack":
-            return [Step(state, (), [Happened("send", packet.message)])]
-        return [Step(state, [Packet(i, packet.source, "ack", packet.message)], [Happened("deliver", packet.message)])]
+            return [Step(state, (), [AppEvent("send", packet.message)])]
+        return [Step(state, [Packet(i, packet.source, "ack", packet.message)], [AppEvent("deliver", packet.message)])]
 
 
 def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
@@ -211,8 +211,8 @@ def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
 
 
 class OnceMore(Unordered):
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 def test_a_message_delivered_twice_makes_no_computation() -> None:
@@ -235,20 +235,20 @@ class Mends(ProtocolMachine):
     def send(self, i: int, state: tuple[int, tuple[Message, ...]], message: Message) -> Sequence[Step]:
         number, delivered = state
         packet = Packet(i, message.receiver, "message", message, number)
-        return [Step((number + 1, delivered), [packet], [Happened("send", message)])]
+        return [Step((number + 1, delivered), [packet], [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: tuple[int, tuple[Message, ...]], packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: tuple[int, tuple[Message, ...]], packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         number, delivered = state
-        return [Step((number, (*delivered, packet.message)), (), [Happened("deliver", packet.message)])]
+        return [Step((number, (*delivered, packet.message)), (), [AppEvent("deliver", packet.message)])]
 
     def internal(self, i: int, state: tuple[int, tuple[Message, ...]]) -> Sequence[tuple[str, Step]]:
         number, delivered = state
         in_order = tuple(sorted(delivered))
         if delivered == in_order:
             return []
-        undone = [Happened("undeliver", message) for message in reversed(delivered)]
-        done = [Happened("deliver", message) for message in in_order]
+        undone = [AppEvent("undeliver", message) for message in reversed(delivered)]
+        done = [AppEvent("deliver", message) for message in in_order]
         return [("mend", Step((number, in_order), (), [*undone, *done]))]
 
 

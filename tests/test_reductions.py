@@ -21,14 +21,14 @@ from native_engine_setup import Question, question, same_verdicts, told
 from test_machines_are_pure import all_renamings
 
 from crownless.impl.channels import CHANNELS
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.native import search
-from crownless.model_check.system import Ghost, State, System
+from crownless.model_check.system import MonitorState, State, System
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -210,17 +210,17 @@ class Orbits:
         self.workload = workload
         nodes = self._nodes()
         self.states = self._count({self._state(state): [state] for state, _ in nodes}, self._state)
-        by_meaning: dict[Meaning, list[tuple[State, Ghost]]] = {}
+        by_meaning: dict[Meaning, list[tuple[State, MonitorState]]] = {}
         for node in nodes:
             by_meaning.setdefault(self._node(node), []).append(node)
         self.nodes = self._count(by_meaning, self._node)
 
-    def _nodes(self) -> list[tuple[State, Ghost]]:
-        nodes = [(self.system.initial(), self.system.initial_ghost())]
+    def _nodes(self) -> list[tuple[State, MonitorState]]:
+        nodes = [(self.system.initial(), self.system.initial_monitor_state())]
         known = set(nodes)
-        for state, ghost in nodes:
+        for state, monitor_state in nodes:
             for step, target in self.system.moves(state):
-                node = (target, self.system.judge(ghost, step)[0])
+                node = (target, self.system.judge(monitor_state, step)[0])
                 if node not in known:
                     known.add(node)
                     nodes.append(node)
@@ -238,11 +238,11 @@ class Orbits:
                 seen |= images
         return orbits
 
-    def _node(self, node: tuple[State, Ghost], renaming: Renaming | None = None) -> Meaning:
-        state, ghost = node
+    def _node(self, node: tuple[State, MonitorState], renaming: Renaming | None = None) -> Meaning:
+        state, monitor_state = node
         renaming = renaming or Renaming(tuple(range(self.system.n)))
-        parts = zip(self.system.observers, ghost, strict=True)
-        return self._state(state, renaming), tuple(observer.renamed(part, renaming) for observer, part in parts)
+        parts = zip(self.system.monitors, monitor_state, strict=True)
+        return self._state(state, renaming), tuple(monitor.renamed(part, renaming) for monitor, part in parts)
 
     def _state(self, state: State, renaming: Renaming | None = None) -> Meaning:
         """What a state is made of, once the processes are renamed."""
@@ -256,7 +256,7 @@ class Orbits:
             return [self.machine.renamed_packet(system._packets.values[number], renaming) for number in numbers]
 
         match self.asked.check.channel_name:
-            case "fifo":  # each link is a queue, and so is each link's part of the mail room
+            case "fifo":  # each link is a queue, and so is each link's part of the hold-back queue
                 return tuple(frozenset(tuple(renamed(queue)) for queue in queues) for queues in flight)
             case "duplicating":
                 return tuple(frozenset(Counter(renamed(numbers)).items()) for numbers in flight)
@@ -361,9 +361,9 @@ class SaysAtTheReceiver(Unordered):
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return [step._replace(events=()) for step in super().send(i, (), message)]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step((), (), [Happened("send", packet.message), Happened("deliver", packet.message)])]
+        return [Step((), (), [AppEvent("send", packet.message), AppEvent("deliver", packet.message)])]
 
 
 class DeliversFirst(Unordered):
@@ -378,10 +378,10 @@ class DeliversFirst(Unordered):
         return [step._replace(state=(*state, message), events=()) for step in super().send(i, (), message)]
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return [("say", Step(state[1:], (), [Happened("send", state[0])]))] if state else []
+        return [("say", Step(state[1:], (), [AppEvent("send", state[0])]))] if state else []
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=state) for step in super().arrive(i, (), packet)]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(state=state) for step in super().on_packet(i, (), packet)]
 
 
 @pytest.mark.parametrize("machine", [SaysAtTheReceiver, DeliversFirst])
@@ -408,15 +408,15 @@ class Nudges(ProtocolMachine):
 
     def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
         packets = [Packet(i, message.receiver, "message", message), Packet(i, message.receiver, "nudge")]
-        return [Step(state, packets, [Happened("send", message)])]
+        return [Step(state, packets, [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: bool, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: bool, packet: Packet) -> bool:
         return not state
 
-    def arrive(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
         if packet.message is None:
             return [Step(True)]
-        return [Step(state, (), [Happened("deliver", packet.message)] if self.delivers else [])]
+        return [Step(state, (), [AppEvent("deliver", packet.message)] if self.delivers else [])]
 
     def internal(self, i: int, state: bool) -> Sequence[tuple[str, Step]]:
         return [("look up", Step(False))] if state else []
@@ -434,7 +434,7 @@ class NudgesInVain(Nudges):
 class Wanders(Nudges):
     """May look up and away as long as it likes."""
 
-    def accepts(self, i: int, state: bool, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: bool, packet: Packet) -> bool:
         return True
 
     def internal(self, i: int, state: bool) -> Sequence[tuple[str, Step]]:
@@ -447,11 +447,11 @@ class CountsAndAnswers(Nudges):
     def initial(self, i: int) -> Any:
         return 0
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         return True
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        events = [] if packet.message is None else [Happened("deliver", packet.message)]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        events = [] if packet.message is None else [AppEvent("deliver", packet.message)]
         if packet.kind == "answer":
             return [Step(state, (), events)]
         packets = [Packet(i, q, "answer") for q in range(self.n)] if state else []

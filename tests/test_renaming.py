@@ -48,7 +48,7 @@ def test_a_message_keeps_its_number_and_its_receivers_their_order() -> None:
 @pytest.mark.parametrize("sends", ["unicast", "multicast", "broadcast"])
 def test_the_messages_of_the_free_workload_are_its_messages_renamed(sends: Sends) -> None:
     free = Free(3, 1, self_sends=True, sends=sends)
-    messages = {wish.message for wish in free.wishes(free.start())}
+    messages = {pending.message for pending in free.pending_sends(free.start())}
     for renaming in all_renamings(3):
         assert {renaming.message(message) for message in messages} == messages
 

@@ -55,9 +55,12 @@ def test_only_the_messages_same_messages_are_sent() -> None:
     workload = Sending(3, Counter({(0, (1,)): 2, (2, (0,)): 1}))
     assert workload.messages == 3
     position = workload.start()
-    assert {(wish.process, wish.message.receiver) for wish in workload.wishes(position)} == {(0, 1), (2, 0)}
-    (to_p1,) = [wish for wish in workload.wishes(position) if wish.process == 2]
-    assert {wish.process for wish in workload.wishes(to_p1.after)} == {0}
+    assert {(pending.process, pending.message.receiver) for pending in workload.pending_sends(position)} == {
+        (0, 1),
+        (2, 0),
+    }
+    (to_p1,) = [pending for pending in workload.pending_sends(position) if pending.process == 2]
+    assert {pending.process for pending in workload.pending_sends(to_p1.after)} == {0}
 
 
 def test_a_proof_that_lacks_an_invariant_has_a_situation_and_no_run() -> None:
@@ -75,7 +78,7 @@ def test_a_proof_that_lacks_an_invariant_has_a_situation_and_no_run() -> None:
 class Hasty(Rst):
     """Delivers whatever comes."""
 
-    def accepts(self, i: object, state: object, packet: object) -> object:
+    def deliverable(self, i: object, state: object, packet: object) -> object:
         return True
 
 

@@ -13,7 +13,7 @@ from native_engine_setup import Question, question
 from replay import check
 
 from crownless.command_line.check import check as command
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
@@ -151,12 +151,12 @@ def test_a_rule_that_fails_at_another_process_than_the_first_says_so() -> None:
 class RefusesForGood(Unordered):
     """What has come to the guard is refused for good: nothing is ever let in later."""
 
-    def accepts(self, i: int, state: tuple[()], packet: Packet) -> bool:
+    def deliverable(self, i: int, state: tuple[()], packet: Packet) -> bool:
         return packet.message is not None and packet.message.name.endswith("1")
 
 
 class RefusesNothing(Unordered):
-    def accepts(self, i: int, state: tuple[()], packet: Packet) -> bool:
+    def deliverable(self, i: int, state: tuple[()], packet: Packet) -> bool:
         return True
 
 
@@ -181,11 +181,11 @@ class InTheOrderOfArrival(ProtocolMachine):
         return "closed"
 
     def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
-        return [Step("open", (), [Happened("deliver", packet.message)])]
+        return [Step("open", (), [AppEvent("deliver", packet.message)])]
 
 
 PROGRAM = "P1: send x to P2; send y to P2\nP2: receive x; receive y\n"
@@ -208,7 +208,7 @@ class OpensForBoth(InTheOrderOfArrival):
         (step,) = super().send(i, state, message)
         return [step._replace(state="ready" if state == "closed" else state)]
 
-    def accepts(self, i: int, state: str, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: str, packet: Packet) -> bool:
         return state != "closed"
 
     rules = {

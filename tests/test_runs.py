@@ -15,7 +15,7 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check import run_check
-from crownless.model_check.observers import Ledger
+from crownless.model_check.monitors import DeliveryMonitor
 from crownless.model_check.request import Check
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.saved_runs import read_checks
@@ -28,7 +28,7 @@ def play(protocol: str, channel: str, workload: int | str, *script: str) -> Run:
     """The run whose actions, in words, are these; the workload is a number of messages of 3 processes, or a program."""
     work: Workload = Free(3, workload) if isinstance(workload, int) else Program(notation.parse(workload))
     n = len(work.processes)
-    system = System(PROTOCOLS[protocol](n), work, CHANNELS[channel], [Ledger()])
+    system = System(PROTOCOLS[protocol](n), work, CHANNELS[channel], [DeliveryMonitor()])
     keep_names = isinstance(work, Program)
     state, steps = system.initial(), list[LocalStep]()
     for words in script:
@@ -140,7 +140,7 @@ def test_a_copy_is_drawn_once_and_said_twice() -> None:
     """)
 
 
-def test_a_message_that_waits_in_the_mail_room_is_received_first_and_delivered_later() -> None:
+def test_a_message_that_waits_in_the_hold_back_queue_is_received_first_and_delivered_later() -> None:
     run = play(
         *("rst", "fifo", 3),
         "P1: send m1 to P2",
@@ -396,7 +396,7 @@ def runs(draw: st.DrawFn) -> Run:
         self_sends = kind.admits_self_sends and draw(st.booleans())
         workload = Free(n, messages, self_sends=self_sends, sends="multicast" if multicast else "unicast")
     channel = CHANNELS[draw(st.sampled_from(list(CHANNELS)))]
-    system = System(kind(len(workload.processes)), workload, channel, [Ledger()])
+    system = System(kind(len(workload.processes)), workload, channel, [DeliveryMonitor()])
     state, steps = system.initial(), list[LocalStep]()
     for pick in draw(st.lists(st.integers(0, 40), max_size=25)):
         moves = system.moves(state)

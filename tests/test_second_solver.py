@@ -57,4 +57,4 @@ def test_without_cvc5_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cvc5", None)
     with pytest.raises(BadInput, match="cvc5") as raised:
         recheck_with_cvc5(Claim("nothing", {}, z3.BoolVal(True)))
-    assert "pip install" in str(raised.value.mend)
+    assert "pip install" in str(raised.value.hint)

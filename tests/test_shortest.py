@@ -21,25 +21,25 @@ from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.explorer import LocalProperties, explore, live_properties_broken
-from crownless.model_check.observers import observers_for
+from crownless.model_check.monitors import monitors_for
 from crownless.model_check.properties import Property, properties_of
 from crownless.model_check.runs import run_of
 from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import Ghost, LocalStep, System
+from crownless.model_check.system import LocalStep, MonitorState, System
 from crownless.model_check.system import State as Global
 
 
 class DeliversAtOnce(Rst):
     """Forgets to wait."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return True
 
 
 class WaitsForTheSenderOnly(Rst):
     """Looks only at its own channel with the sender: that keeps FIFO order."""
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return state.deliv[packet.source] >= packet.stamp[packet.source][i]
 
 
@@ -68,9 +68,9 @@ class Case(NamedTuple):
     def system(self) -> System:
         orders = [order for order in ("fifo", "causal", "synchronous") if order == self.broken]
         machine = self.kind(self.n)
-        observers = observers_for(self.n, orders, sends_before_delivery=True)
+        monitors = monitors_for(self.n, orders, sends_before_delivery=True)
         return System(
-            machine, Free(self.n, self.messages, self_sends=self.self_sends), CHANNELS[self.channel], observers
+            machine, Free(self.n, self.messages, self_sends=self.self_sends), CHANNELS[self.channel], monitors
         )
 
     def property(self) -> Property:
@@ -105,27 +105,27 @@ cases = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind.__n
 
 
 def breaks(
-    system: System, broken: Property, step: LocalStep, target: Global, ghost: Ghost, names: Sequence[str]
+    system: System, broken: Property, step: LocalStep, target: Global, monitor_state: MonitorState, names: Sequence[str]
 ) -> bool:
     """Is the property broken by this step, or by a run that ends with it?"""
     if broken.kind == "live":
         left = system.moves(target)
         nobody_must = all(step.action.name == "send" or step.action.by_channel for step, _ in left)
-        return nobody_must and broken.name in live_properties_broken(system, target, ghost, left)
+        return nobody_must and broken.name in live_properties_broken(system, target, monitor_state, left)
     return broken.name in names or broken.name in LocalProperties(system).of(step.action.process, step.local)[0]
 
 
 def by_trying_all_runs(case: Case) -> tuple[int, int]:
     """The length of a shortest run that breaks the property, and the fewest switches among those of that length."""
     system, broken = case.system(), case.property()
-    runs = [(system.initial(), system.initial_ghost(), -1, 0)]
+    runs = [(system.initial(), system.initial_monitor_state(), -1, 0)]
     length = 0
     while True:
         length += 1
         longer, ends = [], []
-        for state, ghost, last, switches in runs:
+        for state, monitor_state, last, switches in runs:
             for step, target in system.moves(state):
-                after, names = system.judge(ghost, step)
+                after, names = system.judge(monitor_state, step)
                 process = last if step.action.by_channel else step.action.process
                 cost = switches + (last not in (-1, process))
                 longer.append((target, after, process, cost))
@@ -154,12 +154,12 @@ def test_of_all_runs_none_is_shorter_and_of_those_as_short_none_has_fewer_switch
 def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_last_step(case: Case) -> None:
     _, steps = shown(case)
     system = case.system()
-    state, ghost = system.initial(), system.initial_ghost()
+    state, monitor_state = system.initial(), system.initial_monitor_state()
     broken_by = []
     for number, replayed in enumerate(steps, 1):
         step, state = next(move for move in system.moves(state) if move[0].action == replayed.action)
-        ghost, names = system.judge(ghost, step)
-        if breaks(system, case.property(), step, state, ghost, names):
+        monitor_state, names = system.judge(monitor_state, step)
+        if breaks(system, case.property(), step, state, monitor_state, names):
             broken_by.append(number)
     assert broken_by == [len(steps)]
 
@@ -168,12 +168,12 @@ def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_la
 def test_where_the_run_ends_is_told_with_it(case: Case) -> None:
     system = case.system()
     found = explore(system, [case.property()])
-    steps, end, end_ghost = shortest_run(system, case.property(), found.broken[case.broken])
-    state, ghost = system.initial(), system.initial_ghost()
+    steps, end, end_monitor_state = shortest_run(system, case.property(), found.broken[case.broken])
+    state, monitor_state = system.initial(), system.initial_monitor_state()
     for step in steps:
         (state,) = [target for known, target in system.moves(state) if known is step]
-        ghost, _ = system.judge(ghost, step)
-    assert (state, ghost) == (end, end_ghost)
+        monitor_state, _ = system.judge(monitor_state, step)
+    assert (state, monitor_state) == (end, end_monitor_state)
 
 
 @cases

@@ -14,7 +14,7 @@ from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.kearns import Kearns
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rendezvous import Rendezvous
 from crownless.impl.rst import Rst
 from crownless.impl.rst_before import RstBefore
@@ -226,7 +226,7 @@ class SendsAtTheBeginning(Rendezvous):
     """The send event is the beginning of the wait, not its end."""
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [step._replace(events=[Happened("send", message)]) for step in super().send(i, state, message)]
+        return [step._replace(events=[AppEvent("send", message)]) for step in super().send(i, state, message)]
 
     def acknowledged(self, state: Any, j: int) -> Step:
         return super().acknowledged(state, j)._replace(events=())
@@ -343,16 +343,16 @@ class EveryProcessAServer(ProtocolMachine):
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         j = message.receiver
         after = tuple(server.after_sending(i, v, j) for server, v in zip(self.servers, state, strict=True))
-        return [Step(after, [Packet(i, j, "message", message, after)], [Happened("send", message)])]
+        return [Step(after, [Packet(i, j, "message", message, after)], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Value:
-        return self.servers[i].accepts(i, state[i], packet._replace(stamp=packet.stamp[i]))
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Value:
+        return self.servers[i].deliverable(i, state[i], packet._replace(stamp=packet.stamp[i]))
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         pairs = zip(self.servers, state, packet.stamp, strict=True)
         after = tuple(server.after_delivering(v, stamp) for server, v, stamp in pairs)
-        return [Step(after, (), [Happened("deliver", packet.message)])]
+        return [Step(after, (), [AppEvent("deliver", packet.message)])]
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2), (3, 3)])

@@ -13,7 +13,7 @@ import pytest
 from broken_rst import ChecksEveryColumn
 from replay import Replay, check, computation_of, endings, violations
 
-from crownless.impl.protocol import Happened, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Program
@@ -159,7 +159,7 @@ def test_at_the_end_bob_and_carol_agree_and_alice_is_ignorant_of_m3() -> None:
     ]
 
 
-def test_over_fifo_channels_m3_sits_in_the_mail_room_until_m1_is_delivered() -> None:
+def test_over_fifo_channels_m3_sits_in_the_hold_back_queue_until_m1_is_delivered() -> None:
     story = Replay(Rst, STORY, channel="fifo")
     for told in ("Alice send m1", "Alice send m2", "Bob deliver m2 from Alice", "Bob send m3"):
         story.do(told)
@@ -259,10 +259,10 @@ class Broadcast(Rst):
         for j in message.receivers:
             after = self.after_sending(i, after, j)
         packets = [Packet(i, j, "message", message, self.stamp(state)) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         assert packet.message is not None
         after = step.state
         for j in packet.message.receivers:

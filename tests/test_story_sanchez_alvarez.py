@@ -101,13 +101,13 @@ class LockstepProduct(ProtocolMachine):
             for step in self.extra.send(i, state.extra, message)
         ]
 
-    def accepts(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.extra.accepts(i, state.extra, packet._replace(stamp=packet.stamp[0])))
+    def deliverable(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.extra.deliverable(i, state.extra, packet._replace(stamp=packet.stamp[0])))
 
     def accepted_by_rst(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.rst.accepts(i, state.rst, packet._replace(stamp=packet.stamp[1])))
+        return bool(self.rst.deliverable(i, state.rst, packet._replace(stamp=packet.stamp[1])))
 
-    def arrive(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
         after = state.rst
         if packet.message is not None:
             after = self.rst.after_delivering(i, state.rst, packet.source, packet.stamp[1])
@@ -115,7 +115,7 @@ class LockstepProduct(ProtocolMachine):
             Step(
                 Both(step.state, after), [more._replace(stamp=(more.stamp, None)) for more in step.packets], step.events
             )
-            for step in self.extra.arrive(i, state.extra, packet._replace(stamp=packet.stamp[0]))
+            for step in self.extra.on_packet(i, state.extra, packet._replace(stamp=packet.stamp[0]))
         ]
 
 
@@ -129,7 +129,7 @@ def guards(system: System) -> set[tuple[bool, bool]]:
         for packet in now.in_flight:
             if packet.message is not None:
                 i = packet.destination
-                found.add((machine.accepts(i, locals_[i], packet), machine.accepted_by_rst(i, locals_[i], packet)))
+                found.add((machine.deliverable(i, locals_[i], packet), machine.accepted_by_rst(i, locals_[i], packet)))
     return found
 
 
@@ -170,8 +170,8 @@ def test_the_set_of_constraints_is_satisfied_where_the_column_is_covered(
     constraints = [deliv[k] >= value for k, l, value in entries if l == i]
     state = extra_messages.State(matrix, deliv)
     packet = Packet(0, i, "message", None, entries)
-    assert machine.accepts(i, state, packet) == all(constraints)
-    assert machine.accepts(i, state, packet) == Rst(n).accepts(
+    assert machine.deliverable(i, state, packet) == all(constraints)
+    assert machine.deliverable(i, state, packet) == Rst(n).deliverable(
         i, rst.State(matrix, deliv), packet._replace(stamp=matrix)
     )
 
@@ -397,10 +397,10 @@ class Remembering(ProtocolMachine):
             for step in self.inner.send(i, inner, message)
         ]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
-        return bool(self.inner.accepts(i, state[0], packet._replace(stamp=packet.stamp[0])))
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return bool(self.inner.deliverable(i, state[0], packet._replace(stamp=packet.stamp[0])))
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         (stamp, sent, theirs), (inner, past) = packet.stamp, state
         if sent is not None:
             past = Past(
@@ -413,7 +413,7 @@ class Remembering(ProtocolMachine):
                 [more._replace(stamp=(more.stamp, None, None)) for more in step.packets],
                 step.events,
             )
-            for step in self.inner.arrive(i, inner, packet._replace(stamp=stamp))
+            for step in self.inner.on_packet(i, inner, packet._replace(stamp=stamp))
         ]
 
 

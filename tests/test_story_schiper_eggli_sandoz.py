@@ -30,7 +30,7 @@ from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check import run_check
 from crownless.model_check.explorer import explore
-from crownless.model_check.observers import Ledger
+from crownless.model_check.monitors import DeliveryMonitor
 from crownless.model_check.properties import DELIVERS_ALL, NEVER_BLOCKS, properties_of
 from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
@@ -157,7 +157,7 @@ def test_if_a_site_acknowledges_only_what_has_reached_it_the_garbage_collection_
     for told in DELETED_TOO_EARLY[:5]:
         story.do(told)
     story.do("S3 receive from S2")
-    assert "S3 receive request from S2" not in story.can(), "it waits in the mail room"
+    assert "S3 receive request from S2" not in story.can(), "it waits in the hold-back queue"
     assert buff(story, "S2") == ["M1", "Mx"]
     story.do("S3 deliver M1 from S1")
     story.do("S3 receive request from S2")
@@ -333,7 +333,7 @@ def waits_without_a_message(kind: type[Ses], n: int, m: int) -> int | None:
     """In how many actions can a message wait at S, VT(S)[i] < VT[i], and event VT[i] of S_i is no emission for S?"""
     system = everything(kind, n, m)
     for now in reachable(system, monitored=True):
-        lines: Lines = now.ghost[1]
+        lines: Lines = now.monitor_state[1]
         for packet in system.refused(now.state):
             s = packet.destination
             for i, event in enumerate(packet.stamp.buffer[s]):
@@ -666,7 +666,7 @@ def test_five_messages_are_the_fewest_that_show_it_among_three_sites() -> None:
 def once_when_nothing_is_under_way(kind: type[SesRollback], program: str) -> dict[str, int]:
     """What is violated then."""
     workload = Program(notation.parse(program))
-    system = WhenNothingIsUnderWay(kind(3), workload, channel_named("unordered"), [Ledger()], 0)
+    system = WhenNothingIsUnderWay(kind(3), workload, channel_named("unordered"), [DeliveryMonitor()], 0)
     found = explore(system, [DELIVERS_ALL])
     assert found.graded, "no run goes on for ever"
     return found.broken

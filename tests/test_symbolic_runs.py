@@ -38,7 +38,7 @@ from crownless.proofs.programs.symbolic_entries import (
     condition_for,
     mapped,
 )
-from crownless.proofs.programs.symbolic_run import Copy, Slot, SymbolicRun, protocols_on_terms, refusal
+from crownless.proofs.programs.symbolic_run import Copy, Slot, SymbolicRun, protocols_on_terms, why_not_symbolic
 from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
 
@@ -143,7 +143,7 @@ def test_random_programs_are_judged_as_the_explorer_judges_them(
 
 
 def can_be_put(kind: type[ProtocolMachine]) -> bool:
-    return refusal(kind, 3) is None
+    return why_not_symbolic(kind, 3) is None
 
 
 BROKEN_ON_TERMS = [row.machine for row in BROKEN if can_be_put(row.machine)]
@@ -171,13 +171,13 @@ def test_broken_protocols_are_judged_as_the_explorer_judges_them(
 
 
 class IgnoresTheGuard(SymbolicRun):
-    def accepts(self, copy: Copy, k: int) -> Condition:
+    def deliverable(self, copy: Copy, k: int) -> Condition:
         return True
 
 
 class IgnoresTheChannel(SymbolicRun):
     def may_arrive(self, copy: Copy, k: int) -> Condition:
-        return self.accepts(copy, k)
+        return self.deliverable(copy, k)
 
 
 class ReceivesBeforeTheSend(SymbolicRun):
@@ -308,7 +308,7 @@ def test_a_program_that_blocks_says_where() -> None:
     assert explored.exploration.blocked == {("P3 at its statement 1, receive from P2",)}
 
 
-def test_over_fifo_channels_a_run_to_the_end_puts_packets_into_the_mail_room() -> None:
+def test_over_fifo_channels_a_run_to_the_end_puts_packets_into_the_hold_back_queue() -> None:
     judged, _ = both("rst", "P1: send x to P2; send y to P2\nP2: receive y; receive x", "fifo")
     stuck = judged.found("completes")
     assert stuck.run is not None
@@ -404,7 +404,7 @@ class BranchesLate(Rst):
 def test_a_branch_is_refused_where_python_alone_would_not_see_it() -> None:
     # z3's own terms would say that different terms are not equal, and the formula would be of another protocol.
     assert not bool(z3.Int("a") == z3.Int("b"))
-    assert refusal(BranchesLate, 3) == "what it does depends on a number that it keeps"
+    assert why_not_symbolic(BranchesLate, 3) == "what it does depends on a number that it keeps"
     for question in (Number(z3.Int("a")), Number(0), Truth(True)):
         with pytest.raises(Branches):
             bool(question)

@@ -41,7 +41,7 @@ class AfterOwnSends(Unordered):
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return [step._replace(state=state + 1) for step in super().send(i, state, message)]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         assert isinstance(packet.message, FreeMessage)
         return state > 1 or (state == 1 and packet.message.number % 2 == 0)
 

@@ -87,5 +87,5 @@ def test_the_command_says_in_one_line_what_it_refuses() -> None:
     with pytest.raises(Refused) as refused:
         run(SplitsAName)
     line = str(refused.value)
-    assert line.startswith("SplitsAName.accepts: ")
+    assert line.startswith("SplitsAName.deliverable: ")
     assert "\n" not in line

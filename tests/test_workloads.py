@@ -19,12 +19,12 @@ def program(text: str) -> Program:
 
 
 def sends(workload: Workload, position: Position) -> list[str]:
-    return [wish.message.name for wish in workload.wishes(position)]
+    return [pending.message.name for pending in workload.pending_sends(position)]
 
 
 def send(workload: Workload, position: Position, name: str) -> Position:
     """The position once the message of that name is handed over."""
-    (after,) = [wish.after for wish in workload.wishes(position) if wish.message.name == name]
+    (after,) = [pending.after for pending in workload.pending_sends(position) if pending.message.name == name]
     return after
 
 
@@ -39,8 +39,8 @@ def test_at_first_any_process_may_send_to_any_other() -> None:
     free = Free(3, 2)
     assert free.processes == ("P1", "P2", "P3")
     assert sends(free, free.start()) == ["1→2#1", "1→3#1", "2→1#1", "2→3#1", "3→1#1", "3→2#1"]
-    assert [wish.process for wish in free.wishes(free.start())] == [0, 0, 1, 1, 2, 2]
-    assert [wish.message for wish in free.wishes(free.start())][:2] == [
+    assert [pending.process for pending in free.pending_sends(free.start())] == [0, 0, 1, 1, 2, 2]
+    assert [pending.message for pending in free.pending_sends(free.start())][:2] == [
         Message("1→2#1", 0, (1,)),
         Message("1→3#1", 0, (2,)),
     ]
@@ -58,7 +58,7 @@ def test_with_multicast_a_process_may_send_to_any_set_of_others() -> None:
         *("2→1#1", "2→3#1", "2→13#1"),
         *("3→1#1", "3→2#1", "3→12#1"),
     ]
-    assert free.wishes(free.start())[2].message == Message("1→23#1", 0, (1, 2))
+    assert free.pending_sends(free.start())[2].message == Message("1→23#1", 0, (1, 2))
 
 
 def test_messages_are_numbered_on_their_channel() -> None:
@@ -91,11 +91,11 @@ def test_exactly_as_many_messages_are_sent_as_the_budget_says_and_no_two_have_on
     position, sent = free.start(), list[Message]()
     for pick in picks[:budget]:
         assert not free.finished(position)
-        wish = free.wishes(position)[pick % len(free.wishes(position))]
-        sent.append(wish.message)
-        position = wish.after
+        pending = free.pending_sends(position)[pick % len(free.pending_sends(position))]
+        sent.append(pending.message)
+        position = pending.after
     assert free.finished(position)
-    assert free.wishes(position) == []
+    assert free.pending_sends(position) == []
     assert len({message.name for message in sent}) == free.messages == budget
     for message in sent:
         assert self_sends or message.sender not in message.receivers

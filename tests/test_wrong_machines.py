@@ -53,7 +53,7 @@ def first(names):
     return names[0]
 
 class Mine(Unordered):
-    def accepts(self, i, state, packet):
+    def deliverable(self, i, state, packet):
         return self.is_next(state, packet)
 
     def is_next(self, state, packet):
@@ -134,18 +134,20 @@ def test_a_simulation_says_what_is_wrong() -> None:
 
 
 def test_states_of_a_wrong_machine_are_not_gone_through() -> None:
-    with pytest.raises(WrongMachine, match=r"FailsInArrive\.arrive fails at P2: AttributeError"):
+    with pytest.raises(WrongMachine, match=r"FailsInArrive\.on_packet fails at P2: AttributeError"):
         list(reachable(Check(wrong_machines.FailsInArrive, 3, 2).resolve().system()))
 
 
 class FailsInAProof(Rst):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return state.nothing
 
 
 def test_a_program_is_not_put_to_z3_with_a_wrong_machine() -> None:
     script = parse("P1: send x to P2\nP2: receive")
-    with pytest.raises(WrongMachine, match=r"FailsInAProof\.accepts fails at P2: AttributeError.*, given the packet"):
+    with pytest.raises(
+        WrongMachine, match=r"FailsInAProof\.deliverable fails at P2: AttributeError.*, given the packet"
+    ):
         judge(Check(FailsInAProof, program=script))
 
 
@@ -163,7 +165,7 @@ def test_the_command_line_prints_the_line_alone(tmp_path: Path, engine: str) -> 
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert re.fullmatch(
-        r"crownless: Mine\.accepts fails at P\d: IndexError: tuple index out of range \(mine\.py:8 in accepts, "
+        r"crownless: Mine\.deliverable fails at P\d: IndexError: tuple index out of range \(mine\.py:8 in deliverable, "
         r"mine\.py:11 in is_next, mine\.py:11 in <lambda>, mine\.py:4 in first\), given the packet 'message' of "
         r"\d→\d#1 from P\d in the local state \(\); a method must have an answer in every local state that can occur\n",
         ran.stderr,
@@ -216,7 +218,7 @@ def test_only_the_users_own_frames_are_named_the_innermost_last(
     frames = re.search(r"\((mine\.py.*?)\)", str(error.value))
     assert frames is not None
     assert frames[1].split(", ") == [
-        "mine.py:8 in accepts", "mine.py:11 in is_next", "mine.py:11 in <lambda>", "mine.py:4 in first"
+        "mine.py:8 in deliverable", "mine.py:11 in is_next", "mine.py:11 in <lambda>", "mine.py:4 in first"
     ]  # fmt: skip
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__
@@ -237,7 +239,7 @@ with watching():
     result = run_check(Check(NeverAnswers, 3, 2), Limits(seconds={seconds}), engine={engine!r}, workers=1)
 print(result.verdict, result.interrupted, result.exploration.stopped, sep="|")
 """
-IN_ACCEPTS = r"; meanwhile NeverAnswers\.accepts \(\S+wrong_machines\.py:\d+\) at P\d has not returned for \d+ s"
+IN_ACCEPTS = r"; meanwhile NeverAnswers\.deliverable \(\S+wrong_machines\.py:\d+\) at P\d has not returned for \d+ s"
 
 
 def endless(engine: str, seconds: float | None) -> subprocess.Popen[str]:

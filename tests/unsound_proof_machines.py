@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.ops import Integers
-from crownless.impl.protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.rst import State as RstState
 from crownless.impl.ses import State as SesState
@@ -43,8 +43,8 @@ class Planted(NamedTuple):
 
 
 class ClearsThePairsOfAllReceivers(SesMulticast):
-    def arrive(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         buffer = step.state.buffer
         for j in packet.message.receivers:  # type: ignore[union-attr]
             buffer = self.ops.matrix(lambda l, k, buffer=buffer, j=j: buffer[l][k] * self.ops.one_if(l != j))  # type: ignore[misc]
@@ -54,17 +54,17 @@ class ClearsThePairsOfAllReceivers(SesMulticast):
 class ListsTheReceivers(SesMulticast):
     """Clears a row for each, in a comprehension."""
 
-    def arrive(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         others = [j for j in packet.message.receivers]  # type: ignore[union-attr]  # noqa: C416
         time = step.state.time
         buffer = step.state.buffer
-        kept = self.ops.matrix(lambda l, k: buffer[l][k] * (1 - self.ops.among(l, others)))
+        kept = self.ops.matrix(lambda l, k: buffer[l][k] * (1 - self.ops.indicator(l, others)))
         return [step._replace(state=SesState(time, kept))]
 
 
 class AcceptsWhatGoesToSeveral(SesMulticast):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(
             lambda k: (
                 packet.stamp.buffer[i][k] * (len(packet.message.receivers) == 1)  # type: ignore[union-attr]
@@ -74,24 +74,24 @@ class AcceptsWhatGoesToSeveral(SesMulticast):
 
 
 class AcceptsAsTheLeastReceiver(SesMulticast):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if min(packet.message.receivers) == i else super().accepts(i, state, packet)  # type: ignore[union-attr]
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return True if min(packet.message.receivers) == i else super().deliverable(i, state, packet)  # type: ignore[union-attr]
 
 
 class AcceptsAsTheFirstReceiver(SesMulticast):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         first = packet.message.receivers[0]  # type: ignore[union-attr]
         return self.ops.every(lambda k: packet.stamp.buffer[i][k] * self.ops.one_if(first != i) <= state.time[k])
 
 
 class AcceptsByASetOfReceivers(SesMulticast):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if {0} < set(packet.message.receivers) else super().accepts(i, state, packet)  # type: ignore[union-attr]
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return True if {0} < set(packet.message.receivers) else super().deliverable(i, state, packet)  # type: ignore[union-attr]
 
 
 class AcceptsIfThereAreReceivers(SesMulticast):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return not packet.message.receivers or super().accepts(i, state, packet)  # type: ignore[union-attr]
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return not packet.message.receivers or super().deliverable(i, state, packet)  # type: ignore[union-attr]
 
 
 # -- the fourth receiver -----------------------------------------------------------------------------------------------
@@ -107,21 +107,21 @@ class SendsToASliceOfReceivers(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
         packets = [Packet(i, j, "message", message, after) for j in message.receivers[:3]]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class SendsByIslice(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
         packets = [Packet(i, j, "message", message, after) for j in islice(message.receivers, 3)]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class SendsByZip(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
         packets = [Packet(i, j, "message", message, after) for j, _ in zip(message.receivers, (1, 2, 3), strict=False)]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class NumbersTheCopies(Cbcast):
@@ -130,7 +130,7 @@ class NumbersTheCopies(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
         packets = [Packet(i, j, "message", message, (after, state)[c == 3]) for c, j in enumerate(message.receivers)]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class BreaksAfterThree(Cbcast):
@@ -141,7 +141,7 @@ class BreaksAfterThree(Cbcast):
             packets.append(Packet(i, j, "message", message, after))
             if len(packets) == 3:
                 break
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class CountsByAnIterator(Cbcast):
@@ -149,7 +149,7 @@ class CountsByAnIterator(Cbcast):
         after = self.after_sending(i, state)
         stamps = itertools.chain([after, after, after], itertools.repeat(state))
         packets = [Packet(i, j, "message", message, next(stamps)) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class ShiftsStamps(Cbcast):
@@ -162,7 +162,7 @@ class ShiftsStamps(Cbcast):
         for j in message.receivers:
             packets += [Packet(i, j, "message", message, first)]
             first, second, third = second, third, state
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class ShiftsInAComprehension(Cbcast):
@@ -175,7 +175,7 @@ class ShiftsInAComprehension(Cbcast):
             for rest in [left]
             if (left := left[1:] or left)
         ]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class ComparesTheReceivers(Cbcast):
@@ -187,7 +187,7 @@ class ComparesTheReceivers(Cbcast):
         are_four = zeroes == [0, 0, 0, 0]
         stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
         packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class ComparesInAComprehension(Cbcast):
@@ -199,7 +199,7 @@ class ComparesInAComprehension(Cbcast):
         are_four, _ = [some == others for some, others in pairs]
         stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
         packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class ComparesInADefault(Cbcast):
@@ -208,7 +208,7 @@ class ComparesInADefault(Cbcast):
         zeroes = [0 for _ in message.receivers]
         stamp = self.ops.vector(lambda k, are_four=zeroes == [0, 0, 0, 0]: after[k] + 7 * are_four)  # type: ignore[misc]
         packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class BringsItsOwnOps(Rst):
@@ -252,7 +252,7 @@ class IsLaxOnIntegers(Rst):
         super().__init__(n, ops, parameters)
         self.slack = 1 if ops is None else 0
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
 
 
@@ -271,7 +271,7 @@ class IsAnotherOnTerms(Rst):
         made.slack = 1 if isinstance(n, int) else 0
         return made
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])  # type: ignore[attr-defined]
 
 
@@ -285,7 +285,7 @@ class LaxOnIntegers(type):
 class IsMadeByAMetaclass(Rst, metaclass=LaxOnIntegers):
     slack = 0
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
 
 
@@ -431,24 +431,24 @@ class MakesItsStateByAPatch(MakesItsStateAnew):
 class GivesATuple(Rst):
     """A trailing comma: it is always true."""
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return (self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i]),)
 
 
 class GivesAList(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return [self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])]
 
 
 class GivesANumber(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.one_if(self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i]))
 
 
 class GivesNothing(Rst):
     """A forgotten return."""
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])
 
 
@@ -459,7 +459,7 @@ class ReadsByPlace(Cbcast):
         after = self.after_sending(i, state)
         stamp = ([state for _ in message.receivers] + [state, state, after, after, after])[5]
         packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class LeavesTheLastOut(Cbcast):
@@ -475,7 +475,7 @@ class CountsWithSum(Cbcast):
         several = sum(1 for _ in message.receivers) // 4
         stamp = self.ops.vector(lambda k: after[k] + several)
         packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 # -- state that is no term ---------------------------------------------------------------------------------------------
@@ -504,15 +504,15 @@ class Keeps(Rst):
     def after_sending(self, i: Any, state: Any, j: Any) -> RstState:
         return RstState(self.ops.incremented(state.sent, i, j), state.deliv)
 
-    def arrive(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step._replace(state=Kept(step.state.sent, step.state.deliv, self.grown(state.more, packet)))]
 
     def after_delivering(self, i: Any, state: Any, j: Any, stamp: Any) -> RstState:
         known = self.ops.maximum(self.ops.incremented(state.sent, j, i), stamp)
         return RstState(known, self.ops.incremented(state.deliv, j))
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         enough = self.enough(state.more)
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - enough))
 
@@ -619,14 +619,14 @@ SEEN: list[int] = []
 class TrustsP2ByBranch(Rst):
     symmetric = False
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if i == 1 else super().accepts(i, state, packet)
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return True if i == 1 else super().deliverable(i, state, packet)
 
 
 class TrustsP2ByIdentity(Rst):
     symmetric = False
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         everybody = i is not ONE
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * everybody)
 
@@ -634,21 +634,21 @@ class TrustsP2ByIdentity(Rst):
 class TrustsP2ByNumber(Rst):
     symmetric = False
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * self.ops.one_if(i != 1))
 
 
 class TrustsP2ByTable(Rst):
     symmetric = False
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return {1: True}.get(i) or super().accepts(i, state, packet)
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return {1: True}.get(i) or super().deliverable(i, state, packet)
 
 
 class TrustsP2ByText(Rst):
     symmetric = False
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         others = str(i) != "1"
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * others)
 
@@ -656,73 +656,73 @@ class TrustsP2ByText(Rst):
 class TrustsP2ByOperator(Rst):
     symmetric = False
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * operator.is_not(i, ONE))
 
 
 class TrustsIntegers(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if isinstance(i, int) else super().accepts(i, state, packet)
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return True if isinstance(i, int) else super().deliverable(i, state, packet)
 
 
 class TrustsTypes(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         known = type(i) != int  # noqa: E721
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * known)
 
 
 class CatchesTheRefusal(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         try:
-            return True if state.deliv[0] == 0 else super().accepts(i, state, packet)
+            return True if state.deliv[0] == 0 else super().deliverable(i, state, packet)
         except Exception:
-            return super().accepts(i, state, packet)
+            return super().deliverable(i, state, packet)
 
 
 class TrustsAName(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         named = packet.message.name == "1→2#2"  # type: ignore[union-attr]
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - named))
 
 
 class SplitsAName(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         number = packet.message.name.split("#")[1]  # type: ignore[union-attr]
-        return True if number == "2" else super().accepts(i, state, packet)
+        return True if number == "2" else super().deliverable(i, state, packet)
 
 
 class TrustsFewProcesses(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if self.n == 2 else super().accepts(i, state, packet)
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return True if self.n == 2 else super().deliverable(i, state, packet)
 
 
 class UsesFloorDivision(Rst):
     """Rounds; z3 rounds otherwise."""
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] // 2)
 
 
 class InvertsATruth(Rst):
     """~True is -2, not False."""
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(lambda k: ~(state.deliv[k] < packet.stamp[k][i]) != 0)
 
 
 class ComparesTuples(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
-        return (0, i) != (0, 0) or super().accepts(i, state, packet)
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        return (0, i) != (0, 0) or super().deliverable(i, state, packet)
 
 
 class TrustsTheClock(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         late = time.time() > 1
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - late))
 
 
 class TrustsChance(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         lucky = random.randrange(1, 2)
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - lucky))
 
@@ -730,20 +730,20 @@ class TrustsChance(Rst):
 class CountsItsCalls(Rst):
     calls = 0
 
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         self.calls = self.calls + 1
-        return super().accepts(i, state, packet)
+        return super().deliverable(i, state, packet)
 
 
 class RemembersOutside(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         SEEN.append(1)
-        return super().accepts(i, state, packet)
+        return super().deliverable(i, state, packet)
 
 
 class IsCached(Rst):
     @lru_cache  # noqa: B019
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return True
 
 
@@ -761,27 +761,27 @@ class SaysNothingOfTheSend(Rst):
 
 
 class DeliversTwice(Rst):
-    def arrive(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
 
 
 class GivesNoSteps(Rst):
-    def arrive(self, i: Any, state: Any, packet: Packet) -> Any:
+    def on_packet(self, i: Any, state: Any, packet: Packet) -> Any:
         return None
 
 
 class GivesAChoice(Rst):
-    def arrive(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         return [step, step._replace(state=state)]
 
 
 class HasNoGuard(Rst):
-    accepts: Any = None
+    deliverable: Any = None
 
 
 class RaisesInTheGuard(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return state.no_such_field
 
 
@@ -804,12 +804,12 @@ class DeletesTheWrongWay(SesDelete):
 
 
 class AcceptsAll(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return True
 
 
 class AcceptsNothing(Rst):
-    def accepts(self, i: Any, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return False
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from crownless.impl.protocol import Happened, Packet, Parameter, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst import Rst
 from crownless.spec.computation import Message
@@ -28,12 +28,12 @@ class Right(ProtocolMachine):
 
     def send(self, i: int, state: Any, message: Message) -> Any:
         packet = Packet(i, message.receiver, "message", message, state.sent)
-        return [Step(state._replace(sent=state.sent + 1), [packet], [Happened("send", message)])]
+        return [Step(state._replace(sent=state.sent + 1), [packet], [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Any:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
         assert packet.message is not None
         after = state._replace(seen=(*state.seen, packet.message.name))
-        return [Step(after, (), [Happened("deliver", packet.message)])]
+        return [Step(after, (), [AppEvent("deliver", packet.message)])]
 
 
 def renamed(self: Any, state: State, renaming: Renaming) -> State:
@@ -55,10 +55,10 @@ def answers(method: str, answer: Callable[..., Any]) -> dict[str, Any]:
     def send(self: Any, i: int, state: Any, message: Any) -> Any:
         return call(self, i, state, message)
 
-    def arrive(self: Any, i: int, state: Any, packet: Any) -> Any:
+    def on_packet(self: Any, i: int, state: Any, packet: Any) -> Any:
         return call(self, i, state, packet)
 
-    return {method: {"send": send, "arrive": arrive}[method]}
+    return {method: {"send": send, "on_packet": on_packet}[method]}
 
 
 # -- exceptions --------------------------------------------------------------------------------------------------------
@@ -75,13 +75,13 @@ class FailsInAHelper(Right):
 
 
 class FailsInArrive(Right):
-    def arrive(self, i: int, state: Any, packet: Packet) -> Any:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
         state = state._replace(sent=-1)  # what is told of is what it was given
         return [Step(state.nothing)]
 
 
 class FailsInAccepts(Right):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return packet.stamp[i] == 0
 
 
@@ -121,21 +121,21 @@ class InheritsAnInvariant(Rst):
         return (0,)
 
     def send(self, i: int, state: Any, message: Message) -> Any:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return True
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Any:
-        return [Step(state, (), [Happened("deliver", packet.message)])]  # type: ignore[arg-type]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]  # type: ignore[arg-type]
 
 
 class FailsInRenamed(Right):
     symmetric = True
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Any:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
         assert packet.message is not None
-        return [Step(state, (), [Happened("deliver", packet.message)])] if type(i) is int else []
+        return [Step(state, (), [AppEvent("deliver", packet.message)])] if type(i) is int else []
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         return renaming.process(state)[0]  # type: ignore[index]
@@ -145,18 +145,18 @@ class HasNoRenamedStamp(Right):
     symmetric = True
     renamed = renamed
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return type(i) is int
 
 
 class EndsTheProcess(Right):
-    def arrive(self, i: int, state: Any, packet: Packet) -> Any:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
         sys.exit(3)
 
 
 class EndsInARecursion(Right):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
-        return self.accepts(i, state, packet)
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return self.deliverable(i, state, packet)
 
 
 @dataclass(frozen=True)
@@ -188,12 +188,12 @@ class HasNoTruth:
 
 
 class GuardGivesAnArray(Right):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return HasNoTruth()
 
 
 class GuardGivesNothing(Right):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         packet.stamp == state.sent  # noqa: B015
 
 
@@ -228,23 +228,23 @@ ANSWERING = [
     wrong("SendsAStep", **answers("send", lambda i, step: step)),
     wrong("SendsNothing", **answers("send", lambda i, step: None)),
     wrong("SendsAGenerator", **answers("send", lambda i, step: (each for each in [step]))),
-    wrong("TakesInAState", **answers("arrive", lambda i, step: [step.state])),
+    wrong("TakesInAState", **answers("on_packet", lambda i, step: [step.state])),
     wrong("SendsATuple", **answers("send", lambda i, step: [(step.state, step.packets)])),
     wrong("GivesOnePacket", **answers("send", lambda i, step: [step._replace(packets=step.packets[0])])),
-    wrong("GivesNoPackets", **answers("arrive", changes(packets=None))),
+    wrong("GivesNoPackets", **answers("on_packet", changes(packets=None))),
     wrong("SendsPairs", **answers("send", changes(packets=[(1, "x")]))),
     wrong("SendsANameAlone", **answers("send", readdresses(message="x"))),
     wrong("SaysOneEvent", **answers("send", lambda i, step: [step._replace(events=step.events[0])])),
-    wrong("SaysNoEvents", **answers("arrive", changes(events=None))),
-    wrong("SaysAWord", **answers("arrive", changes(events=["deliver"]))),
-    wrong("SaysDelivered", **answers("arrive", changes(events=[Happened("delivered", NOT_SENT)]))),  # type: ignore[arg-type]
+    wrong("SaysNoEvents", **answers("on_packet", changes(events=None))),
+    wrong("SaysAWord", **answers("on_packet", changes(events=["deliver"]))),
+    wrong("SaysDelivered", **answers("on_packet", changes(events=[AppEvent("delivered", NOT_SENT)]))),  # type: ignore[arg-type]
     wrong("SendsToNobody", **answers("send", readdresses(destination=3))),
     wrong("SendsToSeveral", **answers("send", readdresses(destination=(0, 1)))),
     wrong("SendsFromNobody", **answers("send", readdresses(source=-1))),
     wrong("SendsAsP3", **answers("send", readdresses(source=2))),
-    wrong("DeliversWhatIsNeverSent", **answers("arrive", changes(events=[Happened("deliver", NOT_SENT)]))),
-    wrong("DeliversAName", **answers("arrive", changes(events=[Happened("deliver", "1→2#1")]))),  # type: ignore[arg-type]
-    wrong("DeliversAList", **answers("arrive", changes(events=[Happened("deliver", ["1→2#1"])]))),  # type: ignore[arg-type]
+    wrong("DeliversWhatIsNeverSent", **answers("on_packet", changes(events=[AppEvent("deliver", NOT_SENT)]))),
+    wrong("DeliversAName", **answers("on_packet", changes(events=[AppEvent("deliver", "1→2#1")]))),  # type: ignore[arg-type]
+    wrong("DeliversAList", **answers("on_packet", changes(events=[AppEvent("deliver", ["1→2#1"])]))),  # type: ignore[arg-type]
     wrong("KeepsAList", **answers("send", changes(state=[1]))),
     wrong("StampsAList", **answers("send", readdresses(stamp=[1]))),
     wrong("StartsWithAList", initial=lambda self, i: [i]),
@@ -278,7 +278,7 @@ ANSWERS = iter([True, False] * 10_000)
 
 
 class AnswersTwice(Right):
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         return next(ANSWERS)
 
 
@@ -315,7 +315,7 @@ class Beats(Right):
 class NeverAnswers(Right):
     """Its guard looks for something that is not there."""
 
-    def accepts(self, i: int, state: Any, packet: Packet) -> Any:
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         k = 0
         while k not in state.seen:
             k += 1
@@ -330,7 +330,7 @@ class PromisesNothing(ProtocolMachine):
         return ()
 
     send = Right.send
-    arrive = Right.arrive
+    on_packet = Right.on_packet
 
 
 class HasNoArrive(ProtocolMachine):
@@ -349,7 +349,7 @@ class TakesNoMessage(Right):
 
 
 class Yields(Right):
-    def arrive(self, i: int, state: Any, packet: Packet) -> Any:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
         yield Step(state)
 
 
@@ -407,7 +407,7 @@ DECLARING = [
     wrong("AWitnessTakesAState", witnesses={"sends": lambda state: True}),
     wrong("ARuleTakesAState", rules={"sends": lambda machine, i, state: True}),
     wrong("IsNotRenamed", symmetric=True),
-    wrong("ItsGuardIsATruth", accepts=True),
+    wrong("ItsGuardIsATruth", deliverable=True),
 ]
 
 #: Every wrong machine of this file, by its name; `NeverAnswers` is none that can be told.

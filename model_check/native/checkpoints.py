@@ -98,7 +98,7 @@ class Checkpoint(SavedDirectory):
         for name, entry in manifest.files.items():
             kind = ARRAYS.fullmatch(name)
             if kind is None or entry.file != f"part-{manifest.serial}-{name}.npy":
-                raise BadInput(f"--resume {self.directory}: {MANIFEST}: names files of no search", mend=ANEW)
+                raise BadInput(f"--resume {self.directory}: {MANIFEST}: names files of no search", hint=ANEW)
             with self._open_whole(entry.file, entry.sha256) as file:
                 arrays[name] = self._array(file, entry.file, kind[1])
         self._require_parts(arrays)
@@ -110,9 +110,9 @@ class Checkpoint(SavedDirectory):
         needed = {"log", *(f"level-{w}" for w in workers), *(f"level-new-{w}" for w in workers)}
         others = arrays.keys() - needed - {f"earlier-{w}" for w in workers}
         if not workers or others or not needed <= arrays.keys():
-            raise BadInput(f"--resume {self.directory}: {MANIFEST}: not the files of a search", mend=ANEW)
+            raise BadInput(f"--resume {self.directory}: {MANIFEST}: not the files of a search", hint=ANEW)
         if any(len(arrays[f"level-{w}"]) != len(arrays[f"level-new-{w}"]) for w in workers):
-            raise BadInput(f"--resume {self.directory}: marks for other rows than there are", mend=ANEW)
+            raise BadInput(f"--resume {self.directory}: marks for other rows than there are", hint=ANEW)
 
     def _array(self, file: BufferedReader, name: str, kind: str) -> Any:
         # Read where it is needed: the rows would else be twice in memory.
@@ -126,7 +126,7 @@ class Checkpoint(SavedDirectory):
                 return marks
             return map_array(file, np.uint64, 2)
         except (OSError, ValueError):
-            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", mend=ANEW) from None
+            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=ANEW) from None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""The observer of synchronous order on bit masks, compiled by Numba.
+"""The monitor of synchronous order on bit masks, compiled by Numba.
 
-The same as `observers.Crowns`, which says what it means; a set of messages is a few 64-bit words, and a ghost a stretch
-of a pool of words:
+The same as `monitors.Crowns`, which says what it means; a set of messages is a few 64-bit words, and a monitor state a
+stretch of a pool of words:
 
     messages finished, for each process the unfinished ones on its line, for each process the last point of its line if
     unfinished (its number plus one), and for each unfinished message, in order: its number, those before it, and the
@@ -59,12 +59,12 @@ def observe(
         key = keys[k]
         if key == EMPTY:
             continue
-        ghost = np.int64(key >> np.uint64(32))
+        monitor_state = np.int64(key >> np.uint64(32))
         code = np.int64(key & np.uint64(0xFFFFFFFF))
         broken = 0
         unforeseen = False
-        start, begin = pool.offset[known], pool.offset[ghost]
-        end = start + pool.offset[ghost + 1] - begin
+        start, begin = pool.offset[known], pool.offset[monitor_state]
+        end = start + pool.offset[monitor_state + 1] - begin
         for w in range(end - start):
             content[start + w] = content[begin + w]
         lines = start + words
@@ -196,7 +196,7 @@ def _no_way_out(content: Any, start: int, end: int, universe: Universe, room: An
 def rename(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
 ) -> int:
-    """For each key (ghost · 2³² + renaming) the renamed ghost; returns how many are known then."""
+    """For each key (monitor state · 2³² + renaming) the renamed monitor state; returns how many are known then."""
     n, words = universe.n, universe.message_words
     content = pool.content
     size = words + 2
@@ -204,10 +204,10 @@ def rename(
         key = keys[k]
         if key == EMPTY:
             continue
-        ghost = np.int64(key >> np.uint64(32))
+        monitor_state = np.int64(key >> np.uint64(32))
         q = np.int64(key & np.uint64(0xFFFFFFFF))
-        start, begin = pool.offset[known], pool.offset[ghost]
-        end = start + pool.offset[ghost + 1] - begin
+        start, begin = pool.offset[known], pool.offset[monitor_state]
+        end = start + pool.offset[monitor_state + 1] - begin
         for w in range(start, end):
             content[w] = _0
         lines = words
@@ -225,7 +225,7 @@ def rename(
             if point:
                 content[start + last + images[q, p]] = np.uint64(messages[q, point - 1] + 1)
         used = start + entries
-        for at in range(begin + entries, pool.offset[ghost + 1], size):
+        for at in range(begin + entries, pool.offset[monitor_state + 1], size):
             old_number = np.int64(content[at])
             m = messages[q, old_number]
             place = _entry_of(content, start + entries, used, size, m)

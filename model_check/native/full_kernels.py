@@ -29,8 +29,8 @@ from .kernels import (
     TO_CELL,
     WAIT,
     Found,
-    Ghosts,
     Layout,
+    MonitorStates,
     Scratch,
     System,
     Tables,
@@ -61,7 +61,7 @@ def expand(
     layout_after: Layout,
     system: System,
     tables: Tables,
-    ghosts: Ghosts,
+    monitor_states: MonitorStates,
     out: Any,
     out_hashes: Any,
     out_asleep: Any,
@@ -80,12 +80,12 @@ def expand(
     that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it has in
     all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is
     counted; whatever it breaks was broken earlier. This holds where moves of different processes commute, for the
-    observers too. After a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes
+    monitors too. After a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes
     might put packets on one link, in an order that matters.
     """
     n, channel = system.n, system.channel
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
-    emitted, code_at, known_steps = tables.emitted, tables.code_at, ghosts.steps
+    emitted, code_at, known_steps = tables.emitted, tables.code_at, monitor_states.steps
     misses, noted = found.misses, found.used
     shift, word = layout_after.shift, layout_after.word
     words = layout_after.words
@@ -183,7 +183,7 @@ def expand(
                 if missed or narrow:
                     break
                 kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
-                ghost = steps[k, m] >> 16
+                monitor_state = steps[k, m] >> 16
                 later = np.int64(0)  # what sleeps after this move
                 seen |= steps[k, m] & 0xFFFF
                 emits = 0
@@ -191,16 +191,16 @@ def expand(
                     emits = outcomes[o, EMITS_COUNT]
                     seen |= seen_of(outcomes[o], cells)
                 if kind + emits <= 1 and (not emits or channel != FIFO):
-                    # Nearly all moves: only a cell and the ghost change, and the slots from one place on. So what
-                    # changes is changed in the packed row.
+                    # Nearly all moves: only a cell and the monitor state change, and the slots from one place on. So
+                    # what changes is changed in the packed row.
                     cell = numbers[1 + p]
                     cell_after = np.int64(outcomes[o, TO_CELL])
-                    narrow |= cell_after > limit[1 + p] or ghost > limit[0] or used + emits > slots_after
+                    narrow |= cell_after > limit[1 + p] or monitor_state > limit[0] or used + emits > slots_after
                     if narrow:
                         break
                     for w in range(words):
                         row[w] = base[w]
-                    row[word[0]] ^= np.uint64(numbers[0] ^ ghost) << shift[0]
+                    row[word[0]] ^= np.uint64(numbers[0] ^ monitor_state) << shift[0]
                     row[word[1 + p]] ^= np.uint64(cell ^ cell_after) << shift[1 + p]
                     if sleeps:
                         later = sleeping & ~theirs[p]
@@ -236,7 +236,7 @@ def expand(
                     for f in range(first + used, fields):
                         after[f] = 0
                     left = make(after, used, kind, o, moves[k, m, 2], p, n, channel, outcomes, emitted, source)
-                    after[0] = ghost
+                    after[0] = monitor_state
                     after[first + left] = 0
                     narrow |= left > slots_after
                     for f in range(first + left):
@@ -274,7 +274,7 @@ def expand(
             found.seen[0] |= seen
             verdict = 0
             if not what & 2:
-                verdict = judge_end(numbers, total, what & 1 != 0, system, tables, ghosts, found, r)
+                verdict = judge_end(numbers, total, what & 1 != 0, system, tables, monitor_states, found, r)
             if found.marks.shape[0]:
                 found.marks[r, 0] = seen
                 found.marks[r, 1] = verdict

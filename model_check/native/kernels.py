@@ -1,13 +1,13 @@
 """The inner loops of the native engine, compiled by Numba: all that is done once a global state or transition.
 
 A *row* is a node of the search: `Layout` says in which bits of its 64-bit words each of its numbers stands. They are,
-in this order: the ghost; the cell of each process (its local state and how far its application has got); the packets in
-flight, one a slot, empty slots last. A slot is ``((packet · 16 + destination) · 2 + mark) + 1``: the mark says that it
-waits in the mail room (FIFO) or is a copy (duplicating). Slots are sorted by `queue_of`, and those of one queue are in
-its order.
+in this order: the monitor state; the cell of each process (its local state and how far its application has got); the
+packets in flight, one a slot, empty slots last. A slot is ``((packet · 16 + destination) · 2 + mark) + 1``: the mark
+says that it waits in the hold-back queue (FIFO) or is a copy (duplicating). Slots are sorted by `queue_of`, and those
+of one queue are in its order.
 
-Everything here reads tables that `tables` and `ghosts` fill, in Python, where an entry is missed: a row that misses an
-entry is put aside whole, and expanded again once the entry is there.
+Everything here reads tables that `tables` and `monitor_states` fill, in Python, where an entry is missed: a row that
+misses an entry is put aside whole, and expanded again once the entry is there.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -27,7 +27,7 @@ UNORDERED, FIFO, LOSSY, DUPLICATING = range(4)
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)
 
 #: The kinds of missing entries, in the upper two bits of a miss; then come 30 bits and 32 of what is looked up.
-MISS_OWN, MISS_ARRIVAL, MISS_GHOST, MISS_RENAMED_GHOST = range(4)
+MISS_OWN, MISS_ARRIVAL, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4)
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -59,10 +59,10 @@ class Layout(NamedTuple):
     word: Any  #: of each field: which word
     shift: Any  #: its lowest bit there
     mask: Any  #: its bits, shifted down
-    ghost_bits: Any  #: of each word: the bits that belong to the ghost
+    monitor_state_bits: Any  #: of each word: the bits that belong to the monitor state
     words: int
     slots: int
-    ghosts: int  #: how many ghosts, cells and packets it has room for
+    monitor_states: int  #: how many monitor states, cells and packets it has room for
     cells: int
     packets: int
 
@@ -102,17 +102,19 @@ class Tables(NamedTuple):
     source: Any  #: of each packet: how far before its destination its source is
     packet_renamed: Any
     arrivals: Any  #: (cell, packet) → start of the outcomes · 2²¹ + how many · 2 + is it accepted
-    outcomes: Any  #: see above; what the observers are told is numbered as seen from process 0 of the tables
+    outcomes: Any  #: see above; what the monitors are told is numbered as seen from process 0 of the tables
     emitted: Any  #: packet · 16 + how far its destination is
     code_at: Any  #: [code · n + process]: the same, told of that process
 
 
-class Ghosts(NamedTuple):
-    """The steps of the observers known so far."""
+class MonitorStates(NamedTuple):
+    """The steps of the monitors known so far."""
 
-    steps: Any  #: (ghost, code) → ghost afterwards · 2¹⁶ + properties broken
-    owed: Any  #: of each ghost: to which processes a delivery is owed; from bit 32: whose sends have not happened
-    renamed: Any  #: (ghost, permutation) → the ghost renamed
+    steps: Any  #: (monitor state, code) → monitor state afterwards · 2¹⁶ + properties broken
+    owed: (
+        Any  #: of each monitor state: to which processes a delivery is owed; from bit 32: whose sends have not happened
+    )
+    renamed: Any  #: (monitor state, permutation) → the monitor state renamed
 
 
 class Found(NamedTuple):
@@ -224,10 +226,10 @@ def pack(numbers: Any, layout: Layout, row: Any) -> None:
 
 @inlined
 def hash_of(row: Any, layout: Layout) -> np.uint64:
-    """Of all but the ghost: nodes with one state are neighbours."""
+    """Of all but the monitor state: nodes with one state are neighbours."""
     h = _0
     for w in range(layout.words):
-        h = spread((h ^ (row[w] & ~layout.ghost_bits[w])) + _GOLDEN)
+        h = spread((h ^ (row[w] & ~layout.monitor_state_bits[w])) + _GOLDEN)
     return h
 
 
@@ -279,12 +281,19 @@ def sort_slots(numbers: Any, first: int, used: int, channel: int, n: int, source
 
 @compiled
 def canonical(
-    numbers: Any, fields: int, best: Any, trial: Any, system: System, tables: Tables, ghosts: Ghosts, first: int
+    numbers: Any,
+    fields: int,
+    best: Any,
+    trial: Any,
+    system: System,
+    tables: Tables,
+    monitor_states: MonitorStates,
+    first: int,
 ) -> int:
     """Brings a row into canonical form: `numbers` becomes the least of its renamings.
 
-    Least first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the ghost.
-    Returns -1, or the permutation by which the ghost's renaming is missing.
+    Least first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the monitor
+    state. Returns -1, or the permutation by which the monitor state's renaming is missing.
     """
     n, permutations = system.n, system.permutations
     used = 0
@@ -329,13 +338,13 @@ def canonical(
         if verdict > 0:
             continue
         if q:
-            ghost = look_up(ghosts.renamed, numbers[0], q)
-            if ghost < 0:
+            monitor_state = look_up(monitor_states.renamed, numbers[0], q)
+            if monitor_state < 0:
                 return q
         else:
-            ghost = numbers[0]
-        trial[0] = ghost
-        if verdict < 0 or ghost < best[0]:
+            monitor_state = numbers[0]
+        trial[0] = monitor_state
+        if verdict < 0 or monitor_state < best[0]:
             for f in range(size):
                 best[f] = trial[f]
             found = True
@@ -475,13 +484,13 @@ def list_moves(
 
 
 @inlined
-def step_of(ghost: int, told: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
-    """What the observers make of what they are told: ghost afterwards · 2¹⁶ + properties broken, or -1 if that was
-    missed.
+def step_of(monitor_state: int, told: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
+    """What the monitors make of what they are told: monitor state afterwards · 2¹⁶ + properties broken, or -1 if that
+    was missed.
     """
-    value = look_up(steps, ghost, told)
+    value = look_up(steps, monitor_state, told)
     if value < 0:
-        note(misses, noted, recent, MISS_GHOST, ghost, told)
+        note(misses, noted, recent, MISS_MONITOR_STATE, monitor_state, told)
     return value
 
 
@@ -506,7 +515,7 @@ def make(
     emitted: Any,
     source: Any,
 ) -> int:
-    """Makes a move in `after`, a copy of the row, but for the ghost; returns how many slots are used then."""
+    """Makes a move in `after`, a copy of the row, but for the monitor state; returns how many slots are used then."""
     first = 1 + n
     left = used
     if kind != OWN_STEP:
@@ -534,10 +543,17 @@ def make(
 
 @compiled
 def judge_end(
-    numbers: Any, total: int, handing: bool, system: System, tables: Tables, ghosts: Ghosts, found: Found, r: int
+    numbers: Any,
+    total: int,
+    handing: bool,
+    system: System,
+    tables: Tables,
+    monitor_states: MonitorStates,
+    found: Found,
+    r: int,
 ) -> int:
     """Judges a run that ends here: bit 0, it blocks; bit 1, something is never delivered; bit 2, it completes."""
-    owed = ghosts.owed[numbers[0]]
+    owed = monitor_states.owed[numbers[0]]
     if system.takes_anything:
         finished = total == system.bound
     else:

@@ -11,21 +11,21 @@ from . import kernels
 WORD = 64
 
 
-def layout(n: int, slots: int, *, ghosts: int, cells: int, packets: int) -> kernels.Layout:
+def layout(n: int, slots: int, *, monitor_states: int, cells: int, packets: int) -> kernels.Layout:
     """The narrowest rows for numbers below these, with that many slots. A field never straddles two words."""
-    widths = [_bits(ghosts), *[_bits(cells)] * n, *[_bits((packets << kernels.PROCESS_BITS + 1) + 1)] * slots]
+    widths = [_bits(monitor_states), *[_bits(cells)] * n, *[_bits((packets << kernels.PROCESS_BITS + 1) + 1)] * slots]
     words, shifts = _placed(widths)
     count = max(words) + 1
-    ghost_bits = np.zeros(count, np.uint64)
-    ghost_bits[words[0]] = np.uint64(((1 << widths[0]) - 1) << shifts[0])
+    monitor_state_bits = np.zeros(count, np.uint64)
+    monitor_state_bits[words[0]] = np.uint64(((1 << widths[0]) - 1) << shifts[0])
     return kernels.Layout(
         np.array(words, np.int64),
         np.array(shifts, np.uint64),
         np.array([(1 << width) - 1 for width in widths], np.uint64),
-        ghost_bits,
+        monitor_state_bits,
         count,
         slots,
-        ghosts,
+        monitor_states,
         cells,
         packets,
     )

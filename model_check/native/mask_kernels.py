@@ -1,7 +1,7 @@
-"""The observers of delivery, FIFO and causal order on bit masks, compiled by Numba.
+"""The monitors of delivery, FIFO and causal order on bit masks, compiled by Numba.
 
-The same as `observers.Ledger` and `observers.FifoAndCausal`, which say what it means; here a set of copies (message,
-receiver) is a few 64-bit words, and a ghost a stretch of a pool of words:
+The same as `monitors.Ledger` and `monitors.FifoAndCausal`, which say what it means; here a set of copies (message,
+receiver) is a few 64-bit words, and a monitor state a stretch of a pool of words:
 
     copies owed, messages unsent, copies undelivered, for each process those in its past,
     and for each open message, in order: its number, the undelivered copies in the past of its send.
@@ -46,11 +46,11 @@ class Universe(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The ghosts known so far."""
+    """The monitor states known so far."""
 
     content: Any
-    offset: Any  #: of each ghost: where it starts; one more at the end
-    table: Any  #: hash table: number of the ghost, plus one
+    offset: Any  #: of each monitor state: where it starts; one more at the end
+    table: Any  #: hash table: number of the monitor state, plus one
     owed: Any
 
 
@@ -71,7 +71,7 @@ def clear(bits: Any, k: int) -> None:
 
 @compiled
 def number_of(start: int, end: int, pool: Pool, known: int) -> int:
-    """The number of the ghost that stands at the end of the pool, which is `known` if it is a new one."""
+    """The number of the monitor state that stands at the end of the pool, which is `known` if it is a new one."""
     content = pool.content
     h = _0
     for k in range(start, end):
@@ -98,7 +98,7 @@ def number_of(start: int, end: int, pool: Pool, known: int) -> int:
 
 
 @compiled
-def note_owed(start: int, pool: Pool, ghost: int, universe: Universe) -> None:
+def note_owed(start: int, pool: Pool, monitor_state: int, universe: Universe) -> None:
     """Notes to whom a delivery is owed, and whose sends have not happened."""
     content = pool.content
     owed = 0
@@ -110,29 +110,29 @@ def note_owed(start: int, pool: Pool, ghost: int, universe: Universe) -> None:
     for m in range(universe.sender.shape[0]):
         if unsent[m >> 6] and has(unsent, m):
             owed |= 1 << (32 + universe.sender[m])
-    pool.owed[ghost] = owed
+    pool.owed[monitor_state] = owed
 
 
 @compiled
 def rehash(pool: Pool, known: int) -> None:
-    """Enters all ghosts into an empty table."""
+    """Enters all monitor states into an empty table."""
     mask = np.uint64(pool.table.shape[0] - 1)
-    for ghost in range(known):
+    for monitor_state in range(known):
         h = _0
-        for k in range(pool.offset[ghost], pool.offset[ghost + 1]):
+        for k in range(pool.offset[monitor_state], pool.offset[monitor_state + 1]):
             h = spread((h ^ pool.content[k]) + np.uint64(0x9E3779B97F4A7C15))
         place = h & mask
         while pool.table[place]:
             place = (place + _1) & mask
-        pool.table[place] = ((h >> _32) << _32) | np.uint64(ghost + 1)
+        pool.table[place] = ((h >> _32) << _32) | np.uint64(monitor_state + 1)
 
 
 @compiled
 def observe(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
 ) -> int:
-    """For each key (ghost · 2³² + code) the value ghost afterwards · 2¹⁶ + properties broken, or -1 if that is not
-    foreseen here; returns how many ghosts are known then. There must be room for one more each.
+    """For each key (monitor state · 2³² + code) the value monitor state afterwards · 2¹⁶ + properties broken, or -1 if
+    that is not foreseen here; returns how many monitor states are known then. There must be room for one more each.
 
     A code is a stretch of (kind, process, message): ``starts[code]`` to ``starts[code + 1]``.
     """
@@ -144,13 +144,13 @@ def observe(
         key = keys[k]
         if key == EMPTY:
             continue
-        ghost = np.int64(key >> np.uint64(32))
+        monitor_state = np.int64(key >> np.uint64(32))
         code = np.int64(key & np.uint64(0xFFFFFFFF))
         broken = 0
         unforeseen = False
         start = pool.offset[known]
-        end = start + pool.offset[ghost + 1] - pool.offset[ghost]
-        begin = pool.offset[ghost]
+        end = start + pool.offset[monitor_state + 1] - pool.offset[monitor_state]
+        begin = pool.offset[monitor_state]
         for w in range(end - start):
             content[start + w] = content[begin + w]
         owed = content[start : start + words]
@@ -241,7 +241,7 @@ def observe(
 def rename(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
 ) -> int:
-    """For each key (ghost · 2³² + renaming) the renamed ghost; returns how many are known then."""
+    """For each key (monitor state · 2³² + renaming) the renamed monitor state; returns how many are known then."""
     n, words, message_words = universe.n, universe.words, universe.message_words
     content = pool.content
     head = 2 * words + message_words + n * words
@@ -250,10 +250,10 @@ def rename(
         key = keys[k]
         if key == EMPTY:
             continue
-        ghost = np.int64(key >> np.uint64(32))
+        monitor_state = np.int64(key >> np.uint64(32))
         q = np.int64(key & np.uint64(0xFFFFFFFF))
-        start, begin = pool.offset[known], pool.offset[ghost]
-        end = start + pool.offset[ghost + 1] - begin
+        start, begin = pool.offset[known], pool.offset[monitor_state]
+        end = start + pool.offset[monitor_state + 1] - begin
         for w in range(start, end):
             content[w] = _0
         for c in range(universe.receiver.shape[0]):
@@ -271,7 +271,7 @@ def rename(
             if has(content[begin + words : begin + words + message_words], m):
                 put(content[start + words : start + words + message_words], messages[q, m])
         used = start + head
-        for at in range(begin + head, pool.offset[ghost + 1], size):
+        for at in range(begin + head, pool.offset[monitor_state + 1], size):
             m = np.uint64(messages[q, content[at]])
             place = start + head
             while place < used and content[place] < m:

@@ -21,13 +21,13 @@ from .kernels import (
     FLAGS,
     HANDS,
     MADE,
-    MISS_RENAMED_GHOST,
+    MISS_RENAMED_MONITOR_STATE,
     MIX,
     REFUSED,
     WAIT,
     Found,
-    Ghosts,
     Layout,
+    MonitorStates,
     Scratch,
     System,
     Tables,
@@ -56,7 +56,7 @@ def expand_reduced(
     layout_after: Layout,
     system: System,
     tables: Tables,
-    ghosts: Ghosts,
+    monitor_states: MonitorStates,
     out: Any,
     out_hashes: Any,
     out_asleep: Any,
@@ -73,7 +73,7 @@ def expand_reduced(
     """
     n, channel, in_order = system.n, system.channel, system.in_order
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
-    emitted, code_at, known_steps = tables.emitted, tables.code_at, ghosts.steps
+    emitted, code_at, known_steps = tables.emitted, tables.code_at, monitor_states.steps
     misses, noted = found.misses, found.used
     first = 1 + n
     slots, slots_after = layout.slots, layout_after.slots
@@ -167,7 +167,7 @@ def expand_reduced(
                     ends = True
                     ends_idle |= not what & 1
                     if in_order:
-                        owed = ghosts.owed[here[0]]
+                        owed = monitor_states.owed[here[0]]
                         if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & ASKS:
                             verdict |= 2
                         if owed >> (32 + only) & 1:
@@ -216,9 +216,9 @@ def expand_reduced(
                         narrow = True
                         break
                     if renames:
-                        q = canonical(after, fields, best, trial, system, tables, ghosts, first)
+                        q = canonical(after, fields, best, trial, system, tables, monitor_states, first)
                         if q >= 0:
-                            note(misses, noted, recent, MISS_RENAMED_GHOST, after[0], q)
+                            note(misses, noted, recent, MISS_RENAMED_MONITOR_STATE, after[0], q)
                             missed = True
                             break
                     for f in range(first + left):
@@ -262,7 +262,7 @@ def expand_reduced(
                     verdict |= 1
                 found.seen[1] |= verdict if verdict & 1 else verdict | 4
         elif may_end:
-            verdict = judge_end(numbers, total, not idle, system, tables, ghosts, found, r)
+            verdict = judge_end(numbers, total, not idle, system, tables, monitor_states, found, r)
         if found.marks.shape[0]:
             found.marks[r, 0] = seen
             found.marks[r, 1] = verdict

@@ -111,18 +111,18 @@ class SavedDirectory:
         if differing:
             raise BadInput(
                 f"--resume {self.directory}: is of another check: {'; '.join(differing)}",
-                mend=f"ask as it was asked then, or {ANEW}",
+                hint=f"ask as it was asked then, or {ANEW}",
             )
         return manifest
 
     def refuse_if(self, problem: str | None) -> None:
         """Refuses what is saved, if there is a problem with it."""
         if problem is not None:
-            raise BadInput(f"--resume {self.directory}: not what a search saves: {problem}", mend=ANEW)
+            raise BadInput(f"--resume {self.directory}: not what a search saves: {problem}", hint=ANEW)
 
     def _open_whole(self, name: str, sha256: str) -> BufferedReader:
         """Opens a file that the manifest names, which must be what it was."""
-        refusal = BadInput(f"--resume {self.directory}: {name}: damaged or missing", mend=ANEW)
+        refusal = BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=ANEW)
         if not self.kind.parts.fullmatch(name):
             raise refusal
         try:
@@ -153,11 +153,11 @@ def held(directory: Path, kind: Kind, *, resume: bool) -> Iterator[bool]:
         # The lock goes with the process, however that ends.
         lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        mend = "name a directory that can be written"
-        raise BadInput(f"{option}: cannot be written: {error.strerror}", mend=mend) from None
+        hint = "name a directory that can be written"
+        raise BadInput(f"{option}: cannot be written: {error.strerror}", hint=hint) from None
     try:
         if not _locked(lock):
-            raise BadInput(f"{option}: another search is saving there", mend="wait for its end, or name another")
+            raise BadInput(f"{option}: another search is saving there", hint="wait for its end, or name another")
         with suppress(OSError):
             probe.unlink()
         yield made
@@ -178,24 +178,24 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
         manifest = json.loads(content) if len(content) <= MOST_OF_A_MANIFEST else {}
         form, by, sha256 = manifest["format"], manifest["version"], manifest.pop("sha256")
     except FileNotFoundError:
-        raise BadInput(f"{where}: no checkpoint there", mend=_NONE_THERE) from None
+        raise BadInput(f"{where}: no checkpoint there", hint=_NONE_THERE) from None
     except OSError as error:
-        mend = "name the directory given to --checkpoint"
-        raise BadInput(f"{where}: cannot be read: {error.strerror or error}", mend=mend) from None
+        hint = "name the directory given to --checkpoint"
+        raise BadInput(f"{where}: cannot be read: {error.strerror or error}", hint=hint) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise BadInput(f"{where}: {MANIFEST}: damaged", mend=ANEW) from None
-    others, mend = kind.others
+        raise BadInput(f"{where}: {MANIFEST}: damaged", hint=ANEW) from None
+    others, hint = kind.others
     if isinstance(form, str) and form.startswith(others):
-        raise BadInput(f"{where}: saved by another engine", mend=mend)
+        raise BadInput(f"{where}: saved by another engine", hint=hint)
     if form != kind.format or by != _version():
         told = f"{where}: written by another version (crownless {by}, {form})"
-        raise BadInput(told, mend=f"use that version, or {ANEW}")
+        raise BadInput(told, hint=f"use that version, or {ANEW}")
     try:
         whole = sha256 == _digest_of(manifest)
     except (ValueError, TypeError, RecursionError):
         whole = False
     if not whole:
-        raise BadInput(f"{where}: {MANIFEST}: damaged", mend=ANEW)
+        raise BadInput(f"{where}: {MANIFEST}: damaged", hint=ANEW)
     convert(manifest, SavedHead, f"{where}: {MANIFEST}", ANEW)
     assert isinstance(manifest, dict)
     return manifest
@@ -205,14 +205,14 @@ def refuse_contents(directory: Path, kind: Kind) -> None:
     """A search may be saved to a new or an empty directory only."""
     where = f"--checkpoint {directory}"
     if not directory.is_dir():
-        raise BadInput(f"{where}: not a directory", mend="name a new directory, or an empty one")
+        raise BadInput(f"{where}: not a directory", hint="name a new directory, or an empty one")
     for path in sorted(directory.iterdir()):
         if path.name == MANIFEST:
-            mend = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
-            raise BadInput(f"{where}: holds a checkpoint already", mend=mend)
+            hint = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
+            raise BadInput(f"{where}: holds a checkpoint already", hint=hint)
         if not kind.is_ours(path.name):
-            mend = "name a new directory, or an empty one"
-            raise BadInput(f"{where}: holds other files, such as {path.name}", mend=mend)
+            hint = "name a new directory, or an empty one"
+            raise BadInput(f"{where}: holds other files, such as {path.name}", hint=hint)
 
 
 def drop(directory: Path, kind: Kind, but: Container[str] = ()) -> None:

@@ -54,7 +54,7 @@ class SavedLayout(msgspec.Struct):
     """What a layout follows from."""
 
     slots: Slots
-    ghosts: Size
+    monitor_states: Size
     cells: Size
     packets: Size
 
@@ -66,7 +66,7 @@ class SavedTables(msgspec.Struct):
     level: Count
     keep: bool
     batches: list[Count]
-    plain_ghosts: bool
+    plain_monitor_states: bool
     #: How processes that are declared alike were seen to differ.
     told_apart: str | None
     digest: Sha256
@@ -104,16 +104,16 @@ class SavedCheckpoint(msgspec.Struct):
     files: dict[str, SavedFile]
 
 
-def convert(value: Any, schema: type[T], where: str, mend: str) -> T:
+def convert(value: Any, schema: type[T], where: str, hint: str) -> T:
     """The value by its schema; raises `BadInput` that begins with `where`."""
     try:
         return msgspec.convert(value, schema)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).replace("`", "").partition(" - at ")
         raise BadInput(
-            f"{where}: {problem[:1].lower()}{problem[1:]}{f', at {path}' if path else ''}", mend=mend
+            f"{where}: {problem[:1].lower()}{problem[1:]}{f', at {path}' if path else ''}", hint=hint
         ) from None
     except UnicodeEncodeError:
-        raise BadInput(f"{where}: holds half a surrogate pair", mend=mend) from None
+        raise BadInput(f"{where}: holds half a surrogate pair", hint=hint) from None
     except RecursionError:
-        raise BadInput(f"{where}: nested too deeply", mend=mend) from None
+        raise BadInput(f"{where}: nested too deeply", hint=hint) from None

@@ -37,7 +37,7 @@ class _Known:
 
     def __init__(self, tables: Tables, channel: int) -> None:
         self.n, self.channel = tables.n, channel
-        self.ghosts = len(tables.ghosts)
+        self.monitor_states = len(tables.monitor_states)
         self.process_of_cell = np.array([process for process, _, _ in tables.cells], np.int64)
         self.frame_of = np.array([tables.frame_of(p) for p in range(tables.n)], np.int64)
         self.destination = np.array([packet.destination for packet in tables.packets], np.int64)
@@ -46,7 +46,7 @@ class _Known:
 
     def problem(self, numbers: Any) -> str | None:
         cells, slots = numbers[:, 1 : 1 + self.n], numbers[:, 1 + self.n :]
-        if (numbers[:, 0] >= self.ghosts).any() or (cells >= len(self.process_of_cell)).any():
+        if (numbers[:, 0] >= self.monitor_states).any() or (cells >= len(self.process_of_cell)).any():
             return "monitor states or cells that there are not"
         if (self.process_of_cell[cells] != self.frame_of).any():
             return "cells of other processes"

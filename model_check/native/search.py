@@ -29,7 +29,7 @@ from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.limits import Limits, allocation_failed, states_are_reached
-from crownless.model_check.observers import Observer
+from crownless.model_check.monitors import Monitor
 from crownless.model_check.properties import (
     CAN_COMPLETE,
     COMPLETES,
@@ -47,8 +47,8 @@ from . import full_kernels, kernels, reduced_kernels, shelf_kernels
 from .checkpoints import Checkpoint
 from .compiled import is_compiling, seconds_compiling
 from .full_kernels import TOGETHER
-from .ghosts import WATCHED, InTurn, PlainGhosts, Unforeseen, ghosts_for
 from .layout import layout as layout_of
+from .monitor_states import WATCHED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
 from .saved_directories import SavedDirectory
 from .saved_facts import SavedSearch, SavedTables
 from .saved_rows import problem_with_rows
@@ -73,7 +73,7 @@ FEW = 1 << 10
 LAST_STAMP = 1 << 30
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
-#: The properties that no observer reports and no local state breaks or reaches.
+#: The properties that no monitor reports and no local state breaks or reaches.
 OF_THE_WHOLE_STATE = frozenset(
     known.name
     for known in (CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, RELEASES)
@@ -227,25 +227,25 @@ class NativeSearch:
         machine: ProtocolMachine,
         workload: Workload,
         channel: str,
-        observers: Sequence[Observer],
+        monitors: Sequence[Monitor],
         properties: Sequence[Property],
         *,
         shared: bool,
         reductions: Sequence[str] = (),
         workers: int = 1,
     ) -> None:
-        watched = [name for observer in observers for name in observer.watches]
+        monitored = [name for monitor in monitors for name in monitor.watches]
         own = [*machine.invariants, *machine.witnesses, *machine.rules]
         self._first_witness = WATCHED + len(machine.invariants)
-        #: The properties by their bits: those of the observers first, then those of local states, invariants first.
-        self.names = [*watched, *[""] * (WATCHED - len(watched)), *own]
+        #: The properties by their bits: those of the monitors first, then those of local states, invariants first.
+        self.names = [*monitored, *[""] * (WATCHED - len(monitored)), *own]
         self._bits = (
-            {name: 1 << k for k, name in enumerate(watched)},
+            {name: 1 << k for k, name in enumerate(monitored)},
             {name: 1 << k + WATCHED for k, name in enumerate(machine.invariants)},
             {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
             {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
-        self._given = (observers, channel, shared, tuple(reductions))
+        self._given = (monitors, channel, shared, tuple(reductions))
         self.machine = machine
         self.workload = workload
         self.properties = {known.name for known in properties}
@@ -255,21 +255,21 @@ class NativeSearch:
         self.result = Exploration()
         #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
         self.told_apart: str | None = None
-        self._prepare(plain_ghosts=False)
+        self._prepare(plain_monitor_states=False)
 
-    def _prepare(self, *, plain_ghosts: bool) -> None:
-        """Empty tables. The observers in their plain form take all that a protocol can say to have happened."""
+    def _prepare(self, *, plain_monitor_states: bool) -> None:
+        """Empty tables. The monitors in their plain form take all that a protocol can say to have happened."""
         try:
-            self._prepare_tables(plain_ghosts=plain_ghosts)
+            self._prepare_tables(plain_monitor_states=plain_monitor_states)
         except NotSymmetric as difference:
             self._share_nothing(str(difference))
-            self._prepare_tables(plain_ghosts=plain_ghosts)
+            self._prepare_tables(plain_monitor_states=plain_monitor_states)
 
     def _share_nothing(self, why: str) -> None:
         """Each process gets tables of its own, and none is taken for another."""
-        observers, channel, _, reductions = self._given
+        monitors, channel, _, reductions = self._given
         self.told_apart = why
-        self._given = (observers, channel, False, tuple(name for name in reductions if name != "symmetry"))
+        self._given = (monitors, channel, False, tuple(name for name in reductions if name != "symmetry"))
 
     @property
     def symmetry(self) -> SymmetryCheck:
@@ -279,22 +279,24 @@ class NativeSearch:
             return SymmetryCheck(self.told_apart)
         return SymmetryCheck(None, alike.parametric, alike.entries, alike.compared)
 
-    def _prepare_tables(self, *, plain_ghosts: bool) -> None:
-        observers, channel, shared, reductions = self._given
+    def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
+        monitors, channel, shared, reductions = self._given
         workload = self.workload
-        self.plain_ghosts = plain_ghosts
+        self.plain_monitor_states = plain_monitor_states
         self._tables_are_whole = True
         bit = self._bits[0]
-        self.ghosts = PlainGhosts(observers, bit) if plain_ghosts else ghosts_for(observers, workload, bit)
-        if self.in_order and isinstance(self.ghosts, PlainGhosts):
-            self.ghosts = PlainGhosts([*observers, InTurn()], bit)
+        self.monitor_states = (
+            PlainMonitorStates(monitors, bit) if plain_monitor_states else monitor_states_for(monitors, workload, bit)
+        )
+        if self.in_order and isinstance(self.monitor_states, PlainMonitorStates):
+            self.monitor_states = PlainMonitorStates([*monitors, InTurn()], bit)
         # Tables say what becomes of one message more than is sent.
         longest = max(self.n, workload.messages + 1)
         alike = parametric(self.machine, longest) if shared and _unicast(workload) else None
         self.tables = Tables(
             self.machine,
             workload,
-            self.ghosts,
+            self.monitor_states,
             *self._bits[1:],
             channel=CHANNEL_NUMBERS[channel],
             shared=shared,
@@ -316,8 +318,8 @@ class NativeSearch:
 
     @property
     def _commutes(self) -> bool:
-        """Do moves of different processes commute, for the observers too? The compiled ones foresee no others."""
-        return not (self._reduces or isinstance(self.ghosts, PlainGhosts))
+        """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
+        return not (self._reduces or isinstance(self.monitor_states, PlainMonitorStates))
 
     @property
     def _reduces(self) -> bool:
@@ -374,7 +376,7 @@ class NativeSearch:
             failure = f"{type(error).__name__}: {error}"
             raise BadInput(
                 f"--resume {self.resumed}: what is saved there makes the protocol fail ({failure})",
-                mend="start anew with --checkpoint and another directory; if it fails there too, the protocol is wrong",
+                hint="start anew with --checkpoint and another directory; if it fails there too, the protocol is wrong",
             ) from error
         finally:
             self.result.seconds = self.seconds_before + searching_time() - self.started
@@ -392,10 +394,10 @@ class NativeSearch:
                 self._search_all()
                 return
             except Unforeseen:
-                self._prepare(plain_ghosts=True)
+                self._prepare(plain_monitor_states=True)
             except NotSymmetric as difference:
                 self._share_nothing(str(difference))
-                self._prepare(plain_ghosts=self.plain_ghosts)
+                self._prepare(plain_monitor_states=self.plain_monitor_states)
 
     def _search_all(self) -> None:
         if not self._search(keep=False):
@@ -537,10 +539,10 @@ class NativeSearch:
             "level": self.level,
             "keep": self.keep,
             "batches": [len(batch) for batch in self.tables.log],
-            "plain_ghosts": self.plain_ghosts,
+            "plain_monitor_states": self.plain_monitor_states,
             "told_apart": self.told_apart,
             "digest": self.tables.digest(),
-            "layout": {key: getattr(self.layout, key) for key in ("slots", "ghosts", "cells", "packets")},
+            "layout": {key: getattr(self.layout, key) for key in ("slots", "monitor_states", "cells", "packets")},
         }
         self.checkpoint.save(facts, arrays)
         # Saving takes a tenth of the time at most.
@@ -576,7 +578,7 @@ class NativeSearch:
         if not self._work_out_again(facts, log):
             raise BadInput(
                 f"--resume {directory.directory}: the protocol's code is not what it was then",
-                mend="start anew with --checkpoint and another directory",
+                hint="start anew with --checkpoint and another directory",
             )
         self.keep = facts.keep
         self.system = self.system._replace(sleeps=not self.keep and self._commutes)
@@ -598,18 +600,18 @@ class NativeSearch:
         """Tables as empty as those were that are saved."""
         if facts.told_apart is not None and self.told_apart is None:
             self._share_nothing(facts.told_apart)
-            self._prepare(plain_ghosts=facts.plain_ghosts)
-        elif facts.plain_ghosts:
-            self._prepare(plain_ghosts=True)
+            self._prepare(plain_monitor_states=facts.plain_monitor_states)
+        elif facts.plain_monitor_states:
+            self._prepare(plain_monitor_states=True)
 
     def _restored_layout(
-        self, directory: SavedDirectory, slots: int, ghosts: int, cells: int, packets: int
+        self, directory: SavedDirectory, slots: int, monitor_states: int, cells: int, packets: int
     ) -> kernels.Layout:
         """A layout that is saved; refused if these tables never gave one."""
         known = self._layout(slots)
-        fits = ghosts <= known.ghosts and cells <= known.cells and packets <= known.packets
+        fits = monitor_states <= known.monitor_states and cells <= known.cells and packets <= known.packets
         directory.refuse_if(None if fits else "rows laid out for more than there is")
-        return layout_of(self.n, slots, ghosts=ghosts, cells=cells, packets=packets)
+        return layout_of(self.n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
 
     def _work_out_again(self, facts: SavedTables, log: Any) -> bool:
         """Fills the tables as they were filled then; returns whether that gave the same."""
@@ -635,7 +637,7 @@ class NativeSearch:
         return layout_of(
             self.n,
             slots,
-            ghosts=2 * len(self.ghosts),
+            monitor_states=2 * len(self.monitor_states),
             cells=2 * len(tables.cells),
             packets=2 * len(tables.packets),
         )
@@ -683,12 +685,12 @@ class NativeSearch:
         """Expands these rows of each shelf and works out these misses; returns the rows that must be expanded again,
         and what they missed.
         """
-        tables, ghosts = self.tables.arrays(), self.ghosts.arrays()
+        tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
         for worker in self.crew:
             self._make_room(worker)
         before = sum(shelf.used for shelf in self.next)
         self._all(
-            [lambda w: self._expand(w, todo[w], tables, ghosts), lambda w: self._take_in(w)],
+            [lambda w: self._expand(w, todo[w], tables, monitor_states), lambda w: self._take_in(w)],
             sum(map(len, todo)),
             lambda: self._fill(misses),
         )
@@ -758,7 +760,7 @@ class NativeSearch:
         except RuntimeError as error:  # a thread that cannot be started, for want of memory
             raise MemoryError(str(error)) from error
 
-    def _expand(self, w: int, todo: Any, tables: kernels.Tables, ghosts: kernels.Ghosts) -> None:
+    def _expand(self, w: int, todo: Any, tables: kernels.Tables, monitor_states: kernels.MonitorStates) -> None:
         worker, shelf = self.crew[w], self.now[w]
         expand = reduced_kernels.expand_reduced if self._reduces else full_kernels.expand
         worker.place = int(
@@ -771,7 +773,7 @@ class NativeSearch:
                 self.layout_after,
                 self.system,
                 tables,
-                ghosts,
+                monitor_states,
                 worker.out,
                 worker.hashes,
                 worker.asleep,

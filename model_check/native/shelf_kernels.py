@@ -66,7 +66,7 @@ def insert(
                     difference = rows[at, w] ^ incoming[k, w]
                     if difference:
                         same = False
-                        if difference & ~layout.ghost_bits[w]:
+                        if difference & ~layout.monitor_state_bits[w]:
                             same_state = False
                             break
                 if same_state:
@@ -94,7 +94,7 @@ def insert(
 
 @compiled
 def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
-    """Of each of some rows: is its state, with whatever ghost, among `rows`?"""
+    """Of each of some rows: is its state, with whatever monitor state, among `rows`?"""
     mask = np.uint64(table.shape[0] - 1)
     low = np.uint64(0xFFFFFFFF)
     for k in range(count):
@@ -107,7 +107,7 @@ def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: An
                 at = np.int64(entry & low) - 1
                 same = True
                 for w in range(layout.words):
-                    if (rows[at, w] ^ some[k, w]) & ~layout.ghost_bits[w]:
+                    if (rows[at, w] ^ some[k, w]) & ~layout.monitor_state_bits[w]:
                         same = False
                         break
                 answers[k] = same

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from crownless.impl.parametric import Parametric
-from crownless.impl.protocol import Happened, Packet, Step, Transition
+from crownless.impl.protocol import AppEvent, Packet, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
 from crownless.model_check.purity import Inputs, Purity, types_of
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
     after: int
     #: (number of the packet, its destination)
     packets: Sequence[tuple[int, int]]
-    events: Sequence[Happened]
+    events: Sequence[AppEvent]
 
 
 class Alike:
@@ -268,7 +268,7 @@ class Alike:
         return Step(
             self._local_after(place, step.state),
             [self._packet_after(place, packet) for packet in step.packets],
-            [Happened(event.kind, message(event.message)) for event in step.events],
+            [AppEvent(event.kind, message(event.message)) for event in step.events],
         )
 
     def _local_after(self, place: int, local: Any) -> Any:
@@ -332,14 +332,14 @@ class Alike:
             local = self._local(self.cell_frames[cell][frame] if frame else cell, process)
             value = self._packet(self.packet_frames[packet][frame] if frame else packet, process)
             try:
-                accepted = bool(inputs.accepts(process, local, value))
-                steps = list(inputs.arrive(process, local, value)) if accepted and outcomes is not None else []
+                accepted = bool(inputs.deliverable(process, local, value))
+                steps = list(inputs.on_packet(process, local, value)) if accepted and outcomes is not None else []
             except BadInput:
                 raise
             except Exception as error:
                 raise self._fails(process, error) from error
             if accepted != (outcomes is not None):
-                does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
+                does, other = ("deliverable", "refuses") if accepted else ("refuses", "deliverable")
                 if process:
                     raise NotSymmetric(f"process {process + 1} {does} a packet that process 1 {other}")
                 raise NotSymmetric("process 1 accepts a packet by the names in it")

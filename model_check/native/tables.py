@@ -27,7 +27,7 @@ from crownless.spec.computation import Message
 from . import kernels
 from .columns import Column, Map
 from .frames import Frames
-from .ghosts import Ghosts, PlainGhosts, Unforeseen
+from .monitor_states import MonitorStates, PlainMonitorStates, Unforeseen
 from .ranks import Ranks
 from .symmetry import Alike, NotSymmetric, Outcome
 
@@ -42,7 +42,7 @@ class Tables:
         self,
         machine: ProtocolMachine,
         workload: Workload,
-        ghosts: Ghosts,
+        monitor_states: MonitorStates,
         invariants: dict[str, int],
         witnesses: dict[str, int],
         rules: dict[str, int],
@@ -58,16 +58,16 @@ class Tables:
         self.inputs: Inputs = self._canary
         self._entry = 0
         self.workload = workload
-        self.ghosts = ghosts
+        self.monitor_states = monitor_states
         self.n = n = machine.n
         self.shared = shared
         self._channel = channel
         self._in_order = in_order
-        self._foresees = in_order and not isinstance(ghosts, PlainGhosts)
+        self._foresees = in_order and not isinstance(monitor_states, PlainMonitorStates)
         self.ranks = Ranks()
         #: In order only the steps that matter add to the rank; that nothing can go on for ever needs all to.
         self._all_ranks = Ranks() if in_order else self.ranks
-        #: May a packet go to the mail room?
+        #: May a packet go to the hold-back queue?
         self._waits = False
         #: The rules exercised so far.
         self.exercised = Exercised(machine, self._images if shared else None)
@@ -262,7 +262,7 @@ class Tables:
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
-        """The number of what the observers are told, by whatever process stands in this place; 0 is nothing."""
+        """The number of what the monitors are told, by whatever process stands in this place; 0 is nothing."""
         if not observations:
             return 0
         key = (process, *observations)
@@ -277,7 +277,7 @@ class Tables:
                     told = [(kind, p, message) for kind, message in observations]
                 else:
                     told = []
-                self.code_at.append(self.ghosts.code(told))
+                self.code_at.append(self.monitor_states.code(told))
         return number
 
     # -- local transitions ---------------------------------------------------------------------------------------------
@@ -293,26 +293,26 @@ class Tables:
         if len(asked):
             values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in asked.tolist()]
             self.arrivals.enter(asked, np.array(values, np.int64))
-        self.ghosts.fill(keys[kinds == kernels.MISS_GHOST])
-        self.ghosts.rename(keys[kinds == kernels.MISS_RENAMED_GHOST], self.renamings)
+        self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
+        self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings)
 
     def knows(self, misses: Any) -> bool:
-        """Are these entries of cells, packets, ghosts and codes that there are?"""
+        """Are these entries of cells, packets, monitor states and codes that there are?"""
         kinds = misses >> np.uint64(62)
         major = (misses & np.uint64((1 << 62) - 1)) >> np.uint64(32)
         minor = misses & np.uint64(0xFFFFFFFF)
-        ghosts = len(self.ghosts)
+        monitor_states = len(self.monitor_states)
         bounds = {
             kernels.MISS_OWN: (len(self.cells), 1),
             kernels.MISS_ARRIVAL: (len(self.cells), len(self.packets)),
-            kernels.MISS_GHOST: (ghosts, self.ghosts.codes),
-            kernels.MISS_RENAMED_GHOST: (ghosts, len(self.permutations)),
+            kernels.MISS_MONITOR_STATE: (monitor_states, self.monitor_states.codes),
+            kernels.MISS_RENAMED_MONITOR_STATE: (monitor_states, len(self.permutations)),
         }
-        steps = misses[kinds == kernels.MISS_GHOST] & np.uint64((1 << 62) - 1)
+        steps = misses[kinds == kernels.MISS_MONITOR_STATE] & np.uint64((1 << 62) - 1)
         return all(
             bool(np.all((major[kinds == kind] < first) & (minor[kinds == kind] < second)))
             for kind, (first, second) in bounds.items()
-        ) and self.ghosts.has_room_for(steps)
+        ) and self.monitor_states.has_room_for(steps)
 
     def _begin_entry(self) -> Alike | None:
         """What compares the next entry, if anything does."""
@@ -328,15 +328,15 @@ class Tables:
         sends: list[tuple[Message, list[Outcome]]] = []
         own: list[list[Outcome]] = []
         refused = 0
-        for wish in self.workload.wishes(position, process):
-            message = wish.message
+        for pending in self.workload.pending_sends(position, process):
+            message = pending.message
             steps = self.inputs.send(process, local, message)
             if not steps and self.exercised.left:
                 refused |= self._exercised_by(Transition(process, local, "send", message))
             sends.append((message, []))
             made = None if alike is None else sends[-1][1]
             for step in steps:
-                self._outcome(cell, process, local, "send", step, wish.after, made, hands=message)
+                self._outcome(cell, process, local, "send", step, pending.after, made, hands=message)
         if self._takes_own_steps:
             own.append([])
             made = None if alike is None else own[-1]
@@ -362,7 +362,7 @@ class Tables:
         packet = self.packets[number]
         start = len(self._outcomes)
         alike = self._begin_entry()
-        accepted = bool(self.inputs.accepts(process, local, packet))
+        accepted = bool(self.inputs.deliverable(process, local, packet))
         if not accepted or self.exercised.awaits_release:
             frames = self.alike.packet_frames[number] if self.alike and len(self.frames) > 1 else (number,)
             self.exercised.guard(process, local, packet, accepted=accepted, known_as=self.packets[min(frames)])
@@ -370,7 +370,7 @@ class Tables:
         if accepted:
             made = None if alike is None else []
             of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
-            for step in self.inputs.arrive(process, local, packet):
+            for step in self.inputs.on_packet(process, local, packet):
                 name = "deliver" if delivery in step.events else of_kind
                 self._outcome(cell, process, local, name, step, position, made, packet=packet)
         else:
@@ -471,19 +471,21 @@ class Tables:
 
     @property
     def graded(self) -> bool:
-        """Does every action so far add one to a rank? One that went by way of the mail room took a step more."""
+        """Does every action so far add one to a rank? One that went by way of the hold-back queue took a step more."""
         return self.ranks.graded and not self._waits
 
     @property
     def acyclic(self) -> bool:
-        """Can no run come back to a state? Twice the rank, and one for each packet in the mail room, always grows."""
+        """Can no run come back to a state? Twice the rank, and one for each packet in the hold-back queue, always
+        grows.
+        """
         return self._all_ranks.graded
 
     def digest(self) -> str:
         """Tells whether tables worked out elsewhere are the same."""
-        # Each kind of ghosts has numbers of its own.
+        # Each kind of monitor states has numbers of its own.
         self.arrays()
-        digest = hashlib.sha256(type(self.ghosts).__name__.encode())
+        digest = hashlib.sha256(type(self.monitor_states).__name__.encode())
         # Of the rules, which outcomes and refused sends exercise them is looked at only until some was met that does.
         for rows, last in ((self._outcomes, kernels.RULES_LOW), (self._cells, kernels.REFUSED)):
             digest.update(np.ascontiguousarray(rows.array[: len(rows), :last]).tobytes())

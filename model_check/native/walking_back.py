@@ -2,7 +2,8 @@
 
 The levels are searched once more and kept, as far as the last property breaks. For each property, of the last level
 those rows remain from which it breaks, of each before it those that lead to what remains of the next.
-`shortest.shortest_run` then need look at no other. Ghosts are left aside: a state remains if it does with any ghost.
+`shortest.shortest_run` then need look at no other. Ghosts are left aside: a state remains if it does with any monitor
+state.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from crownless.model_check.cycles import GaveUp
+from crownless.model_check.lassos import GaveUp
 from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
@@ -83,7 +84,7 @@ class ShortestRuns:
         if search.system.permutations.shape[0] > 1:
             # That of the empty run is the same under every name.
             keys = np.arange(len(search.tables.renamings), dtype=np.uint64)
-            search.ghosts.renamed.enter(keys, np.zeros(len(keys), np.int64))
+            search.monitor_states.renamed.enter(keys, np.zeros(len(keys), np.int64))
 
     def _leading(
         self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, Shelf] | None, column: int, bit: int
@@ -104,7 +105,7 @@ class ShortestRuns:
             some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.share), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            search._expand(0, some, search.tables.arrays(), search.ghosts.arrays())
+            search._expand(0, some, search.tables.arrays(), search.monitor_states.arrays())
             found, place = worker.found, worker.place
             if place < 0:
                 # Only of the last level are the rows beyond not laid out: nobody looks at them.
@@ -153,7 +154,7 @@ class ShortestRuns:
         if search.system.permutations.shape[0] > 1:
             best, trial = np.zeros_like(numbers), np.zeros_like(numbers)
             kernels.canonical(
-                numbers, fields, best, trial, search.system, tables.arrays(), search.ghosts.arrays(), first
+                numbers, fields, best, trial, search.system, tables.arrays(), search.monitor_states.arrays(), first
             )
         if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):
             return False

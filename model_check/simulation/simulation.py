@@ -26,7 +26,7 @@ carries; an acknowledgement with what it acknowledges, the oldest from there; an
 the message whose send or delivery transmitted it, or else with the one handed over last. So each packet counts once,
 and what is divided by a number of messages is about these messages.
 
-Messages are judged as they are delivered, by the observers that the explorer uses: has the run kept the promised order?
+Messages are judged as they are delivered, by the monitors that the explorer uses: has the run kept the promised order?
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import protocol_named
 from crownless.model_check.class_facts import check_class, make
-from crownless.model_check.observers import Observation, observers_of
+from crownless.model_check.monitors import Observation, monitors_of
 from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
 from crownless.model_check.purity import Purity
 from crownless.model_check.request import settings_of
@@ -144,7 +144,7 @@ class Measured:
     added_most: float | None
     #: Of that: before the first packet with the message leaves (a blocked sender, an output buffer, a line in use);
     before: float | None
-    #: from its arrival until it is taken in (the mail room);
+    #: from its arrival until it is taken in (the hold-back queue);
     room: float | None
     #: from then to the delivery (an input buffer; a request that goes back).
     after: float | None
@@ -161,8 +161,8 @@ class Measured:
     #: Bytes that the protocol adds: stamps, control packets with their headers, messages that travel again.
     bytes: float
     bytes_varint: float
-    #: Messages a process that wait to be transmitted, in its mail room, in its input buffer: mean in time, and the most
-    #: at one process; from when the first message that is measured is handed over until the last one is.
+    #: Messages a process that wait to be transmitted, in its hold-back queue, in its input buffer: mean in time, and
+    #: the most at one process; from when the first message that is measured is handed over until the last one is.
     unsent: float
     unsent_most: int
     waiting: float
@@ -202,23 +202,23 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
     check_class(kind)
     if kind.rolls_back:
         raise BadInput(
-            f"{experiment.protocol} differs where a site crashes, and none does here", mend="name what it is based on"
+            f"{experiment.protocol} differs where a site crashes, and none does here", hint="name what it is based on"
         )
     for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
         if not least <= getattr(experiment, name) <= most:
-            raise BadInput(f"{getattr(experiment, name)} {name}", mend=f"give {least} to {most:,} by --{name}")
+            raise BadInput(f"{getattr(experiment, name)} {name}", hint=f"give {least} to {most:,} by --{name}")
     for name, such in (("load", "0.1"), ("work", "0.5"), ("bandwidth", "1000"), ("payload", "100")):
         value = getattr(experiment, name)
         if not (math.isfinite(value) and value >= 0) or (name == "load" and value == 0):
             enough = "greater than 0" if name == "load" else "0 or greater"
-            raise BadInput(f"{name} {value}: not a number {enough}", mend=f"give one by --{name}, such as {such}")
+            raise BadInput(f"{name} {value}: not a number {enough}", hint=f"give one by --{name}, such as {such}")
     if not traffic_named(experiment.workload).broadcasts and kind.sends == "broadcast":
-        raise BadInput(f"{experiment.protocol} is for broadcasts", mend="ask for --workload broadcast")
+        raise BadInput(f"{experiment.protocol} is for broadcasts", hint="ask for --workload broadcast")
     latency_named(experiment.latency)
     channel = experiment.channel or kind.needs_channel
     channel_named(channel)
     if channel not in RELIABLE:
-        raise BadInput(f"over a {channel} channel messages are not delivered", mend=f"use {' or '.join(RELIABLE)}")
+        raise BadInput(f"over a {channel} channel messages are not delivered", hint=f"use {' or '.join(RELIABLE)}")
     with machine_errors(kind):
         settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
     return make(ONE_WAY.get(kind, kind), experiment.processes, settings)
@@ -243,8 +243,8 @@ class Simulation:
         self.of_work = random.Random(f"{seed} work")
         self.fifo = (experiment.channel or machine.needs_channel) == "fifo"
         self.promised = {machine.promises, "delivers-once"}
-        self.observers = observers_of(machine, [machine.promises])
-        self.ghosts: list[Any] = [observer.initial() for observer in self.observers]
+        self.monitors = monitors_of(machine, [machine.promises])
+        self.monitor_states: list[Any] = [monitor.initial() for monitor in self.monitors]
         self.kept = True
 
         self.now = 0.0
@@ -271,8 +271,8 @@ class Simulation:
         #: (process, process that waits) → when messages were taken in that are not acknowledged yet.
         self.unacknowledged: dict[tuple[int, int], deque[tuple[int, float]]] = {}
         self.withheld: list[tuple[int, float]] = []
-        #: For each process how many messages wait: unsent, in the mail room, unread; and the most there were, while
-        #: messages that are measured were handed over.
+        #: For each process how many messages wait: unsent, in the hold-back queue, unread; and the most there were,
+        #: while messages that are measured were handed over.
         self.lengths = [[0, 0, 0] for _ in range(n)]
         self.most = [0, 0, 0]
 
@@ -343,8 +343,8 @@ class Simulation:
                 continue
             if waiting.asked != self.changes[i]:
                 waiting.asked, waiting.unready = self.changes[i], False
-                if self.inputs.accepts(i, self.states[i], packet):
-                    steps = self.inputs.arrive(i, self.states[i], packet)
+                if self.inputs.deliverable(i, self.states[i], packet):
+                    steps = self.inputs.on_packet(i, self.states[i], packet)
                     waiting.unready = not self.ready[i] and any(map(_delivers, steps))
                     if not waiting.unready:
                         del room[place]
@@ -413,7 +413,7 @@ class Simulation:
     def _deliver(self, i: int, message: Message) -> None:
         copy = self.copies.get((message.name, i))
         if copy is None or copy.delivered is not None:
-            return  # not owed: the observers have told
+            return  # not owed: the monitors have told
         copy.delivered = self.now
         if copy.taken is not None:
             self.lengths[i][2] -= 1
@@ -460,10 +460,10 @@ class Simulation:
         return self.copies[packet.message.name, packet.destination if towards else packet.source]
 
     def _observe(self, kind: Any, process: int, message: Message) -> None:
-        for k, observer in enumerate(self.observers):
-            code = observer.encode(Observation(kind, process, message))
+        for k, monitor in enumerate(self.monitors):
+            code = monitor.encode(Observation(kind, process, message))
             if code is not None:
-                self.ghosts[k], broken = observer.observe(self.ghosts[k], code)
+                self.monitor_states[k], broken = monitor.observe(self.monitor_states[k], code)
                 self.kept &= self.promised.isdisjoint(broken)
 
     def _longer(self, i: int, which: int) -> None:

@@ -59,7 +59,7 @@ def required() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise BadInput("plots need matplotlib", mend="pip install 'crownless[spark]'") from None
+        raise BadInput("plots need matplotlib", hint="pip install 'crownless[spark]'") from None
 
 
 def write_page(folder: Path, rows: Sequence[Row], seeds: int = SEEDS) -> None:

@@ -42,30 +42,30 @@ def _rows_in(file: Path) -> list[Row]:
             table = parquet.read_table(opened)
     except (arrow.ArrowException, OSError, ValueError) as error:
         problem = " ".join(str(error).split())
-        raise BadInput(f"{file}: no Parquet file ({problem})", mend="remove it; its simulations run again") from None
-    mend = "remove it; its simulations run again"
+        raise BadInput(f"{file}: no Parquet file ({problem})", hint="remove it; its simulations run again") from None
+    hint = "remove it; its simulations run again"
     try:
         _check_columns(file, table.schema)
         rows: list[Row] = table.select(arrow_schema().names).to_pylist()
     except (arrow.ArrowException, UnicodeDecodeError) as error:
-        raise BadInput(f"{file}: unreadable values ({error})", mend=mend) from None
+        raise BadInput(f"{file}: unreadable values ({error})", hint=hint) from None
     for row in rows:
         for name, value in row.items():
             is_no_figure = isinstance(value, float) and not abs(value) <= LARGEST_FIGURE
             if (value is None and name not in MAY_BE_MISSING) or is_no_figure:
-                raise BadInput(f"{file}: {name} is {'missing' if value is None else value}", mend=mend)
+                raise BadInput(f"{file}: {name} is {'missing' if value is None else value}", hint=hint)
     return rows
 
 
 def _check_columns(file: Path, found: pyarrow.Schema) -> None:
     """Refuses a file without a column of a table of costs, with two of that name, or with one of another type."""
-    mend = "name another folder"
+    hint = "name another folder"
     for column in arrow_schema():
         places = found.get_all_field_indices(column.name)
         if not places:
-            raise BadInput(f"{file}: no table of costs, without {column.name}", mend=mend)
+            raise BadInput(f"{file}: no table of costs, without {column.name}", hint=hint)
         if len(places) > 1 or found.field(places[0]).type != column.type:
-            raise BadInput(f"{file}: no table of costs: {column.name} is not of {column.type}", mend=mend)
+            raise BadInput(f"{file}: no table of costs: {column.name} is not of {column.type}", hint=hint)
 
 
 def append(folder: Path, rows: Sequence[Row]) -> None:
@@ -100,5 +100,5 @@ def required() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise BadInput("tables on disk need PyArrow", mend="pip install 'crownless[spark]'") from None
+        raise BadInput("tables on disk need PyArrow", hint="pip install 'crownless[spark]'") from None
     return pyarrow

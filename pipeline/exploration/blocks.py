@@ -26,15 +26,15 @@ ALIGNED = 8
 
 
 class Shape(NamedTuple):
-    """What a layout follows from: slots, and bounds of the numbers of ghosts, cells and packets."""
+    """What a layout follows from: slots, and bounds of the numbers of monitor states, cells and packets."""
 
     slots: int
-    ghosts: int
+    monitor_states: int
     cells: int
     packets: int
 
     def layout(self, n: int) -> kernels.Layout:
-        return layout(n, self.slots, ghosts=self.ghosts, cells=self.cells, packets=self.packets)
+        return layout(n, self.slots, monitor_states=self.monitor_states, cells=self.cells, packets=self.packets)
 
     def joined(self, other: Shape) -> Shape:
         """The least that has room for both."""

@@ -10,6 +10,6 @@ from crownless.model_check.native.kernels import Layout, hash_of
 
 @compiled
 def hashes_of(rows: Any, layout: Layout, hashes: Any) -> None:
-    """Of all but the ghosts."""
+    """Of all but the monitor states."""
     for k in range(rows.shape[0]):
         hashes[k] = hash_of(rows[k], layout)

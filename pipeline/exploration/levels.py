@@ -171,7 +171,7 @@ class _Expansion:
                 self.layout_after,
                 self.task.system,
                 view.tables,
-                view.ghosts,
+                view.monitor_states,
                 worker.out,
                 worker.hashes,
                 worker.asleep,
@@ -208,7 +208,7 @@ class _Expansion:
         worker.share *= 1 + (int(found.used[3]) >> 1)
         if self._narrow:
             facts = self.view.facts
-            wider = Shape(self.shape.slots + 1, 2 * facts.ghosts, 2 * facts.cells, 2 * facts.packets)
+            wider = Shape(self.shape.slots + 1, 2 * facts.monitor_states, 2 * facts.cells, 2 * facts.packets)
             self._lay_out(self.shape.joined(wider))
         for array in (found.counts, found.seen, found.actions, found.used):
             array[:] = 0

@@ -34,7 +34,7 @@ class SavedShape(msgspec.Struct, array_like=True):
     """A `Shape`."""
 
     slots: Slots
-    ghosts: Size
+    monitor_states: Size
     cells: Size
     packets: Size
 
@@ -49,7 +49,7 @@ class SavedBlock(msgspec.Struct, array_like=True):
     sleeps: bool
 
     def block(self) -> Block:
-        shape = Shape(self.shape.slots, self.shape.ghosts, self.shape.cells, self.shape.packets)
+        shape = Shape(self.shape.slots, self.shape.monitor_states, self.shape.cells, self.shape.packets)
         return Block(self.file, self.start, self.size, shape, self.sleeps)
 
 

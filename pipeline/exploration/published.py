@@ -1,8 +1,8 @@
 """The tables of a search, as executors have them: those of the driver, followed version by version.
 
-The driver alone numbers cells, packets and ghosts, so that a number means the same everywhere. What was added since the
-last version goes into a file; whoever needs a version reads the files that it has not read yet. Each version is told
-with a digest of all files up to it: an executor that does not come to the same has other tables, and says so.
+The driver alone numbers cells, packets and monitor states, so that a number means the same everywhere. What was added
+since the last version goes into a file; whoever needs a version reads the files that it has not read yet. Each version
+is told with a digest of all files up to it: an executor that does not come to the same has other tables, and says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Map
-from crownless.model_check.native.ghosts import Ghosts
+from crownless.model_check.native.monitor_states import MonitorStates
 from crownless.model_check.native.saved_files import create
 from crownless.model_check.native.tables import Tables
 
@@ -31,7 +31,7 @@ class Facts(NamedTuple):
 
     cells: int
     packets: int
-    ghosts: int
+    monitor_states: int
     actions: int
     most_own: int
     most_of_arrival: int
@@ -42,7 +42,7 @@ class View(NamedTuple):
     """The tables as an expansion reads them."""
 
     tables: kernels.Tables
-    ghosts: kernels.Ghosts
+    monitor_states: kernels.MonitorStates
     facts: Facts
 
 
@@ -75,11 +75,11 @@ class Journal(Map):
 class Published:
     """The driver's side, of tables that are still empty."""
 
-    def __init__(self, directory: Path, of: str, tables: Tables, ghosts: Ghosts) -> None:
+    def __init__(self, directory: Path, of: str, tables: Tables, monitor_states: MonitorStates) -> None:
         self._directory, self._of = directory, of
-        self._tables, self._ghosts = tables, ghosts
+        self._tables, self._monitor_states = tables, monitor_states
         self._journals = {name: Journal() for name in MAPS}
-        tables.arrivals, ghosts.steps, ghosts.renamed = self._journals.values()
+        tables.arrivals, monitor_states.steps, monitor_states.renamed = self._journals.values()
         self._known = {name: np.zeros_like(column[:0]) for name, column in self._columns().items()}
         self._version = Version(of, 0, "")
 
@@ -95,7 +95,7 @@ class Published:
 
     def _columns(self) -> dict[str, Any]:
         columns = self._tables.arrays()._asdict()
-        columns["owed"] = self._ghosts.owed()
+        columns["owed"] = self._monitor_states.owed()
         return {name: columns[name] for name in COLUMNS}
 
     def view(self) -> View:
@@ -104,13 +104,13 @@ class Published:
         facts = Facts(
             len(tables.cells),
             len(tables.packets),
-            len(self._ghosts),
+            len(self._monitor_states),
             len(tables.actions),
             tables.most_own,
             tables.most_of_arrival,
             tables.most_emitted,
         )
-        return View(tables.arrays(), self._ghosts.arrays(), facts)
+        return View(tables.arrays(), self._monitor_states.arrays(), facts)
 
     def publish(self) -> Version:
         """The version that has all there is now."""
@@ -167,8 +167,8 @@ class Replica:
             raise ValueError(f"the tables of this executor are not those of the driver at version {version.number}")
         known: dict[str, Any] = {**self._columns, **{name: map_.table for name, map_ in self._maps.items()}}
         tables = kernels.Tables(**{name: known[name] for name in kernels.Tables._fields})
-        ghosts = kernels.Ghosts(**{name: known[name] for name in kernels.Ghosts._fields})
-        return View(tables, ghosts, self._facts)
+        monitor_states = kernels.MonitorStates(**{name: known[name] for name in kernels.MonitorStates._fields})
+        return View(tables, monitor_states, self._facts)
 
     def _take_in(self, added: Any) -> None:
         self._facts = Facts(*added["facts"].tolist())

@@ -3,11 +3,11 @@
     explore(Check("rst", 3, 8))                      # on this machine
     explore(Check("rst", 3, 9), spark, checkpoint=Path("/shared/rst-3-9"))
 
-The driver has the tables: only it numbers cells, packets and ghosts, and works out what was missed; executors follow
-(`published`). A level's rows belong to owners, told by their cells. In each round executors expand rows of each owner
-and put aside those that miss an entry (`levels`); once none is left, each owner takes in what was found for it, rows
-compared whole, and that is its part of the next level. Rows go from task to task in files of blocks, in a directory
-that driver and executors share: on this machine any, on a cluster one on a shared file system.
+The driver has the tables: only it numbers cells, packets and monitor states, and works out what was missed; executors
+follow (`published`). A level's rows belong to owners, told by their cells. In each round executors expand rows of each
+owner and put aside those that miss an entry (`levels`); once none is left, each owner takes in what was found for it,
+rows compared whole, and that is its part of the next level. Rows go from task to task in files of blocks, in a
+directory that driver and executors share: on this machine any, on a cluster one on a shared file system.
 
 What a level comes to is committed by its manifest alone. Levels of few rows are done by the driver, which takes less
 than a job of Spark. Limits are looked at between rounds; that of memory is the driver's, which holds the tables. On a
@@ -28,12 +28,12 @@ import numpy as np
 from crownless.model_check.engines import Engine, engine_for
 from crownless.model_check.exploration import Exploration, Progress
 from crownless.model_check.limits import Limits
+from crownless.model_check.monitors import Monitor
 from crownless.model_check.native import shelf_kernels
 from crownless.model_check.native.questions import question_of
 from crownless.model_check.native.saved_facts import SavedTables
 from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
-from crownless.model_check.observers import Observer
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.pipeline.session import last_words, session
@@ -76,7 +76,7 @@ def explore(
     engine = engine_for(resolved, engine="native", reductions=reductions)
     on_spark = OnSpark(spark, partitions)
     with on_spark.saving(resolved, engine, checkpoint, resume) as saving:
-        with on_spark.search(resolved, engine, resolved.observers(), resolved.properties(), saving) as search:
+        with on_spark.search(resolved, engine, resolved.all_monitors(), resolved.properties(), saving) as search:
             found = search.explore(limits, progress)
         if saving is not None and not found.stopped:
             saving.remove()
@@ -111,7 +111,7 @@ class OnSpark:
         self,
         check: ResolvedCheck,
         engine: Engine,
-        observers: Sequence[Observer],
+        monitors: Sequence[Monitor],
         properties: Sequence[Property],
         saving: Manifest | None,
     ) -> Iterator[SparkSearch]:
@@ -120,12 +120,12 @@ class OnSpark:
         try:
             context = spark.sparkContext
         except AttributeError:
-            mend = "use a session that is not of Spark Connect"
-            raise BadInput("a search on Spark sends off tasks itself, which this session cannot", mend=mend) from None
+            hint = "use a session that is not of Spark Connect"
+            raise BadInput("a search on Spark sends off tasks itself, which this session cannot", hint=hint) from None
         if saving is None and not str(context.master).startswith("local"):
             raise BadInput(
                 f"a search on {context.master} needs a directory that all executors share",
-                mend="name one, new or empty: --checkpoint DIR",
+                hint="name one, new or empty: --checkpoint DIR",
             )
         with ExitStack() as stack:
             if saving is None:
@@ -137,7 +137,7 @@ class OnSpark:
                 check.machine,
                 check.workload,
                 check.channel_name,
-                observers,
+                monitors,
                 properties,
                 shared=engine.shared,
                 reductions=engine.reductions,
@@ -161,9 +161,9 @@ class SparkSearch(NativeSearch):
         self._spark, self._directory, self._manifest = spark, directory, manifest
         super().__init__(*arguments, **options)
 
-    def _prepare(self, *, plain_ghosts: bool) -> None:
-        super()._prepare(plain_ghosts=plain_ghosts)
-        self._published = Published(self._directory, uuid4().hex[:12], self.tables, self.ghosts)
+    def _prepare(self, *, plain_monitor_states: bool) -> None:
+        super()._prepare(plain_monitor_states=plain_monitor_states)
+        self._published = Published(self._directory, uuid4().hex[:12], self.tables, self.monitor_states)
         #: The files of the tables' log, and how much of it they hold.
         self._logs: list[Written] = []
         self._logged = 0
@@ -205,7 +205,7 @@ class SparkSearch(NativeSearch):
     def _shape(self, slots: int) -> Shape:
         """For twice as many numbers as there are."""
         tables = self.tables
-        return Shape(slots, 2 * len(self.ghosts), 2 * len(tables.cells), 2 * len(tables.packets))
+        return Shape(slots, 2 * len(self.monitor_states), 2 * len(tables.cells), 2 * len(tables.packets))
 
     # -- levels --------------------------------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class SparkSearch(NativeSearch):
         except (PySparkException, Py4JError) as error:
             raise BadInput(
                 f"a task on Spark failed: {last_words(error)}",
-                mend="see the log of its executor; each needs this package, numba, and the directory",
+                hint="see the log of its executor; each needs this package, numba, and the directory",
             ) from error
         finally:
             context.removeJobTag(tag)
@@ -334,7 +334,7 @@ class SparkSearch(NativeSearch):
                 "level": self.level,
                 "keep": self.keep,
                 "batches": [len(batch) for batch in self.tables.log],
-                "plain_ghosts": self.plain_ghosts,
+                "plain_monitor_states": self.plain_monitor_states,
                 "told_apart": self.told_apart,
                 "digest": self.tables.digest(),
                 "parts": self.parts,

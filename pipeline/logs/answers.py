@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crownless.spec.orders import ORDERS, Reading, order_named
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 
 from . import kernels
 from .blocks import Named, Numbers, Rows
@@ -35,48 +35,48 @@ _KINDS = {"send": kernels.SEND, "deliver": kernels.DELIVER, "receive": kernels.D
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """What is asked of each run. Without `witnesses` the spec is not asked why an order is broken: most of the work."""
 
     orders: tuple[str, ...]
-    reading: Reading
+    reading: UnreceivedPolicy
     witnesses: bool
 
     @classmethod
-    def of(cls, orders: Sequence[str], reading: Reading, witnesses: bool) -> Question:
+    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: bool) -> Query:
         """All orders unless some are named."""
         for order in orders:
             order_named(order)
         return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)
 
 
-def answers(rows: Rows, question: Question) -> Iterator[pa.RecordBatch]:
+def answers(rows: Rows, query: Query) -> Iterator[pa.RecordBatch]:
     """All that is told of these runs, and how many of their rows were judged."""
-    found = _by_kernels(rows, question)
+    found = _by_kernels(rows, query)
     left = np.zeros(len(found), bool)
-    for order in question.orders:
-        left |= found[:, question.orders.index(order)] == kernels.ASK
-        if question.witnesses:
-            left |= found[:, question.orders.index(order)] == kernels.BROKEN
+    for order in query.orders:
+        left |= found[:, query.orders.index(order)] == kernels.ASK
+        if query.witnesses:
+            left |= found[:, query.orders.index(order)] == kernels.BROKEN
     told: list[dict[str, Any]] = []
     judged = int(np.diff(rows.first)[~left].sum())
     for run in np.flatnonzero(left).tolist():
-        judged += _ask(rows, run, found[run], question, told)
+        judged += _ask(rows, run, found[run], query, told)
     told.append({"about": JUDGED, "rows": judged})
     yield _batch(told)
     names = rows.named["run"].names
-    for k, order in enumerate(question.orders):
+    for k, order in enumerate(query.orders):
         for outcome, verdict in _SAID.items():
             which = np.flatnonzero((found[:, k] == outcome) & ~left)
             if len(which):
                 yield _verdicts(names.take(which), order, verdict)
 
 
-def _by_kernels(rows: Rows, question: Question) -> Numbers:
+def _by_kernels(rows: Rows, query: Query) -> Numbers:
     """For each run and order of the question KEPT, BROKEN or ASK."""
     numbers = _numbers(rows)
-    queues = any(order in question.orders for order in ("mailbox", "one-n", "n-n"))
-    decided = kernels.judged(rows.first, numbers, pending=question.reading == "pending", queues=queues)
+    queues = any(order in query.orders for order in ("mailbox", "one-n", "n-n"))
+    decided = kernels.judged(rows.first, numbers, pending=query.reading == "pending", queues=queues)
     usable = _usable(rows.named["run"], empty=True)
     decided[~usable] = kernels.ASK
     columns = {order: decided[:, k] for order, k in _COLUMN.items()}
@@ -87,7 +87,7 @@ def _by_kernels(rows: Rows, question: Question) -> Numbers:
     n_n[columns["synchronous"] == kernels.KEPT] = kernels.KEPT
     n_n[(columns["mailbox"] == kernels.BROKEN) | (columns["one-n"] == kernels.BROKEN)] = kernels.BROKEN
     columns["n-n"] = n_n
-    return np.stack([columns[order] for order in question.orders], axis=1)
+    return np.stack([columns[order] for order in query.orders], axis=1)
 
 
 def _numbers(rows: Rows) -> dict[str, Numbers]:
@@ -135,16 +135,16 @@ def _usable(column: Named, *, empty: bool = False) -> Numbers:
     return np.fromiter((name.isprintable() and (empty or name != "") for name in names), bool, len(names))
 
 
-def _ask(rows: Rows, run: int, found: Numbers, question: Question, told: list[dict[str, Any]]) -> int:
+def _ask(rows: Rows, run: int, found: Numbers, query: Query, told: list[dict[str, Any]]) -> int:
     """Has the spec judge one run; how many of its rows could be judged."""
     name = rows.named["run"].names[run].as_py()
     lines = [said(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
-    by_spec = judge_run(name, lines, question.orders, question.reading)
+    by_spec = judge_run(name, lines, query.orders, query.reading)
     for k, (order, verdict, witness, because) in enumerate(by_spec.judgements):
         decided = _SAID.get(int(found[k]))
         assert decided in (None, verdict), f"run {name}, {order}: {decided} by the kernels, {verdict} by the spec"
         if name != NOWHERE:
-            shown = witness if question.witnesses else None
+            shown = witness if query.witnesses else None
             told.append(
                 {
                     "about": VERDICT,

@@ -54,9 +54,9 @@ def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Se
     """
     for order in orders:
         if order not in BY_CLOCKS:
-            raise BadInput(f"clocks do not decide {order} order", mend=f"ask for {' or '.join(BY_CLOCKS)}")
+            raise BadInput(f"clocks do not decide {order} order", hint=f"ask for {' or '.join(BY_CLOCKS)}")
     if len(set(processes)) < len(processes):
-        raise BadInput("a process of the clocks is named twice", mend="name each once, in the order of the clocks")
+        raise BadInput("a process of the clocks is named twice", hint="name each once, in the order of the clocks")
     asked = [order for order in BY_CLOCKS if not orders or order in orders]
     rows = _with_clocks(events).persist()
     told: DataFrame | None = None
@@ -131,7 +131,7 @@ def _with_clocks(events: DataFrame) -> DataFrame:
 
     types = dict(events.dtypes)
     if types.get("clock") not in ("array<bigint>", "array<int>"):
-        raise BadInput("the events have no column 'clock' of whole numbers", mend="give vector clocks as arrays")
+        raise BadInput("the events have no column 'clock' of whole numbers", hint="give vector clocks as arrays")
     mark = plain(events).schema["text"].metadata
     clock = f.col("clock").cast("array<bigint>").alias("clock")
     if "text" in types and events.schema["text"].metadata == mark:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import Reading
+from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question, answers
+from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Query, answers
 from .blocks import BLOCKS, packed, unpacked
 from .rows import COLUMNS, as_bytes, plain, plain_lines, plain_table, read_lines, refuse_columns
 
@@ -87,7 +87,7 @@ class Judged:
 def judge(
     events: DataFrame,
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
@@ -96,39 +96,39 @@ def judge(
 
     `buckets`: more of them, less memory. Raises `BadInput` if the columns are not those of a log.
     """
-    question = Question.of(orders, reading, witnesses)
+    query = Query.of(orders, reading, witnesses)
     rows = plain(events)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(batches, buckets)
 
-    return Judged(rows, _told(rows.mapInArrow(pack, BLOCKS), question))
+    return Judged(rows, _told(rows.mapInArrow(pack, BLOCKS), query))
 
 
 def judge_lines(
     spark: SparkSession,
     path: str,
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
 ) -> Judged:
     """The same of JSON Lines, a file or a folder of them, which are read and packed in one go."""
-    question = Question.of(orders, reading, witnesses)
+    query = Query.of(orders, reading, witnesses)
     lines = read_text(spark, path)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(read_lines(batches), buckets)
 
-    return Judged(lines.where(lines.value.rlike(r"\S")), _told(as_bytes(lines).mapInArrow(pack, BLOCKS), question))
+    return Judged(lines.where(lines.value.rlike(r"\S")), _told(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
 
 
 def judge_parquet(
     spark: SparkSession,
     path: str,
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
@@ -141,7 +141,7 @@ def judge_parquet(
     """
     import pyarrow.parquet as pq
 
-    question = Question.of(orders, reading, witnesses)
+    query = Query.of(orders, reading, witnesses)
     root = Path(path)
     files = data_files(path)
     if any("=" in part for file in files for part in file.relative_to(root).parts[:-1]):
@@ -152,8 +152,8 @@ def judge_parquet(
             known = pq.read_metadata(file)
         except (OSError, ValueError) as problem:
             reason = str(problem).split(". ")[0].splitlines()[0]
-            mend = "write it anew, or take it out of the folder"
-            raise BadInput(f"it cannot be read as Parquet: {reason}", mend=mend, file=str(file)) from None
+            hint = "write it anew, or take it out of the folder"
+            raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
         refuse_columns(known.schema.to_arrow_schema(), str(file))
         rows += known.num_rows
         groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
@@ -163,7 +163,7 @@ def judge_parquet(
 
     tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
     blocks = spark.range(0, len(groups), 1, max(tasks, 1)).mapInArrow(pack, BLOCKS)
-    return Judged(rows, _told(blocks, question))
+    return Judged(rows, _told(blocks, query))
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
@@ -183,7 +183,7 @@ def _found(read: Callable[[str], DataFrame], path: str) -> DataFrame:
         return read(path)
     except AnalysisException as problem:
         if "PATH_NOT_FOUND" in str(problem):
-            raise BadInput("there is no such file or folder", mend=_NAME_ONE, file=path) from None
+            raise BadInput("there is no such file or folder", hint=_NAME_ONE, file=path) from None
         raise
 
 
@@ -200,8 +200,8 @@ def is_parquet(path: str) -> bool:
         return path.rstrip("/").endswith(_PARQUET)
     kinds = {file.suffix in _PARQUET for file in data_files(path)}
     if len(kinds) == 2:
-        mend = "put the Parquet files into a folder of their own"
-        raise BadInput("it holds Parquet files and others", mend=mend, file=path)
+        hint = "put the Parquet files into a folder of their own"
+        raise BadInput("it holds Parquet files and others", hint=hint, file=path)
     return True in kinds
 
 
@@ -214,7 +214,7 @@ def data_files(path: str) -> list[Path]:
     files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if _is_data(file, root))
     if not files:
         problem = "there is no such file or folder" if not root.exists() else "there is no file in it"
-        raise BadInput(problem, mend=_NAME_ONE, file=path)
+        raise BadInput(problem, hint=_NAME_ONE, file=path)
     return files
 
 
@@ -237,12 +237,12 @@ def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]
             yield plain_table(file.read_row_group(group, columns=there, use_threads=False))
 
 
-def _told(blocks: DataFrame, question: Question) -> DataFrame:
+def _told(blocks: DataFrame, query: Query) -> DataFrame:
     """What is told of the runs in these blocks."""
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for held in _by_bucket(batches):
-            yield from answers(unpacked(held), question)
+            yield from answers(unpacked(held), query)
 
     # A partition is sorted, so that a bucket's blocks follow each other, if need be from one batch to the next.
     return (

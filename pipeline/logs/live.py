@@ -33,9 +33,9 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import Reading
+from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import TOLD, Question
+from .answers import TOLD, Query
 from .live_run import LATER, LOOKS, NAMES, WITHDRAWN, Known, Live, Told, come, end, looked, more
 from .rows import BETWEEN, COLUMNS, NOWHERE, plain, plain_line
 
@@ -63,7 +63,7 @@ def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> 
     """
     root = Path(folder)
     if not root.is_dir():
-        raise BadInput("there is no such folder", mend="make it, and put files into it", file=folder)
+        raise BadInput("there is no such folder", hint="make it, and put files into it", file=folder)
     files = [
         file for file in sorted(root.rglob("*")) if file.suffix in (".parquet", ".pq") and file.name[0] not in "._"
     ]
@@ -76,7 +76,7 @@ def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> 
 def judge_live(
     events: DataFrame,
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     *,
     patience: float = PATIENCE,
     memory: float = MEMORY,
@@ -97,7 +97,7 @@ def judge_live(
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
     _equip(events.sparkSession)
-    question = Question.of(orders, reading, witnesses=True)
+    query = Query.of(orders, reading, witnesses=True)
 
     class Runs(StatefulProcessor):
         """Spark's side of it: state and timers of each run."""
@@ -114,7 +114,7 @@ def judge_live(
             for row in rows:
                 lines.append(row.line)
                 latest = row.at if latest is None else max(latest, row.at or latest)
-            yield from map(_row, more(live, key[0], lines, question, first=first))
+            yield from map(_row, more(live, key[0], lines, query, first=first))
             if key[0] == NOWHERE:
                 return
             if not live.known.ended:
@@ -134,7 +134,7 @@ def judge_live(
                 ended = live.known.latest is not None
                 live.known.latest = now if live.known.latest is None else live.known.latest
             if ended:
-                yield from map(_row, end(live, key[0], question))
+                yield from map(_row, end(live, key[0], query))
             self._wake_at(now + int(1000 * memory) if ended else self._look_after(live.known, timerValues))
             self._keep(live)
 
@@ -186,11 +186,11 @@ def _batch(query: StreamingQuery) -> Any:
 def _equip(spark: SparkSession) -> None:
     """Sees that state can be kept; only a session of our own is changed."""
     if find_spec("google") is None or find_spec("google.protobuf") is None:
-        raise BadInput("PySpark keeps state with the help of protobuf, which is missing", mend="pip install protobuf")
+        raise BadInput("PySpark keeps state with the help of protobuf, which is missing", hint="pip install protobuf")
     if spark.conf.get(_STORE, "") == _ROCKS_DB:
         return
     if spark.conf.get("spark.app.name", "") != "crownless":
-        raise BadInput("this session keeps no state of live runs", mend=f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")')
+        raise BadInput("this session keeps no state of live runs", hint=f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")')
     spark.conf.set(_STORE, _ROCKS_DB)
 
 
@@ -294,7 +294,7 @@ def _time(events: DataFrame, name: str, as_text: bool) -> Column:
     if as_text:
         text = f.get_json_object("value", f"$['{name}']")
     elif name not in events.columns:
-        raise BadInput(f"the events have no column '{name}'", mend=f"name one of {', '.join(events.columns)}")
+        raise BadInput(f"the events have no column '{name}'", hint=f"name one of {', '.join(events.columns)}")
     elif dict(events.dtypes)[name].startswith("timestamp"):
         return f.col(f"`{name}`").cast("timestamp")
     else:

@@ -31,7 +31,7 @@ from crownless.model_check.event_logs import read_log
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import weaker
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question
+from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Query
 from .rows import NOWHERE
 from .runs import judge_run
 
@@ -104,7 +104,7 @@ class Live:
         return cls(Known(**parts["known"]), parts["rows"], parts["messages"])
 
 
-def more(live: Live, run: str, lines: Iterable[str], question: Question, *, first: int = 0) -> Iterator[Told]:
+def more(live: Live, run: str, lines: Iterable[str], query: Query, *, first: int = 0) -> Iterator[Told]:
     """More events of a run have come: what that tells. `first` is the index of the first event of a line."""
     ready: list[str] = []
     for line in lines:
@@ -128,12 +128,12 @@ def more(live: Live, run: str, lines: Iterable[str], question: Question, *, firs
         elif event.place == live.known.next_up.get(event.process, first):
             ready.append(event.process)
     if live.known.harm is None and ready:
-        yield from _Walk(live, run, question, first).told(ready)
+        yield from _Walk(live, run, query, first).told(ready)
 
 
-def end(live: Live, run: str, question: Question) -> Iterator[Told]:
+def end(live: Live, run: str, query: Query) -> Iterator[Told]:
     """Nothing more comes of a run: the verdicts that are not told yet, and what is wrong with its events."""
-    found = judge_run(run, live.rows.values(), question.orders, question.reading)
+    found = judge_run(run, live.rows.values(), query.orders, query.reading)
     for judgement in found.judgements:
         told = judgement.order in live.known.told
         if told and judgement.verdict != "broken":
@@ -281,9 +281,9 @@ def _harmed(live: Live, run: str, reason: str) -> Iterator[Told]:
 class _Walk:
     """Along the lines, as far as is certain now; and what orders that breaks (`broken`, with witnesses as JSON)."""
 
-    def __init__(self, live: Live, run: str, question: Question, first: int) -> None:
+    def __init__(self, live: Live, run: str, query: Query, first: int) -> None:
         self.live, self.known, self.run, self.first = live, live.known, run, first
-        self.open = [order for order in question.orders if order not in ("asynchronous", *self.known.told)]
+        self.open = [order for order in query.orders if order not in ("asynchronous", *self.known.told)]
         self.messages: dict[str, _Message] = {}
         self.broken: dict[str, str] = {}
         #: The first messages found to break FIFO and causal order: one is missing where the other is delivered.

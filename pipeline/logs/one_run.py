@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import Reading
+from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Question
+from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Query
 from .judging import Judged
 from .rows import BETWEEN, COLUMNS, NOWHERE, plain, said
 from .runs import Judgement, process_of
@@ -68,7 +68,7 @@ class OneRunJudged(Judged):
 def judge_one_run(
     events: DataFrame,
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     *,
     most_held: int = MOST_HELD,
     stretch: int = STRETCH,
@@ -78,7 +78,7 @@ def judge_one_run(
 
     Raises `BadInput` if the columns are not those of a log, or the rows are of several runs.
     """
-    question = Question.of(orders, reading, witnesses=True)
+    query = Query.of(orders, reading, witnesses=True)
     tell = progress or _nobody_asks
     rows = plain(events).persist()
     told: DataFrame | None = None
@@ -89,7 +89,7 @@ def judge_one_run(
         tell("holding the rows against each other", 0, 0)
         lines = _lines(told)
         rows.unpersist()
-        return _judged(told, lines, run, question, most_held, stretch, tell)
+        return _judged(told, lines, run, query, most_held, stretch, tell)
     finally:
         rows.unpersist()
         if told is not None:
@@ -108,7 +108,7 @@ def _the_one(rows: DataFrame) -> tuple[str, int]:
     found = rows.agg(f.count("*").alias("rows"), f.min(run).alias("least"), f.max(run).alias("most")).collect()[0]
     if found["least"] != found["most"]:
         several = f"the events are of several runs, such as {found['least']!r} and {found['most']!r}"
-        raise BadInput(several, mend="give the events of one, or have all judged run by run")
+        raise BadInput(several, hint="give the events of one, or have all judged run by run")
     return found["least"] or "", found["rows"]
 
 
@@ -427,12 +427,12 @@ def _events(messages: DataFrame) -> DataFrame:
 
 
 def _judged(
-    told: DataFrame, lines: _Lines, run: str, question: Question, most_held: int, stretch: int, tell: Progress
+    told: DataFrame, lines: _Lines, run: str, query: Query, most_held: int, stretch: int, tell: Progress
 ) -> OneRunJudged:
     from pyspark.sql import functions as f
 
     def undecided(because: str) -> OneRunJudged:
-        judgements = [Judgement(order, "unknown", None, because) for order in question.orders]
+        judgements = [Judgement(order, "unknown", None, because) for order in query.orders]
         return _finished(told, lines, run, judgements)
 
     if not lines.judged:
@@ -447,19 +447,19 @@ def _judged(
         facts = messages.agg(
             (f.count("*") + f.count("r")).alias("events"), f.min(unreceived).alias("r"), f.min(behind).alias("behind")
         ).collect()[0]
-        found = _walked(messages, len(lines.numbers), facts["events"], question, most_held, stretch, tell)
+        found = _walked(messages, len(lines.numbers), facts["events"], query, most_held, stretch, tell)
         tell("looking up witnesses", facts["events"], facts["events"])
         names = sorted(lines.numbers, key=lines.numbers.__getitem__)
-        answers = _Answers(found, _at_places(messages, found), facts["r"], facts["behind"], names, question, lines)
+        answers = _Answers(found, _at_places(messages, found), facts["r"], facts["behind"], names, query, lines)
     finally:
         messages.unpersist()
     if found.get(_TIMES):
         cyclic = f"the log is cyclic: {answers.say(found[_TIMES])}"
         told = told.withColumn("reason", f.coalesce("reason", f.lit(cyclic)))
         none = _Lines(lines.numbers, lines.torn, lines.holes, 0, lines.judged + lines.quarantined, False)
-        judgements = [Judgement(order, "unknown", None, cyclic) for order in question.orders]
+        judgements = [Judgement(order, "unknown", None, cyclic) for order in query.orders]
         return _finished(told, none, run, judgements, found["held"][0])
-    return _finished(told, lines, run, [answers.judgement(order) for order in question.orders], found["held"][0])
+    return _finished(told, lines, run, [answers.judgement(order) for order in query.orders], found["held"][0])
 
 
 def _finished(
@@ -488,13 +488,13 @@ _Found = dict[str, list[int]]
 
 
 def _walked(
-    messages: DataFrame, n: int, count: int, question: Question, most_held: int, stretch: int, tell: Progress
+    messages: DataFrame, n: int, count: int, query: Query, most_held: int, stretch: int, tell: Progress
 ) -> _Found:
     """What the walks find, by name; a walk that was given up is not there."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    walks = [name for name in (_MAILBOX, _ONE_N, _SYNCHRONOUS) if name in question.orders or "n-n" in question.orders]
+    walks = [name for name in (_MAILBOX, _ONE_N, _SYNCHRONOUS) if name in query.orders or "n-n" in query.orders]
     doing = "walking along the lines"
     tell(doing, 0, count)
     with _listening(
@@ -714,7 +714,7 @@ class _Answers:
     unreceived: Any
     behind: Any
     names: Sequence[str]
-    question: Question
+    query: Query
     lines: _Lines
 
     def judgement(self, order: str) -> Judgement:
@@ -735,7 +735,7 @@ class _Answers:
         if order == "n-n":
             return self._n_n()
         if self.unreceived is not None and order != "mailbox":
-            if self.question.reading == "pending":
+            if self.query.reading == "pending":
                 return "unknown", None, "not decided at this size while messages may still be received"
             if order == "synchronous":
                 return "broken", {"kind": "unreceived", **self._message(self.unreceived)}, None

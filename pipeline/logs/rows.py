@@ -43,10 +43,10 @@ def plain(events: DataFrame) -> DataFrame:
         if name not in types:
             if name == "run":
                 continue
-            raise BadInput(f"the events have no column '{name}'", mend=f"columns are: {', '.join(_TYPES)}")
+            raise BadInput(f"the events have no column '{name}'", hint=f"columns are: {', '.join(_TYPES)}")
         if types[name] not in allowed:
-            mend = f"give it as {' or '.join(allowed)}"
-            raise BadInput(f"the column '{name}' is of type {types[name]}", mend=mend)
+            hint = f"give it as {' or '.join(allowed)}"
+            raise BadInput(f"the column '{name}' is of type {types[name]}", hint=hint)
 
     def text(name: str) -> Column:
         return f.col(f"`{name}`").cast("string").alias(name)
@@ -96,11 +96,11 @@ def refuse_columns(schema: pa.Schema, file: str) -> None:
         if name not in schema.names:
             if name == "run":
                 continue
-            raise BadInput(f"there is no column '{name}'", mend=f"columns are: {', '.join(_TYPES)}", file=file)
+            raise BadInput(f"there is no column '{name}'", hint=f"columns are: {', '.join(_TYPES)}", file=file)
         kind = schema.field(name).type
         if not has_type(kind, name):
-            mend = f"give it as {' or '.join(_TYPES[name])}"
-            raise BadInput(f"the column '{name}' is of type {kind}", mend=mend, file=file)
+            hint = f"give it as {' or '.join(_TYPES[name])}"
+            raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
 
 
 def plain_table(table: pa.Table) -> pa.Table:

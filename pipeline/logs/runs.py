@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from crownless.model_check.event_logs import Gap, Hole, LoggedRun, read_log
 from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import Reading
+from crownless.spec.orders import UnreceivedPolicy
 
 #: So far past the end of every line an event makes a hole in the line for `read_log`.
 BEYOND = 10**15
@@ -43,7 +43,7 @@ class RunJudged:
     judged: int = 0
 
 
-def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Reading = "lost") -> RunJudged:
+def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: UnreceivedPolicy = "lost") -> RunJudged:
     """The run of these JSON lines. Their order does not matter, but that of two copies the later is the copy."""
     found = RunJudged()
     rows, torn = _usable(lines, found)

@@ -143,7 +143,7 @@ class _Discovery:
         except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
             raise BadInput(
                 f"{name}: its steps cannot be put to z3: they branch on what it keeps, or it keeps more than numbers",
-                mend=f"crownless check {name} looks at all runs up to a bound",
+                hint=f"crownless check {name} looks at all runs up to a bound",
             ) from error
         self.vocabulary = Vocabulary.of(self.run)
         self.induction = Induction(self.machine, self.run, self.vocabulary, effort)

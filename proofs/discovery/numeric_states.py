@@ -85,7 +85,7 @@ def sent(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
 def delivered(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
     """The receiver of m delivers it."""
     i = now.receiver[m]
-    (step,) = machine.arrive(i, now.local[i], now.packet(m))
+    (step,) = machine.on_packet(i, now.local[i], now.packet(m))
     learnt = tuple(known or x == m or now.precedes[x][m] for x, known in enumerate(now.knows[i]))
     return replace(
         now,
@@ -109,7 +109,7 @@ def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Ra
         acceptable = [
             m
             for m in range(k)
-            if now.in_flight(m) and machine.accepts(now.receiver[m], now.local[now.receiver[m]], now.packet(m))
+            if now.in_flight(m) and machine.deliverable(now.receiver[m], now.local[now.receiver[m]], now.packet(m))
         ]
         more = sum(now.sent) < messages
         if not acceptable and not more:

@@ -146,7 +146,7 @@ class System:
     def _delivering(self, s: int, i: int, j: int) -> tuple[Term, BoundedState]:
         before = self.before
         it = before.slots[s]
-        (step,) = self.machine.arrive(j, before.local[j], self._packet(s, i, j))
+        (step,) = self.machine.on_packet(j, before.local[j], self._packet(s, i, j))
         no = z3.BoolVal(False)
         slots = [
             self.start.slots[s]
@@ -190,7 +190,7 @@ class System:
         return Packet(i, j, "message", Message("m", i, (j,)), self.before.slots[s].stamp)
 
     def _accepted(self, s: int, i: int, j: int) -> Term:
-        return as_term(self.machine.accepts(j, self.before.local[j], self._packet(s, i, j)))
+        return as_term(self.machine.deliverable(j, self.before.local[j], self._packet(s, i, j)))
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     if n > MOST_PROCESSES:
         raise BadInput(
             f"Spacer, {n} processes: beyond 3 it is not known to end",
-            mend=f"give 2 or 3, at most {MOST_PROCESSES}; for every n: crownless prove {name} --discover",
+            hint=f"give 2 or 3, at most {MOST_PROCESSES}; for every n: crownless prove {name} --discover",
         )
     started = time.monotonic()
     try:
@@ -259,7 +259,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
         raise BadInput(
             f"{name}: its steps cannot be put to z3: they branch on what it keeps, or it keeps more than numbers",
-            mend=f"crownless check {name} looks at all runs up to a bound",
+            hint=f"crownless check {name} looks at all runs up to a bound",
         ) from error
     variables = system.before.terms
     can_be = z3.Function("can be", *[term.sort() for term in variables], z3.BoolSort())

@@ -16,7 +16,7 @@ from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.channels import channel_named
 from crownless.impl.kearns import Kearns
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import protocol_named
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.workloads import Free, Program
@@ -332,15 +332,15 @@ def accepted_once_merged() -> bool:
     ((_, (packet,), _),) = machine.send(message.sender, machine.initial(message.sender), message)
     assert isinstance(packet, Packet)
     merged = machine.after_delivering(machine.initial(message.receiver), packet.stamp)
-    return bool(machine.accepts(message.receiver, merged, packet))
+    return bool(machine.deliverable(message.receiver, merged, packet))
 
 
 class KearnsInTurn(Kearns):
     """The server asks also for the sender's next message in turn."""
 
-    def accepts(self, i: int, state: Value, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         k = packet.source
-        return super().accepts(i, state, packet) and (i != self.server or packet.stamp[k] == state[k] + 1)
+        return super().deliverable(i, state, packet) and (i != self.server or packet.stamp[k] == state[k] + 1)
 
 
 class NeverAsked(Buffer):
@@ -396,7 +396,7 @@ class ReleasedTogether(ProtocolMachine):
         return Released((), None, 0, ())
 
     def send(self, i: int, state: Released, message: Message) -> Sequence[Step]:
-        return [Step(state._replace(output=(*state.output, message)), (), [Happened("send", message)])]
+        return [Step(state._replace(output=(*state.output, message)), (), [AppEvent("send", message)])]
 
     def internal(self, i: int, state: Released) -> Sequence[tuple[str, Step]]:
         if not state.output or state.posted is not None:
@@ -406,7 +406,7 @@ class ReleasedTogether(ProtocolMachine):
         after = state._replace(output=tuple(rest), posted=message, missing=len(packets))
         return [("post", Step(after, packets))]
 
-    def arrive(self, i: int, state: Released, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Released, packet: Packet) -> Sequence[Step]:
         message = packet.message
         if packet.kind == "message":
             assert message is not None
@@ -424,4 +424,4 @@ class ReleasedTogether(ProtocolMachine):
         if not state.input or not state.input[0][1]:
             return []
         (message, _), *rest = state.input
-        return [Step(state._replace(input=tuple(rest)), (), [Happened("deliver", message)])]
+        return [Step(state._replace(input=tuple(rest)), (), [AppEvent("deliver", message)])]

@@ -10,7 +10,7 @@ from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.observers import Observer
+from crownless.model_check.monitors import Monitor
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
@@ -82,7 +82,7 @@ def explored(
     channel: str | None = None,
     orders: tuple[str, ...] = ("fifo", "causal"),
     crash: str | None = None,
-    monitors: tuple[Observer, ...] = (),
+    monitors: tuple[Monitor, ...] = (),
     properties: tuple[Property, ...] = (),
 ) -> CheckResult:
     """Every interleaving of a machine that need not be registered, by default over the channel it needs."""
@@ -104,7 +104,7 @@ def system_of(
     *,
     channel: str | None = None,
     crash: str | None = None,
-    monitors: tuple[Observer, ...] = (),
+    monitors: tuple[Monitor, ...] = (),
 ) -> System:
     """The transition system of such a machine, with these monitors and no order to judge."""
     orders = ("asynchronous",)

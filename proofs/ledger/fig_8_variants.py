@@ -8,9 +8,9 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.observers import Observation, Observer
+from crownless.model_check.monitors import Monitor, Observation
 from crownless.model_check.properties import Property
 from crownless.model_check.reachable import HistoryVariable, reachable
 from crownless.model_check.runs import Run, run_of
@@ -30,11 +30,11 @@ class CommitsAtAcknowledgement(MurtyGarg):
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return [self.later(i, state[1], step) for step in super().send(i, state[0], message)]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         inner, uncommitted = state
-        committed = [Happened("send", uncommitted)] if packet.kind == "ack" and uncommitted is not None else []
+        committed = [AppEvent("send", uncommitted)] if packet.kind == "ack" and uncommitted is not None else []
         rest = None if packet.kind == "ack" else uncommitted
-        steps = [self.later(i, rest, step) for step in super().arrive(i, inner, packet)]
+        steps = [self.later(i, rest, step) for step in super().on_packet(i, inner, packet)]
         return [step._replace(events=[*committed, *step.events]) for step in steps]
 
     def later(self, i: int, uncommitted: Message | None, step: Step) -> Step:
@@ -54,14 +54,14 @@ class SendsWhenWanted(MurtyGarg):
     sends_before_delivery = True
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        wanted = Happened("send", message)
+        wanted = AppEvent("send", message)
         return [step._replace(events=[wanted, *_deliveries(step)]) for step in super().send(i, state, message)]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=_deliveries(step)) for step in super().arrive(i, state, packet)]
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [step._replace(events=_deliveries(step)) for step in super().on_packet(i, state, packet)]
 
 
-def _deliveries(step: Step) -> list[Happened]:
+def _deliveries(step: Step) -> list[AppEvent]:
     return [event for event in step.events if event.kind == "deliver"]
 
 
@@ -79,7 +79,7 @@ class SendsAtOnce(MurtyGarg):
         return True
 
 
-class IntendedOrder(Observer):
+class IntendedOrder(Monitor):
     """A process's sends happen in the order in which it handed the messages over; or those to one receiver do."""
 
     watches = ("in-order",)
@@ -90,18 +90,18 @@ class IntendedOrder(Observer):
     def initial(self) -> tuple[Message, ...]:
         return ()
 
-    def observe(self, ghost: Any, code: Observation) -> tuple[Any, tuple[str, ...]]:
+    def observe(self, monitor_state: Any, code: Observation) -> tuple[Any, tuple[str, ...]]:
         message = code.message
         if code.kind == "hand":
-            return (*ghost, message), ()
+            return (*monitor_state, message), ()
         if code.kind != "send":
-            return ghost, ()
+            return monitor_state, ()
         rivals = [
             other
-            for other in ghost
+            for other in monitor_state
             if other.sender == message.sender and (not self.to_one_receiver or other.receivers == message.receivers)
         ]
-        after = tuple(other for other in ghost if other != message)
+        after = tuple(other for other in monitor_state if other != message)
         return after, ("in-order",) if rivals[0] != message else ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free
 from crownless.model_check.generating import Memory, computation_of, form_of
@@ -31,12 +31,12 @@ def lockstep(machine: ProtocolMachine) -> Lockstep:
     """All such runs; a step for which there is no mirror image ends the search as not alike."""
     memory, swap = Memory(2), Renaming((1, 0))
     system = system_of(machine, Free(2, 2), monitors=(memory,))
-    start = (system.initial(), system.initial_ghost())
+    start = (system.initial(), system.initial_monitor_state())
     found, nodes, ends, alike = {start}, [start], set(), True
-    for state, ghost in nodes:
+    for state, monitor_state in nodes:
         rounds = [move for move in system.moves(state) if move[0].action.process == 0]
         if not rounds:
-            lines = memory.lines[ghost[-1]]
+            lines = memory.lines[monitor_state[-1]]
             form = None if lines is None else form_of(lines)
             ends |= set() if form is None else {computation_of(form)}
         for step, target in rounds:
@@ -44,7 +44,7 @@ def lockstep(machine: ProtocolMachine) -> Lockstep:
             for answer, after in answers:
                 first, second = system.local_states(after)
                 alike &= second == machine.renamed(first, swap)
-                node = (after, system.judge(system.judge(ghost, step)[0], answer)[0])
+                node = (after, system.judge(system.judge(monitor_state, step)[0], answer)[0])
                 if node not in found and alike:
                     found.add(node)
                     nodes.append(node)
@@ -89,16 +89,16 @@ class PlacedAfterwards(ProtocolMachine):
         after = Placing(state.clock, message, (*state.line, ("wants", message, (0, 0))))
         return [Step(after, [Packet(i, message.receiver, "message", message, state.clock)])]
 
-    def arrive(self, i: int, state: Placing, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Placing, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         if packet.kind == "ack":
             placed = (*state.line, ("send", packet.message, packet.stamp))
             after = Placing(max(state.clock, packet.stamp[0]), None, placed)
-            return [Step(after, (), [Happened("send", packet.message)])]
+            return [Step(after, (), [AppEvent("send", packet.message)])]
         place = (max(state.clock, packet.stamp) + 1, i)
         after = Placing(place[0], state.unplaced, (*state.line, ("receive", packet.message, place)))
         ack = Packet(i, packet.source, "ack", packet.message, place)
-        return [Step(after, [ack], [Happened("deliver", packet.message)])]
+        return [Step(after, [ack], [AppEvent("deliver", packet.message)])]
 
     @staticmethod
     def in_time(state: Placing) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check_result import CheckResult
@@ -89,18 +89,18 @@ class LockstepProduct(ProtocolMachine):
         stamps = {packet.destination: packet.stamp for packet in other.packets}
         return [self._beside(step, other.state, stamps) for step in self.decides.send(i, state.decides, message)]
 
-    def accepts(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.decides.accepts(i, state.decides, packet._replace(stamp=packet.stamp[0])))
+    def deliverable(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.decides.deliverable(i, state.decides, packet._replace(stamp=packet.stamp[0])))
 
     def watcher_accepts(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.watches.accepts(i, state.watches, packet._replace(stamp=packet.stamp[1])))
+        return bool(self.watches.deliverable(i, state.watches, packet._replace(stamp=packet.stamp[1])))
 
-    def arrive(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
         after = state.watches
         if packet.message is not None:
-            (other,) = self.watches.arrive(i, state.watches, packet._replace(stamp=packet.stamp[1]))
+            (other,) = self.watches.on_packet(i, state.watches, packet._replace(stamp=packet.stamp[1]))
             after = other.state
-        steps = self.decides.arrive(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+        steps = self.decides.on_packet(i, state.decides, packet._replace(stamp=packet.stamp[0]))
         return [self._beside(step, after, {}) for step in steps]
 
     def _beside(self, step: Step, other: object, stamps: Mapping[int, object]) -> Step:
@@ -135,7 +135,7 @@ def guards_in(now: Reached) -> set[tuple[bool, bool]]:
     locals_ = now.locals
     return {
         (
-            machine.accepts(packet.destination, locals_[packet.destination], packet),
+            machine.deliverable(packet.destination, locals_[packet.destination], packet),
             machine.watcher_accepts(packet.destination, locals_[packet.destination], packet),
         )
         for packet in now.in_flight
@@ -215,12 +215,12 @@ class Variant(Rst):
             "attach zeroes": lambda k, l: False,
         }.get(self.knobs.attach, lambda k, l: True)
         packet = Packet(i, j, "message", message, self.masked(source.sent, kept))
-        return [Step(after, [packet], [Happened("send", message)])]
+        return [Step(after, [packet], [AppEvent("send", message)])]
 
     def masked(self, matrix: Value, kept: Callable[[int, int], bool]) -> Value:
         return self.ops.matrix(lambda k, l: matrix[k][l] if kept(k, l) else 0)
 
-    def accepts(self, i: int, state: State, packet: Packet) -> bool:
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         j, stamp, check = packet.source, packet.stamp, self.knobs.check
         column = [row[i] for row in state.sent]
         counts = state.deliv if self.knobs.read == AS_PRINTED.read else column
@@ -277,9 +277,9 @@ class IncrementsBefore(Rst):
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         after = self.after_sending(i, state, message.receiver)
-        return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [Happened("send", message)])]
+        return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [AppEvent("send", message)])]
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
         return self.ops.all_of(
             self.ops.every(lambda k: state.deliv[k] + self.ops.one_if(k == j) >= stamp[k][i]),
@@ -350,14 +350,14 @@ class Broadcasting(Rst):
         for j in message.receivers:
             after = self.after_sending(i, after, j)
         packets = [Packet(i, j, "message", message, self.stamp(state)) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class BroadcastingAndCountingAll(Broadcasting):
     """The same; who delivers a message counts it for all of its receivers."""
 
-    def arrive(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        (step,) = super().on_packet(i, state, packet)
         assert packet.message is not None
         after = step.state
         for j in packet.message.receivers:
@@ -376,7 +376,7 @@ class BroadcastingBefore(IncrementsBefore):
         for j in message.receivers:
             after = self.after_sending(i, after, j)
         packets = [Packet(i, j, "message", message, after.sent) for j in message.receivers]
-        return [Step(after, packets, [Happened("send", message)])]
+        return [Step(after, packets, [AppEvent("send", message)])]
 
 
 # -- variations of the protocol with extra messages --------------------------------------------------------------------
@@ -424,8 +424,8 @@ class ClearsOnce(ExtraMessages):
 class ExtraMessagesNeverWait(ExtraMessages):
     """The constraints that an extra message carries are not heeded."""
 
-    def accepts(self, i: int, state: ExtraState, packet: Packet) -> Value:
-        return packet.message is None or super().accepts(i, state, packet)
+    def deliverable(self, i: int, state: ExtraState, packet: Packet) -> Value:
+        return packet.message is None or super().deliverable(i, state, packet)
 
 
 class Numbered(ProtocolMachine):
@@ -443,11 +443,11 @@ class Numbered(ProtocolMachine):
     def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
         return [self._numbered(state, step) for step in self.inner.send(i, state.decides, message)]
 
-    def accepts(self, i: int, state: Both, packet: Packet) -> Value:
-        return self.inner.accepts(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+    def deliverable(self, i: int, state: Both, packet: Packet) -> Value:
+        return self.inner.deliverable(i, state.decides, packet._replace(stamp=packet.stamp[0]))
 
-    def arrive(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
-        steps = self.inner.arrive(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+        steps = self.inner.on_packet(i, state.decides, packet._replace(stamp=packet.stamp[0]))
         return [self._numbered(state, step) for step in steps]
 
     def _numbered(self, state: Both, step: Step) -> Step:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rendezvous import Rendezvous
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check_result import CheckResult
@@ -42,7 +42,7 @@ class Stamp(NamedTuple):
     sent: tuple[Message, ...]  #: what the sender sent before
 
 
-class Watched(ProtocolMachine):
+class Monitored(ProtocolMachine):
     """A machine whose packets carry what happened before them, so that SC and RC can be seen at each receive.
 
     The events are [MG]'s: a message is sent where its packet is transmitted, and received where that arrives.
@@ -65,8 +65,8 @@ class Watched(ProtocolMachine):
     def initial(self, i: int) -> Watching:
         return Watching(self.inner.initial(i), (), frozenset(), frozenset())
 
-    def accepts(self, i: int, state: Watching, packet: Packet) -> Any:
-        return self.inner.accepts(i, state.inner, packet._replace(stamp=None))
+    def deliverable(self, i: int, state: Watching, packet: Packet) -> Any:
+        return self.inner.deliverable(i, state.inner, packet._replace(stamp=None))
 
     def send(self, i: int, state: Watching, message: Message) -> Sequence[Step]:
         return [self.stamped(state, step) for step in self.inner.send(i, state.inner, message)]
@@ -74,9 +74,9 @@ class Watched(ProtocolMachine):
     def internal(self, i: int, state: Watching) -> Sequence[tuple[str, Step]]:
         return [(name, self.stamped(state, step)) for name, step in self.inner.internal(i, state.inner)]
 
-    def arrive(self, i: int, state: Watching, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Watching, packet: Packet) -> Sequence[Step]:
         after = self.learned(i, state, packet)
-        return [self.stamped(after, step) for step in self.inner.arrive(i, state.inner, packet._replace(stamp=None))]
+        return [self.stamped(after, step) for step in self.inner.on_packet(i, state.inner, packet._replace(stamp=None))]
 
     def learned(self, i: int, state: Watching, packet: Packet) -> Watching:
         if packet.kind not in self.through:
@@ -105,19 +105,19 @@ class Watched(ProtocolMachine):
         return Step(state._replace(inner=step.state, sent=sent), packets, step.events)
 
 
-class WatchedMurtyGarg(Watched):
+class MonitoredMurtyGarg(Monitored):
     """Fig. 8; → goes through requests too."""
 
     kind = MurtyGarg
 
 
-class WatchedAcknowledgements(WatchedMurtyGarg):
+class MonitoredAcknowledgements(MonitoredMurtyGarg):
     """Fig. 8; → goes through the application's messages and acknowledgements alone."""
 
     through = ("message", "ack")
 
 
-class WatchedBlocking(Watched):
+class MonitoredBlocking(Monitored):
     """Wait and acknowledge."""
 
     kind = Rendezvous
@@ -150,15 +150,15 @@ class ByTheLetter(ProtocolMachine):
         active, owed = state
         if not active or not self.may_send_to(i, message.receiver):
             return []
-        return [Step((False, owed), [Packet(i, message.receiver, "message", message)], [Happened("send", message)])]
+        return [Step((False, owed), [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
 
-    def arrive(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         active, owed = state
         if packet.kind == "ack":
             return [Step((True, tuple(one._replace(waits=False) for one in owed)))]
         assert packet.message is not None
         after = tuple(sorted([*owed, Owed(packet.source, waits=not active)]))
-        return [Step((active, after), (), [Happened("deliver", packet.message)])]
+        return [Step((active, after), (), [AppEvent("deliver", packet.message)])]
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         active, owed = state
@@ -176,7 +176,7 @@ class ByTheLetterWithRanks(ByTheLetter):
         return i > j
 
 
-class WatchedByTheLetter(Watched):
+class MonitoredByTheLetter(Monitored):
     kind = ByTheLetterWithRanks
 
 
@@ -188,7 +188,7 @@ class Silent(ByTheLetter):
 
 
 @cache
-def watched(kind: type[Watched], n: int, m: int, program: str = "") -> CheckResult:
+def monitored(kind: type[Monitored], n: int, m: int, program: str = "") -> CheckResult:
     """Every interleaving of a watched machine: up to m messages of n processes, or a program."""
     workload: Workload = Program(parse(program)) if program else Free(n, m)
     properties = tuple(Property(name, "always", name) for name in kind.invariants)
@@ -203,6 +203,6 @@ def quiet_computations(kind: type[ByTheLetter], n: int, m: int) -> tuple[Computa
     forms = set()
     for now in reachable(system, monitored=True):
         if not now.in_flight and all(local == (True, ()) for local in now.locals):
-            lines = memory.lines[now.ghost[-1]]
+            lines = memory.lines[now.monitor_state[-1]]
             forms.add(None if lines is None else form_of(lines))
     return tuple(computation_of(form) for form in forms if form is not None)

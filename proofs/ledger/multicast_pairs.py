@@ -45,10 +45,10 @@ class PairsBesides(SesMulticast):
     rules = {}  # those of the protocol read stamps of another shape
 
     def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Accompanying:
-        among, one_if = self.ops.among, self.ops.one_if
+        among, one_if = self.ops.indicator, self.ops.one_if
         return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * among(l, dest) * one_if(l != j)))
 
-    def accepts(self, i: int, state: State, packet: Packet) -> Value:
+    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         """No pair for this site among either, or VT ≤ VT(S)."""
         pairs: Accompanying = packet.stamp.buffer
         return self.ops.every(
@@ -151,7 +151,7 @@ def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
         "pairs are not negative": z3.And(not_negative(at.sender.buffer), not_negative(at.receiver.buffer)),
     }
     one, other = at.packet(at.letter), at.packet(at.impl)
-    accepts = at.letter.accepts(at.j, at.receiver, one) == at.impl.accepts(at.j, at.receiver, other)
+    deliverable = at.letter.deliverable(at.j, at.receiver, one) == at.impl.deliverable(at.j, at.receiver, other)
     left, right = (
         machine.after_delivering(at.j, at.receiver, at.i, packet.stamp)
         for machine, packet in ((at.letter, one), (at.impl, other))
@@ -160,7 +160,7 @@ def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
         every(lambda k: left.time[k] == right.time[k]),
         every(lambda l: every(lambda k: left.buffer[l][k] == right.buffer[l][k])),
     )
-    return [Claim("the same guard", times, accepts), Claim("the same state after it", pairs, same_state)]
+    return [Claim("the same guard", times, deliverable), Claim("the same state after it", pairs, same_state)]
 
 
 def lemma_2_with_multicasts() -> list[Claim]:

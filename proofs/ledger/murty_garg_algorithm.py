@@ -24,7 +24,7 @@ from .evidence import (
     system_of,
     within,
 )
-from .monitored_machines import WatchedBlocking, watched
+from .monitored_machines import MonitoredBlocking, monitored
 from .murty_garg_shared import ANY_NUMBER, CHANNELS, FOR_EVERY_N, free_bounds, length, shown
 
 TEXT = Text()
@@ -255,7 +255,7 @@ def mg20(quick: bool) -> Evidence:
 )
 def mg21(quick: bool) -> Evidence:
     m = 3 if quick else 4
-    blocking = watched(WatchedBlocking, 3, m)
+    blocking = monitored(MonitoredBlocking, 3, m)
     ours = searched("murty-garg", 3, m)
     passive = {"a-send-waits-for-an-acknowledgement", "an-acknowledgement-is-withheld"}
     goes_on = passive <= ours.exploration.reached

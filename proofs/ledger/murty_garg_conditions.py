@@ -45,7 +45,7 @@ def mg7(quick: bool) -> Evidence:
 
 @TEXT.claim("MG8", "[MG] §4.3.1, Theorem 4", "The send protocol implies the send condition.", "proved")
 def mg8(quick: bool) -> Evidence:
-    watch = found.watched(found.WatchedMurtyGarg, 3, 3)
+    watch = found.monitored(found.MonitoredMurtyGarg, 3, 3)
     fails = not any_split.theorem_4_is_proved() or not holds(watch, "SC")
     because = f"z3 shows it of the formulas; the condition holds at every receive of Fig. 8, in {states(watch)}"
     return Evidence(unless(fails, "proved"), f"{ANY_NUMBER}, each message acknowledged; Fig. 8: (3, 3)", because)
@@ -59,11 +59,11 @@ def mg8(quick: bool) -> Evidence:
     reading=f"false of the formula of RP, and false of Fig. 8 too, if → goes through requests; true if {SILENCE}",
 )
 def mg9(quick: bool) -> Evidence:
-    by_formula = found.watched(found.WatchedByTheLetter, 4, 4)
+    by_formula = found.monitored(found.MonitoredByTheLetter, 4, 4)
     request = breaks_rc_by_asking(quick)
-    without = found.watched(found.WatchedAcknowledgements, 3 if quick else 4, 3)
+    without = found.monitored(found.MonitoredAcknowledgements, 3 if quick else 4, 3)
     formula = broken_by(by_formula, "RC")
-    smaller = [] if quick else [found.watched(found.WatchedByTheLetter, n, m) for n, m in BELOW_FOUR_AND_FOUR]
+    smaller = [] if quick else [found.monitored(found.MonitoredByTheLetter, n, m) for n, m in BELOW_FOUR_AND_FOUR]
     as_small = formula is not None and all(holds(each, "RC") for each in smaller)
     repaired = any_split.theorem_5_is_proved() and holds(without, "SC", "RC", "RC+")
     readings = [
@@ -103,4 +103,4 @@ def breaks_rc_by_asking(quick: bool) -> Run | None:
         if packets is None:
             return None
         program = search.program_of_fig_8(packets.computation)
-    return broken_by(found.watched(found.WatchedMurtyGarg, 4, 5, program), "RC")
+    return broken_by(found.monitored(found.MonitoredMurtyGarg, 4, 5, program), "RC")

@@ -316,7 +316,7 @@ def mg14(quick: bool) -> Evidence:
     splits, counterexample = all_splits(quick), counterexample_to_theorem_6(quick)
     if counterexample is None:
         return Evidence("open", splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
-    watch = found.watched(found.WatchedAcknowledgements, 3 if quick else 4, 3)
+    watch = found.monitored(found.MonitoredAcknowledgements, 3 if quick else 4, 3)
     refuted = (
         counterexample.send_condition()
         and counterexample.receive_condition()

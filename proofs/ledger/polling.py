@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from crownless.impl.protocol import Happened, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
@@ -49,11 +49,11 @@ class ReceiversAsk(ProtocolMachine):
         polled = [j for j in range(self.n) if j != i][state.turn]
         return [("poll", Step(state._replace(awaits=polled), [Packet(i, polled, "poll")]))]
 
-    def arrive(self, i: int, state: Polling, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Polling, packet: Packet) -> Sequence[Step]:
         j = packet.source
         if packet.kind == "poll":
             return [self.polled(i, state, j)]
-        delivered = [Happened("deliver", packet.message)] if packet.message is not None else []
+        delivered = [AppEvent("deliver", packet.message)] if packet.message is not None else []
         turn = state.turn if packet.kind == "busy" else (state.turn + 1) % (self.n - 1)
         step = Step(state._replace(awaits=None, turn=turn, deferred=()), (), delivered)
         for asked in state.deferred:
@@ -79,7 +79,7 @@ class ReceiversAsk(ProtocolMachine):
         if message is None:
             return Step(after, [Packet(i, j, "none")])
         rest = tuple(other for other in state.wanted if other != message)
-        return Step(after._replace(wanted=rest), [Packet(i, j, "message", message)], [Happened("send", message)])
+        return Step(after._replace(wanted=rest), [Packet(i, j, "message", message)], [AppEvent("send", message)])
 
 
 class Polled(NamedTuple):

@@ -110,11 +110,11 @@ class AnyStamp(NamedTuple):
         one, other = terms.any_matrix("one"), terms.any_matrix("other")
         return cls(terms, terms.any_process("i"), terms.any_vector("deliv"), one, other)
 
-    def accepts(self, matrix: Term) -> Term:
+    def deliverable(self, matrix: Term) -> Term:
         """The guard of the matrix protocol, by its own code."""
         machine, j = for_every_n(Rst, self.terms), self.terms.any_process("j")
         packet = Packet(j, self.i, "message", Message("m", j, (self.i,)), matrix)
-        return machine.accepts(self.i, State(self.terms.any_matrix("sent"), self.deliv), packet)
+        return machine.deliverable(self.i, State(self.terms.any_matrix("sent"), self.deliv), packet)
 
     def constraints(self, matrix: Term, *, but_zeroes: bool = False) -> Term:
         """Every φ_kl of the matrix: if this is P_l, then DELIV[k] ≥ M[k, l]."""
@@ -135,10 +135,10 @@ class AnyStamp(NamedTuple):
 )
 def sa1(quick: bool) -> Evidence:
     any_stamp = AnyStamp.make()
-    accepts, constraints = any_stamp.accepts(any_stamp.one), any_stamp.constraints(any_stamp.one)
-    shown = theorem("the same check", {}, accepts == constraints)
+    deliverable, constraints = any_stamp.deliverable(any_stamp.one), any_stamp.constraints(any_stamp.one)
+    shown = theorem("the same check", {}, deliverable == constraints)
     neither_always_nor_never = all(
-        theorem("constant", {}, guard).outcome == "refuted" for guard in (accepts, z3.Not(accepts))
+        theorem("constant", {}, guard).outcome == "refuted" for guard in (deliverable, z3.Not(deliverable))
     )
     differ, cases = 0, 0
     for n, entries in ((2, 3), (3, 2)):
@@ -148,7 +148,7 @@ def sa1(quick: bool) -> Evidence:
                 machine = extra(n, never(n))
                 packet = Packet((i + 1) % n, i, "message", None, machine.entries(matrix))
                 every = all(i != l or deliv[k] >= matrix[k][l] for k in range(n) for l in range(n))
-                differ += machine.accepts(i, ExtraState(matrix, deliv), packet) != every
+                differ += machine.deliverable(i, ExtraState(matrix, deliv), packet) != every
     fails = not shown or not neither_always_nor_never or bool(differ)
     because = f"z3, of the guard's own code; the guard that reads tuples is the same in {cases:,} cases"
     return Evidence(unless(fails, "proved"), "any number of processes, any matrix and any DELIV", because)
@@ -164,7 +164,7 @@ def sa2(quick: bool) -> Evidence:
     any_stamp = AnyStamp.make()
     not_negative = any_stamp.every(lambda k: any_stamp.deliv[k] >= 0, 1)
     stated = any_stamp.constraints(any_stamp.one, but_zeroes=True)
-    claim = Claim("zeroes say nothing", {"DELIV ≥ 0": not_negative}, any_stamp.accepts(any_stamp.one) == stated)
+    claim = Claim("zeroes say nothing", {"DELIV ≥ 0": not_negative}, any_stamp.deliverable(any_stamp.one) == stated)
     lost, cases = 0, 0
     for n, entries in ((2, 4), (3, 2 if quick else 3)):
         machine = extra(n, never(n))
@@ -194,7 +194,7 @@ class OwnStep(NamedTuple):
     any_stamp: AnyStamp
     j: Term
     before: State
-    accepts: Term
+    deliverable: Term
     sending: State
     delivering: State
 
@@ -207,7 +207,7 @@ class OwnStep(NamedTuple):
             some,
             j,
             before,
-            some.accepts(some.one),
+            some.deliverable(some.one),
             machine.after_sending(i, before, j),
             machine.after_delivering(i, before, j, some.one),
         )
@@ -277,7 +277,7 @@ def _own_column_asks_for_nothing() -> list[Claim]:
     return [
         Claim("at the start", {}, of(start)),
         Claim("kept by sending", {"before": of(step.before), "to another": some.i != step.j}, of(step.sending)),
-        Claim("kept by delivering", {"before": of(step.before), "accepted": step.accepts}, of(step.delivering)),
+        Claim("kept by delivering", {"before": of(step.before), "accepted": step.deliverable}, of(step.delivering)),
     ]
 
 
@@ -525,10 +525,10 @@ def smallest_left_by_one() -> bool:
 def sa7(quick: bool) -> Evidence:
     some = AnyStamp.make()
     greater = some.every(lambda k, l: some.one[k][l] >= some.other[k][l], 2)
-    given = {"M1 ≥ M2": greater, "the constraints of M1 hold": some.accepts(some.one)}
-    claim = Claim("Proposition 1", given, some.accepts(some.other))
+    given = {"M1 ≥ M2": greater, "the constraints of M1 hold": some.deliverable(some.one)}
+    claim = Claim("Proposition 1", given, some.deliverable(some.other))
     converse = Claim(
-        "its converse", {}, z3.Implies(z3.Implies(some.accepts(some.one), some.accepts(some.other)), greater)
+        "its converse", {}, z3.Implies(z3.Implies(some.deliverable(some.one), some.deliverable(some.other)), greater)
     )
     fails = not theorem(*claim) or any(without_each(*claim).values())
     because = (

@@ -16,7 +16,7 @@ from crownless.model_check.check_result import CheckResult
 from crownless.model_check.reachable import Reached
 from crownless.model_check.runs import Run
 from crownless.spec import library, notation
-from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, late_messages, readings
+from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
@@ -61,7 +61,7 @@ def ses1(quick: bool) -> Evidence:
     program = ran("unordered", "ses-program-1")
     first, second = (c.send_event[m] for m in (_number(c, "M1"), _number(c, "M2")))
     in_order = all(
-        clock.late(readings(c, clock)[first].time, readings(c, clock)[second].time) for clock in CLOCKS.values()
+        clock.is_stale(readings(c, clock)[first].time, readings(c, clock)[second].time) for clock in CLOCKS.values()
     )
     fails = decide(c, "causal").kept or not in_order or broken_by(program, "causal") is None
     because = "SEND(M1) has the smaller time by Lamport's and by vector clocks, and S3 receives M2 first"
@@ -188,7 +188,7 @@ def ses5(quick: bool) -> Evidence:
     smallest = timed.first_kept_and_late_by(LAMPORT)
     fig_3 = figure("ses-fig3")
     worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
-    converse_fails = smallest is not None and decide(fig_3, "causal").kept and bool(late_messages(fig_3, LAMPORT))
+    converse_fails = smallest is not None and decide(fig_3, "causal").kept and bool(stale_messages(fig_3, LAMPORT))
     protocol = holds(worn, "causal") and broken_by(worn, "lamport-times") is not None
     fails = late.broken_and_not_late is not None or not (late.broken and converse_fails and protocol)
     because = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
 
-from crownless.spec.computation import Computation, restrict
+from crownless.spec.computation import Computation, project
 from crownless.spec.enumeration import computations
 from crownless.spec.library import is_control
 
@@ -43,7 +43,7 @@ class Split:
     @cached_property
     def application(self) -> Computation:
         """The application's view of it."""
-        return restrict(self.whole, self.own)
+        return project(self.whole, self.own)
 
     def maps_to(self, e: int, f: int) -> bool:
         """[MG]'s ↦, read so that it holds what §4.2 needs: → whose first message, if any, is the application's."""

@@ -21,7 +21,7 @@ from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.ses_rollback import State as SiteState
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.observers import History
+from crownless.model_check.monitors import History
 from crownless.model_check.properties import NEVER_BLOCKS, properties_of
 from crownless.model_check.reachable import Reached, shortest_path
 from crownless.model_check.runs import Run, run_of
@@ -31,7 +31,7 @@ from crownless.proofs.guarded import for_every_n
 from crownless.proofs.ses import INVARIANTS
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem
-from crownless.spec.clocks import Clock, VectorClock, late_messages, readings
+from crownless.spec.clocks import Clock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation, Event, Message, topological_order
 from crownless.spec.enumeration import computations, trusted
 from crownless.spec.orders import decide
@@ -99,7 +99,7 @@ def late_by(clock: Clock, quick: bool) -> Late:
     kept = broken = kept_and_late = 0
     needless = unnoticed = None
     for c in timed_computations(quick):
-        late = bool(late_messages(c, clock))
+        late = bool(stale_messages(c, clock))
         if decide(c, "causal").kept:
             kept += 1
             kept_and_late += late
@@ -137,7 +137,7 @@ def compare_times(quick: bool) -> TimeComparison:
             happened, i = c.happened_before(e, f), c.process_of[e]
             pairs += 1
             before += happened
-            if vector.late(times[e], times[f]) != happened:
+            if vector.is_stale(times[e], times[f]) != happened:
                 not_in_full = not_in_full or c
             if times[e][i] <= times[f][i] and not happened:
                 not_by_entry = not_by_entry or c
@@ -160,7 +160,7 @@ class SendsDoNotTick(VectorClock):
 
 def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | None:
     """The first in which causal order is kept and a message is late."""
-    return next((c for c in some if decide(c, "causal").kept and late_messages(c, clock)), None)
+    return next((c for c in some if decide(c, "causal").kept and stale_messages(c, clock)), None)
 
 
 def entry_tells(c: Computation, clock: VectorClock) -> bool:
@@ -247,7 +247,7 @@ def remembering(kind: type[ProtocolMachine], workload: Workload, crash: str | No
 
 def events(now: Reached, p: int) -> Sequence[tuple[str, Message]]:
     """The events of a process so far, as (`send` or `receive`, message), in a system that is `remembering`."""
-    line: Sequence[tuple[str, Message]] = now.ghost[1][p]
+    line: Sequence[tuple[str, Message]] = now.monitor_state[1][p]
     return line
 
 
@@ -322,8 +322,8 @@ class LearnsTheTimeOnArrival(SesRollback):
 
     rolls_back = False
 
-    def arrive(self, i: int, state: SiteState, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
-        (step,) = super().arrive(i, state, packet)
+    def on_packet(self, i: int, state: SiteState, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
+        (step,) = super().on_packet(i, state, packet)
         site = state.site._replace(time=self.time_after(i, state.time, packet.stamp.time))
         return [step._replace(state=step.state._replace(site=site))]
 

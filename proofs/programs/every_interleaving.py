@@ -44,7 +44,7 @@ from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, condition_for, implied, negated
-from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, refusal
+from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, why_not_symbolic
 
 #: z3 steps allowed to one query, by default.
 EFFORT = 100_000_000
@@ -178,9 +178,9 @@ def judge(
 
 def _resolved(check: Check) -> ResolvedCheck:
     if check.program is None:
-        raise BadInput("only a program can be put to z3: the free workload has none", mend="name one with --program")
+        raise BadInput("only a program can be put to z3: the free workload has none", hint="name one with --program")
     if check.crash is not None or check.clocks:
-        raise BadInput("crashes and clocks are the explorer's", mend="leave out --crash and --clock, or use check")
+        raise BadInput("crashes and clocks are the explorer's", hint="leave out --crash and --clock, or use check")
     resolved = check.resolve()
     assert isinstance(resolved.workload, Program)
     name = resolved.workload.name
@@ -188,22 +188,22 @@ def _resolved(check: Check) -> ResolvedCheck:
     if messages > MOST_MESSAGES:
         raise BadInput(
             f"program {name} has {messages} messages: the formula would be too large for z3",
-            mend=f"give at most {MOST_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
+            hint=f"give at most {MOST_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
         )
     if resolved.channel_name not in CHANNELS:
         raise BadInput(
-            f"a {resolved.channel_name} channel cannot be put to z3", mend=f"use {' or '.join(CHANNELS)}, or use check"
+            f"a {resolved.channel_name} channel cannot be put to z3", hint=f"use {' or '.join(CHANNELS)}, or use check"
         )
     for order in resolved.orders:
         if order not in ORDERS:
-            raise BadInput(f"{order} order cannot be put to z3", mend=f"ask for {', '.join(ORDERS)}, or use check")
+            raise BadInput(f"{order} order cannot be put to z3", hint=f"ask for {', '.join(ORDERS)}, or use check")
     return resolved
 
 
 def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
     machine = check.machine
     n, kind = machine.n, type(machine)
-    why = refusal(kind, n, machine.settings)
+    why = why_not_symbolic(kind, n, machine.settings)
     if why is None:
         try:
             return SymbolicRun(
@@ -215,7 +215,7 @@ def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
     proved = f"its proof is of an abstraction: crownless prove {check.protocol}; " if of_queues else ""
     raise BadInput(
         f"{check.protocol} cannot be run on z3's terms: {why}",
-        mend=f"{proved}crownless check explores it; those that can: {', '.join(protocols_on_terms())}",
+        hint=f"{proved}crownless check explores it; those that can: {', '.join(protocols_on_terms())}",
     )
 
 
@@ -348,7 +348,7 @@ def at_rest(run: SymbolicRun) -> Condition:
 def refuses(run: SymbolicRun) -> Condition:
     """A packet is there and not deliverable yet."""
     return any_holds(
-        all_hold((run.stands(c.destination, k), run.sent(c), negated(run.taken(c)), negated(run.accepts(c, k))))
+        all_hold((run.stands(c.destination, k), run.sent(c), negated(run.taken(c)), negated(run.deliverable(c, k))))
         for c in run.copies
         for k in range(len(run.lines[c.destination]) + 1)
     )
@@ -471,7 +471,7 @@ class _Replay:
     def __init__(self, run: SymbolicRun, check: ResolvedCheck, known: Property, model: Term) -> None:
         self.system = check.system()
         self.state: State = self.system.initial()
-        self.ghost = self.system.initial_ghost()
+        self.monitor_state = self.system.initial_monitor_state()
         self.steps: list[LocalStep] = []
         self.broken: set[str] = set()
         self.invariants = check.machine.invariants
@@ -521,7 +521,7 @@ class _Replay:
         return False
 
     def _take(self, step: LocalStep, target: State) -> None:
-        self.ghost, broken = self.system.judge(self.ghost, step)
+        self.monitor_state, broken = self.system.judge(self.monitor_state, step)
         self.broken.update(broken)
         self.state = target
         self.steps.append(step)
@@ -529,7 +529,9 @@ class _Replay:
     def _shows(self, known: Property) -> bool:
         moves = self.system.moves(self.state)
         if known == COMPLETES:
-            return not moves and known.name in live_properties_broken(self.system, self.state, self.ghost, moves)
+            return not moves and known.name in live_properties_broken(
+                self.system, self.state, self.monitor_state, moves
+            )
         if known == CAN_COMPLETE:
             return not moves and self.system.finished(self.state)
         if known == DELIVERS_SOMETHING:

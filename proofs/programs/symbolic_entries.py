@@ -146,7 +146,7 @@ class SymbolicEntries:
     def one_if(self, *conditions: Any) -> Number:
         return chosen(self.all_of(*conditions).condition, Number(1), Number(0))
 
-    def among(self, k: int, some: Collection[int]) -> Number:
+    def indicator(self, k: int, some: Collection[int]) -> Number:
         return Number(int(k in some))
 
 

@@ -4,14 +4,14 @@ What a process does depends on its own events alone: so no interleaving needs to
 the same events at each process. Each statement of the program is a *slot*. It happens or not, a run being a beginning
 of each process's line; a receive that happens takes one of the packets that its statement admits; and each slot has a
 time, so that what is received was sent before. Local states are functions of what is taken, and so is what a packet
-carries: `initial`, `send`, `accepts` and `arrive` of `impl` compute them on terms (`symbolic_entries`).
+carries: `initial`, `send`, `deliverable` and `on_packet` of `impl` compute them on terms (`symbolic_entries`).
 
 Over a FIFO channel a packet is delivered only if each earlier one of its link is delivered, or refused where the
 process stands; that is all that the links and the hold-back queue leave to say, since a packet that is refused can
 always be put into the hold-back queue just then.
 
 Protocols of vectors and matrices alone can be run so, and only if a step sends or delivers the one message, and
-nothing else happens in it: see `refusal`.
+nothing else happens in it: see `why_not_symbolic`.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class SymbolicRun:
             after = state
             learnt: dict[int, list[Condition]] = {m: [known] for m, known in enumerate(knows)}
             for c, takes in self.takes[slot].items():
-                step = _only(self.machine.arrive(p, state, self.packet(c)), "deliver", c.message)
+                step = _only(self.machine.on_packet(p, state, self.packet(c)), "deliver", c.message)
                 after = mapped(partial(chosen, takes), step.state, after)
                 if p in c.message.receivers:
                     for m, known in enumerate(self.carried[c].past):
@@ -245,21 +245,21 @@ class SymbolicRun:
         """True if the message is delivered at process q before that slot."""
         return any_holds(self.taken(c, before) for c in self.copies if c.message == message and c.destination == q)
 
-    def accepts(self, copy: Copy, k: int) -> Condition:
+    def deliverable(self, copy: Copy, k: int) -> Condition:
         """True if the packet is deliverable where its destination stands before slot k."""
         if (k, copy) not in self._accepted:
             q = copy.destination
-            guard = self.machine.accepts(q, self.states[q][k], self.packet(copy))
+            guard = self.machine.deliverable(q, self.states[q][k], self.packet(copy))
             self._accepted[k, copy] = condition_of(guard)
         return self._accepted[k, copy]
 
     def may_arrive(self, copy: Copy, k: int) -> Condition:
         """True if the packet, if in flight, may be received before slot k, as far as guard and channel go."""
-        conditions = [self.accepts(copy, k)]
+        conditions = [self.deliverable(copy, k)]
         if self.fifo:
             link = (copy.source, copy.destination)
             earlier = [c for c in self.copies if (c.source, c.destination) == link and c.number < copy.number]
-            conditions += [any_holds((self.taken(c, k), negated(self.accepts(c, k)))) for c in earlier]
+            conditions += [any_holds((self.taken(c, k), negated(self.deliverable(c, k)))) for c in earlier]
         return all_hold(conditions)
 
     @cached_property
@@ -341,7 +341,7 @@ def _only(steps: Sequence[Step], kind: str, message: Message) -> Step:
 # -- which protocols ---------------------------------------------------------------------------------------------------
 
 
-def refusal(kind: type[ProtocolMachine], n: int, settings: dict[str, Setting] | None = None) -> str | None:
+def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Setting] | None = None) -> str | None:
     """Why the protocol cannot be run on terms; None if it can.
 
     Each of its inputs is tried, at each process and with each other one, in a state of which nothing is known: a step
@@ -380,8 +380,8 @@ def _try(machine: ProtocolMachine, i: int, message: Message) -> None:
             raise TypeError("it transmits other packets than its own, with the message")
         j, there = packet.destination, state_of(packet.destination)
         carried = packet if packet.stamp is None else packet._replace(stamp=mapped(unknown, packet.stamp))
-        condition_of(machine.accepts(j, there, carried))
-        delivered = _only(machine.arrive(j, there, carried), "deliver", message)
+        condition_of(machine.deliverable(j, there, carried))
+        delivered = _only(machine.on_packet(j, there, carried), "deliver", message)
         mapped(_first, there, delivered.state)
 
 
@@ -393,4 +393,4 @@ def _first(number: Number, _: Number) -> Number:
 @cache
 def protocols_on_terms() -> tuple[str, ...]:
     """The protocols of the registry that can be run on terms."""
-    return tuple(name for name, kind in PROTOCOLS.items() if refusal(kind, 3) is None)
+    return tuple(name for name, kind in PROTOCOLS.items() if why_not_symbolic(kind, 3) is None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .api import read_log as read_log
     from .api import realize as realize
     from .api import states as states
-    from .impl.protocol import Happened as Happened
+    from .impl.protocol import AppEvent as AppEvent
     from .impl.protocol import Packet as Packet
     from .impl.protocol import Parameter as Parameter
     from .impl.protocol import Protocol as Protocol
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: Where each name is.
 _HOME = {
     ".api": "check classify count draw parse program prove read_log realize states",
-    ".impl.protocol": "Happened Packet Parameter Protocol Step Transition delivered sent",
+    ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",
     ".spec.errors": "BadInput Undecided",
     ".spec.recorder": "Recorder",

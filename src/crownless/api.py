@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .impl.workloads import Workload
     from .model_check.check_result import CheckResult
     from .model_check.counting import Count
-    from .model_check.engines import Elsewhere
+    from .model_check.engines import RemoteEngine
     from .model_check.exploration import Exploration
-    from .model_check.observers import Observer
+    from .model_check.monitors import Monitor
     from .model_check.oracle import Classification, NamedComputation
     from .model_check.reachable import Reached
     from .model_check.realizing import Realization
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .spec.computation import Computation
     from .spec.enumeration import Sends
     from .spec.notation import Script
-    from .spec.orders import Reading
+    from .spec.orders import UnreceivedPolicy
     from .spec.recorder import Recorder
 
     #: A protocol: its name (`rst`, `hub.py:Hub`, `package.module:Class`), its class, or a machine.
@@ -77,7 +77,7 @@ def read_log(file: str | os.PathLike[str] | Iterable[str]) -> list[NamedComputat
 
 
 def classify(
-    computation: ComputationLike, orders: Sequence[str] = (), *, unreceived: Reading = "lost"
+    computation: ComputationLike, orders: Sequence[str] = (), *, unreceived: UnreceivedPolicy = "lost"
 ) -> Classification:
     """The verdict on each order, of all seven unless some are named: `classify(c)["causal"]`.
 
@@ -136,7 +136,7 @@ def check(
     parameters: Mapping[str, Setting] | None = None,
     clocks: Iterable[str] = (),
     crash: str | None = None,
-    monitors: Iterable[Observer] = (),
+    monitors: Iterable[Monitor] = (),
     engine: str | None = None,
     reductions: Iterable[str] = (),
     workers: int | None = None,
@@ -146,7 +146,7 @@ def check(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: Callable[[Exploration, int], None] | None = None,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: RemoteEngine | None = None,
 ) -> CheckResult:
     """Whether a protocol keeps its order, delivers everything and never blocks, over every interleaving.
 
@@ -291,7 +291,7 @@ def _request(
     parameters: Mapping[str, Setting] | None = None,
     clocks: Iterable[str] = (),
     crash: str | None = None,
-    monitors: Iterable[Observer] = (),
+    monitors: Iterable[Monitor] = (),
 ) -> Check:
     from .model_check.request import Check
 

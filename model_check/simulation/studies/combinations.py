@@ -47,7 +47,7 @@ def combinations(
     for setting in parameters:
         for name in setting:
             if not any(name in PROTOCOLS[protocol].parameters for protocol in names if protocol in PROTOCOLS):
-                raise BadInput(f"none of these protocols has a parameter '{name}'", mend="see crownless list")
+                raise BadInput(f"none of these protocols has a parameter '{name}'", hint="see crownless list")
     every = product(names, processes, workloads, loads, latencies, bandwidths, parameters, range(seeds))
     found: dict[str, Experiment] = {}
     for protocol, n, workload, load, latency, bandwidth, setting, seed in every:

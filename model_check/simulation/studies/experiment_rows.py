@@ -16,7 +16,7 @@ from typing import Any
 
 from crownless import impl
 from crownless.impl.protocol import Setting
-from crownless.model_check import observers, simulation
+from crownless.model_check import monitors, simulation
 from crownless.model_check.simulation.simulation import FIGURES, Experiment, Measured
 
 #: What is asked, in the order of the columns.
@@ -78,7 +78,7 @@ def parameters_in(text: str) -> dict[str, Setting]:
 def code() -> str:
     """A digest of the code that figures depend on: with other code they are asked for anew."""
     files = [file for package in (impl, simulation) for file in sorted(Path(package.__path__[0]).glob("*.py"))]
-    files.append(Path(observers.__file__))
+    files.append(Path(monitors.__file__))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -72,7 +72,7 @@ class Verbs(click.Group):
         if args and not args[0].startswith("-") and args[0] not in VERBS:
             nearest = get_close_matches(args[0], VERBS, n=1)
             suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-            raise BadInput(f"unknown verb '{args[0]}'", mend=f"{suggestion}known: {', '.join(VERBS)}")
+            raise BadInput(f"unknown verb '{args[0]}'", hint=f"{suggestion}known: {', '.join(VERBS)}")
         return super().resolve_command(ctx, args)
 
 

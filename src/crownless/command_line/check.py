@@ -17,7 +17,7 @@ from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.engines import (
     MOST_WORKERS,
-    Elsewhere,
+    RemoteEngine,
     compiling,
     reductions_named,
     why_not_applicable,
@@ -108,23 +108,23 @@ def check(
     limits = replace(limits, states=max_states)
     if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
         raise BadInput(
-            "a program brings its own processes and messages", mend="leave out -n, -m, --sends and --self-sends"
+            "a program brings its own processes and messages", hint="leave out -n, -m, --sends and --self-sends"
         )
     if sends is not None and sends not in SENDS:
         raise unknown_name("kind of sends", sends, SENDS)
     if "asynchronous" in orders:
         raise BadInput(
             "--order asynchronous: what breaks it fails delivers-once, which is always checked",
-            mend="ask for another order",
+            hint="ask for another order",
         )
     if len(crashes) > 1:
-        raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", mend="name one")
+        raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", hint="name one")
     if checkpoint is not None or resume is not None:
         _one_directory(checkpoint, resume)
         if len(protocols) > 1 or (resume is None and not protocols):
             raise BadInput(
                 f"{'--checkpoint' if resume is None else '--resume'}: one check is saved, not several",
-                mend="name one protocol",
+                hint="name one protocol",
             )
     given: dict[str, Any] = {
         "processes": processes,
@@ -252,11 +252,11 @@ def _say_compiling() -> None:
     print(COMPILES, file=sys.stderr)
 
 
-def _on_spark(engine: str | None, master: str | None, workers: int | None) -> Elsewhere | None:
+def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:
     """Where the engine `spark` runs; None if another is asked for."""
     if engine != "spark":
         if master is not None:
-            raise BadInput("--master: only of --engine spark", mend="leave it out, or use --engine spark")
+            raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
         return None
     from crownless.pipeline.exploration.search import (
         OnSpark,
@@ -269,10 +269,10 @@ def _one_directory(checkpoint: str | None, resume: str | None) -> None:
     if checkpoint is not None and resume is not None:
         raise BadInput(
             "--checkpoint and --resume: a search that goes on is saved further in the same directory",
-            mend="leave out --checkpoint",
+            hint="leave out --checkpoint",
         )
     if not (checkpoint or resume):
-        raise BadInput("--checkpoint, --resume: the name of the directory is empty", mend="name one")
+        raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
 
 
 def _saved(
@@ -293,7 +293,7 @@ def _saved(
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program.name}",
-            mend="leave out -n, -m, --sends and --self-sends",
+            hint="leave out -n, -m, --sends and --self-sends",
         )
     parameters = {**saved.parameters, **given.get("parameters", {})}
     return replace(saved, **{**given, "parameters": parameters}), reductions or reduced
@@ -332,7 +332,7 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
     for reason, protocols in refused.items():
         say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
     if not admitted:
-        raise BadInput("no protocol admits this", mend="name one to be told why")
+        raise BadInput("no protocol admits this", hint="name one to be told why")
     return admitted
 
 

@@ -14,7 +14,7 @@ from crownless.spec import library
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.diagram import draw
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, Reading, Verdict, order_named
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name
 
 from .endings import say
@@ -76,7 +76,7 @@ SHOWN_UP_TO = 10
 def classify(
     files: tuple[str, ...],
     orders: tuple[str, ...],
-    reading: Reading,
+    reading: UnreceivedPolicy,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -108,16 +108,16 @@ def classify(
     of_live = {"checkpoint": checkpoint, "patience": patience, "time": time, "delay": delay}
     given = [name for name, value in of_live.items() if value is not None]
     if one_run + clocks + live > 1:
-        raise BadInput("--one-run, --clocks and --live are three ways to judge a log", mend="name one of them")
+        raise BadInput("--one-run, --clocks and --live are three ways to judge a log", hint="name one of them")
     if given and not live:
-        raise BadInput(f"{', '.join(f'--{name}' for name in given)}: of --live only", mend="add --live")
+        raise BadInput(f"{', '.join(f'--{name}' for name in given)}: of --live only", hint="add --live")
     if delay is not None and time is None:
-        raise BadInput("--delay: of --time only", mend="name the column of time stamps")
+        raise BadInput("--delay: of --time only", hint="name the column of time stamps")
     if processes is not None and not clocks:
-        raise BadInput("--processes: of --clocks only", mend="add --clocks")
+        raise BadInput("--processes: of --clocks only", hint="add --clocks")
     if engine == "spark":
         if len(files) != 1:
-            raise BadInput("--engine spark takes one dataset", mend="put the files into one folder")
+            raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
         from crownless.pipeline.logs.live import DELAY, PATIENCE
 
         from .classify_live import classify_live
@@ -152,7 +152,7 @@ def classify(
         )
     if master or out or one_run or clocks or live:
         raise BadInput(
-            "--master, --out, --one-run, --clocks and --live go with --engine spark", mend="add --engine spark"
+            "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     asked = tuple(name for name in ORDERS if not orders or name in orders)
     decided: list[tuple[oracle.NamedComputation, list[Verdict]]] = []

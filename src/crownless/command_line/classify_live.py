@@ -16,7 +16,7 @@ from crownless.model_check.stopping import deferred
 from crownless.pipeline.logs.answers import HOLE, JUDGED, QUARANTINE, VERDICT
 from crownless.pipeline.logs.live import DELAY, LATER, PATIENCE, WITHDRAWN, judge_live, read_live, stop
 from crownless.pipeline.session import session, told_in_a_line
-from crownless.spec.orders import Reading
+from crownless.spec.orders import UnreceivedPolicy
 
 from .endings import say
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, status
@@ -63,7 +63,7 @@ def classify_live(
     folder: str,
     *,
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     master: str | None = None,
     out: str | None = None,
     checkpoint: str | None = None,

@@ -18,7 +18,7 @@ from crownless.pipeline.logs.one_run import judge_one_run
 from crownless.pipeline.progress import tasks_told
 from crownless.pipeline.session import session, told_in_a_line
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, Reading
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
 from crownless.spec.printable import printable_name
 
 from .output import (
@@ -48,7 +48,7 @@ def classify_on_spark(
     how: How = "runs",
     processes: Sequence[str] = (),
     orders: Sequence[str] = (),
-    reading: Reading = "lost",
+    reading: UnreceivedPolicy = "lost",
     master: str | None = None,
     out: str | None = None,
     limits: Limits | None = None,
@@ -62,7 +62,7 @@ def classify_on_spark(
     quarantined rows and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
     """
     if out is not None and not _is_unfinished(Path(out)) and Path(out).exists():
-        raise BadInput("it is there already", mend="name a folder that is not", file=out)
+        raise BadInput("it is there already", hint="name a folder that is not", file=out)
     is_parquet(dataset)  # before Spark is started for nothing
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
@@ -92,7 +92,7 @@ def classify_on_spark(
     if part.reason is not None:
         return ended_with_nothing(part)
     if not facts["rows"]["read"]:
-        raise BadInput("the log is empty", mend="give events, as Parquet or JSON Lines", file=dataset)
+        raise BadInput("the log is empty", hint="give events, as Parquet or JSON Lines", file=dataset)
     if as_json:
         print_json({"summary": facts})
     else:
@@ -108,7 +108,7 @@ def _judged(
     how: How,
     processes: Sequence[str],
     orders: Sequence[str],
-    reading: Reading,
+    reading: UnreceivedPolicy,
     tell: Callable[[str], None],
 ) -> Judged:
     if how == "clocks":
@@ -145,7 +145,7 @@ def _removed_on_failure(folder: str | None) -> Iterator[None]:
         raise
 
 
-def _facts(dataset: str, judged: Judged, reading: Reading, orders: Sequence[str]) -> dict[str, Any]:
+def _facts(dataset: str, judged: Judged, reading: UnreceivedPolicy, orders: Sequence[str]) -> dict[str, Any]:
     from pyspark.sql import functions as f
 
     account = judged.account()

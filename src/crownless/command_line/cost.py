@@ -99,12 +99,12 @@ def cost(
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
-        raise BadInput("--master without Spark", mend="add --engine spark")
+        raise BadInput("--master without Spark", hint="add --engine spark")
     for name in protocols:
         protocol_named(name)
     if page is not None:
         if protocols or processes or workloads or loads or latencies or bandwidths or settings or channel:
-            raise BadInput("--page has its own studies", mend="name no protocol and no other condition with it")
+            raise BadInput("--page has its own studies", hint="name no protocol and no other condition with it")
         from crownless.pipeline.costs.page import required, write_page
 
         required()
@@ -186,7 +186,7 @@ def _print(found: list[Point]) -> None:
     repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
     told = [text for name, text in fixed.items() if name not in varying and text]
     print_line(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
-    right = ("delay added", "at sender", "mail room", "later", "control messages", "bytes added", "as varints")
+    right = ("delay added", "at sender", "hold-back queue", "later", "control messages", "bytes added", "as varints")
     rows = Rows("protocol", *varying, *right, "remark", right=right)
     for point in found:
         name = f"{point['protocol']} {point['parameters']}".strip()

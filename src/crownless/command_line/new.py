@@ -29,18 +29,18 @@ def new(file: Path, as_json: bool) -> None:
     `crownless check` shows how.
     """
     if file.suffix != ".py":
-        raise BadInput(f"{file}: not the name of a Python file", mend=f"name it {file.name}.py")
+        raise BadInput(f"{file}: not the name of a Python file", hint=f"name it {file.name}.py")
     name = "".join(part.capitalize() for part in file.stem.replace("-", "_").split("_"))
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise BadInput(f"{file}: no class can be called '{name}'", mend="begin with a letter, such as my_protocol.py")
+        raise BadInput(f"{file}: no class can be called '{name}'", hint="begin with a letter, such as my_protocol.py")
     template = files("crownless.command_line").joinpath("template.py.txt").read_text(encoding="utf-8")
     try:
         with file.open("x", encoding="utf-8") as new_file:
             new_file.write(template.replace("MyProtocol", name).replace("my_protocol.py", str(file)))
     except FileExistsError:
-        raise BadInput(f"{file} is there already", mend="name another file, or remove it") from None
+        raise BadInput(f"{file} is there already", hint="name another file, or remove it") from None
     except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}", mend="name a file in a folder of yours") from None
+        raise BadInput(f"{file} cannot be written: {error.strerror}", hint="name a file in a folder of yours") from None
     if as_json:
         print_json({"file": str(file), "protocol": f"{file}:{name}"})
         return

@@ -65,12 +65,12 @@ def with_ascii(verb: Verb) -> Verb:
 def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:
     """The limits of these options."""
     if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", mend="such as --max-seconds 60")
+        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", hint="such as --max-seconds 60")
     memory = None if max_memory is None else parse_size(max_memory)
     used = memory_in_use()
     if memory is not None and memory < used:
         said = f"--max-memory: {used >> 20}M are in use before the search begins"
-        raise BadInput(said, mend=f"give {used * 2 >> 20}M or more")
+        raise BadInput(said, hint=f"give {used * 2 >> 20}M or more")
     return Limits(seconds=max_seconds, memory=memory)
 
 
@@ -78,7 +78,7 @@ def parse_size(size: str) -> int:
     """A number of bytes, such as 4G, 512M or 1.5GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
     if found is None or float(found[1]) < 1:
-        raise BadInput(f"--max-memory {size}: not a size of 1M or more, in M, G or T", mend="such as 4G, or 512M")
+        raise BadInput(f"--max-memory {size}: not a size of 1M or more, in M, G or T", hint="such as 4G, or 512M")
     return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
 
 
@@ -90,10 +90,10 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
         try:
             numbers = tuple(int(number) for number in value.split(","))
         except ValueError:
-            mend = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
-            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", mend=mend) from None
+            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
+            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", hint=hint) from None
         if key in parameters:
-            raise BadInput(f"--set {setting}: {key} is set twice", mend="give it once")
+            raise BadInput(f"--set {setting}: {key} is set twice", hint="give it once")
         parameters[key] = numbers if len(numbers) > 1 else numbers[0]
     return parameters
 
@@ -112,5 +112,5 @@ class Folder(click.Path):
             str(path).encode("utf-8")
         except UnicodeEncodeError:
             option = "--out" if param is None else max(param.opts, key=len)
-            raise BadInput(f"{option} {path}: the name is not UTF-8", mend="name another folder") from None
+            raise BadInput(f"{option} {path}: the name is not UTF-8", hint="name another folder") from None
         return path

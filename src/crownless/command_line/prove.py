@@ -97,10 +97,10 @@ def prove_(
     protocols = tuple(dict.fromkeys(protocols))
     searched = discover or spacer is not None
     if (why or recheck) and (searched or program is not None):
-        mend = "leave them out, or --program, --discover and --spacer"
-        raise BadInput("--why and --recheck are of the proofs that stand in the files", mend=mend)
+        hint = "leave them out, or --program, --discover and --spacer"
+        raise BadInput("--why and --recheck are of the proofs that stand in the files", hint=hint)
     if searched and program is not None:
-        raise BadInput("--discover and --spacer are of every run, not of a program", mend="leave out --program")
+        raise BadInput("--discover and --spacer are of every run, not of a program", hint="leave out --program")
     if program is not None:
         return prove_program(
             protocols,
@@ -114,7 +114,7 @@ def prove_(
             quiet=quiet,
         )
     if channel or orders or settings:
-        raise BadInput("--channel, --order and --set go with --program", mend="name a program")
+        raise BadInput("--channel, --order and --set go with --program", hint="name a program")
     if searched:
         return prove_discovered(
             protocols,

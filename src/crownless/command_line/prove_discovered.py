@@ -40,7 +40,7 @@ def prove_discovered(
 ) -> int:
     """Looks for invariants of each protocol, and prints what is found."""
     if not protocols:
-        raise BadInput("--discover and --spacer take a while", mend="name a PROTOCOL, such as rst")
+        raise BadInput("--discover and --spacer take a while", hint="name a PROTOCOL, such as rst")
     for name in protocols:
         protocol_named(name)
     found: list[Discovered | Spaced] = []
@@ -71,8 +71,8 @@ def prove_discovered(
 
 def _discover(name: str, effort: int | None, tell: Callable[[str], None]) -> Discovered:
     if name in PROOFS and protocol_named(name).sends != "unicast":
-        mend = f"its proof is of them: crownless prove {name}"
-        raise BadInput(f"{name}: --discover is of messages to one process, and not of multicasts", mend=mend)
+        hint = f"its proof is of them: crownless prove {name}"
+        raise BadInput(f"{name}: --discover is of messages to one process, and not of multicasts", hint=hint)
     return discover(name, progress=tell) if effort is None else discover(name, effort, tell)
 
 

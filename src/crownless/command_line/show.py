@@ -127,8 +127,8 @@ def _checks(name: str) -> list[SavedCheck] | None:
         return None
     of_a_check = start.startswith(b"[") or BEGINS_AN_ANSWER.match(start) is not None
     if not of_a_check and start.startswith((b"{\n", b"{\r")):
-        mend = "give what 'check --json' printed, an event log with one object a line, or a computation"
-        raise BadInput("JSON, but not the result of a check", mend=mend, file=name)
+        hint = "give what 'check --json' printed, an event log with one object a line, or a computation"
+        raise BadInput("JSON, but not the result of a check", hint=hint, file=name)
     if not of_a_check:
         return None
     from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported

@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
     try:
         import hypothesis  # noqa: F401
     except ImportError:
-        raise BadInput("crownless.testing needs hypothesis", mend="pip install 'crownless[testing]'") from None
+        raise BadInput("crownless.testing needs hypothesis", hint="pip install 'crownless[testing]'") from None
     from . import state_machine, strategies
 
     value = getattr(state_machine if name == "stateful" else strategies, name)

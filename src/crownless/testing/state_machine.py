@@ -49,8 +49,8 @@ def stateful(
     elif hasattr(subject, "on_send") and hasattr(subject, "on_packet"):
         held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject)
     else:
-        mend = "give it on_send and on_packet, or derive it from crownless.Protocol"
-        raise BadInput(f"{subject.__name__} cannot be driven", mend=mend)
+        hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
+        raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
     order_named(held_to)
     kind = channel if isinstance(channel, type) else channel_named(channel or needed)
     facts: dict[str, Any] = {
@@ -166,7 +166,7 @@ class _Protocol:
         self, subject: type[ProtocolMachine], *, processes: int, messages: int, channel: type[Channel], order: str
     ) -> None:
         self._system = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve().system()
-        self._state, self._ghost = self._system.initial(), self._system.initial_ghost()
+        self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
         self._steps: list[LocalStep] = []
         self._broken: list[str] = []
 
@@ -181,7 +181,7 @@ class _Protocol:
         ]
 
     def _take(self, step: LocalStep, target: State) -> None:
-        self._ghost, broken = self._system.judge(self._ghost, step)
+        self._monitor_state, broken = self._system.judge(self._monitor_state, step)
         self._state = target
         self._steps.append(step)
         self._broken += broken
@@ -194,7 +194,7 @@ class _Protocol:
     def owed(self) -> set[tuple[str, str]]:
         """What was handed over and is not delivered."""
         names, processes = self._run().names, self._system.workload.processes
-        return {(names[m], processes[q]) for m, q in self._system.undelivered(self._ghost, self._state)}
+        return {(names[m], processes[q]) for m, q in self._system.undelivered(self._monitor_state, self._state)}
 
     def story(self) -> str:
         """All that has happened, drawn and in words."""

@@ -1,9 +1,9 @@
 """Ghosts: what a checker must remember of a run to judge it, and the protocol cannot see.
 
-An observer is a deterministic machine that reads the application events of a run and says which properties break. Its
-state, the *ghost*, is kept beside the global state and never inside: two runs that reach one global state with
-different ghosts are both followed. Ghosts are made as small as the property allows, so that for a correct protocol
-they mostly follow from the global state and cost nothing.
+An monitor is a deterministic machine that reads the application events of a run and says which properties break. Its
+state, the *monitor state*, is kept beside the global state and never inside: two runs that reach one global state with
+different monitor states are both followed. Ghosts are made as small as the property allows, so that for a correct
+protocol they mostly follow from the global state and cost nothing.
 
 `History` remembers everything and decides an order by its definition in `spec`; the others are tested against it.
 """
@@ -21,7 +21,7 @@ from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
-Ghost = Hashable
+MonitorState = Hashable
 
 
 class Observation(NamedTuple):
@@ -29,7 +29,7 @@ class Observation(NamedTuple):
 
     `hand`: it handed a message to the protocol; `send` and `deliver`: the application events. Handing over and
     sending are mostly one step, but a protocol may send later (Murty & Garg's commits), even after the delivery. The
-    others undo an event (`impl.protocol.Happened`).
+    others undo an event (`impl.protocol.AppEvent`).
     """
 
     kind: Literal["hand", "send", "deliver", "unsend", "undeliver", "orphan"]
@@ -37,13 +37,13 @@ class Observation(NamedTuple):
     message: Message
 
 
-class Observer:
-    """Base of all observers; `watches` names the properties it can report as broken."""
+class Monitor:
+    """Base of all monitors; `watches` names the properties it can report as broken."""
 
     watches: tuple[str, ...]
 
-    def initial(self) -> Ghost:
-        """The ghost of the empty run."""
+    def initial(self) -> MonitorState:
+        """The monitor state of the empty run."""
         raise NotImplementedError
 
     def encode(self, observation: Observation) -> Any:
@@ -54,12 +54,12 @@ class Observer:
         """What `observe` needs of what happens in one step, in order."""
         return [code for code in map(self.encode, observations) if code is not None]
 
-    def observe(self, ghost: Any, code: Any) -> tuple[Ghost, tuple[str, ...]]:
-        """The ghost after an (encoded) observation, and the properties that this breaks."""
+    def observe(self, monitor_state: Any, code: Any) -> tuple[MonitorState, tuple[str, ...]]:
+        """The monitor state after an (encoded) observation, and the properties that this breaks."""
         raise NotImplementedError
 
-    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
-        """The ghost of the same run, told with the processes renamed; of runs of the free workload."""
+    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
+        """The monitor state of the same run, told with the processes renamed; of runs of the free workload."""
         raise NotImplementedError
 
 
@@ -103,12 +103,12 @@ class Copies:
         return sum(self.of(renaming.message(message))[renaming.image[q]] for message, q in self.members(bits))
 
 
-class Ledger(Observer):
+class DeliveryMonitor(Monitor):
     """What is owed to the application: of each message handed over, its send event, and its delivery to each receiver.
 
     A send event must be owed, at the sender; a delivery must be owed; and, unless the protocol may deliver before the
-    send event, that event must have happened, on which `FifoAndCausal` relies. Ghost: the set of what is owed, as bits;
-    a send is like a copy to receiver -1.
+    send event, that event must have happened, on which `FifoAndCausal` relies. Monitor state: the set of what is owed,
+    as bits; a send is like a copy to receiver -1.
     """
 
     watches = ("delivers-once",)
@@ -155,31 +155,31 @@ class Ledger(Observer):
                 codes.append(code)
         return codes
 
-    def observe(self, ghost: int, code: tuple[int, int, bool, int]) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(self, monitor_state: int, code: tuple[int, int, bool, int]) -> tuple[MonitorState, tuple[str, ...]]:
         handed, happened, must_be_owed, too_early = code
-        if must_be_owed and (not ghost & happened or ghost & too_early):
-            return ghost & ~happened, ("delivers-once",)
-        return ghost & ~happened | handed, ()
+        if must_be_owed and (not monitor_state & happened or monitor_state & too_early):
+            return monitor_state & ~happened, ("delivers-once",)
+        return monitor_state & ~happened | handed, ()
 
-    def renamed(self, ghost: int, renaming: Renaming) -> int:
+    def renamed(self, monitor_state: int, renaming: Renaming) -> int:
         after = 0
-        for message, receiver in self.copies.members(ghost):
+        for message, receiver in self.copies.members(monitor_state):
             if receiver == -1:
                 after |= self._send(renaming.message(self._sends[message]))
             else:
                 after |= self.copies.of(renaming.message(message))[renaming.image[receiver]]
         return after
 
-    def undelivered(self, ghost: int) -> list[tuple[Message, int]]:
+    def undelivered(self, monitor_state: int) -> list[tuple[Message, int]]:
         """The (message, receiver) handed over and not delivered."""
-        return [copy for copy in self.copies.members(ghost) if copy[1] != -1]
+        return [copy for copy in self.copies.members(monitor_state) if copy[1] != -1]
 
-    def unsent(self, ghost: int) -> list[Message]:
+    def unsent(self, monitor_state: int) -> list[Message]:
         """The messages handed over whose send event has not happened."""
-        return [message for message, receiver in self.copies.members(ghost) if receiver == -1]
+        return [message for message, receiver in self.copies.members(monitor_state) if receiver == -1]
 
 
-class FifoAndCausal(Observer):
+class FifoAndCausal(Monitor):
     """FIFO and causal order, for protocols that deliver no message before its send event.
 
     A delivery to q breaks causal order iff an undelivered message to q is in the causal past of the message's send, and
@@ -212,37 +212,39 @@ class FifoAndCausal(Observer):
             return None  # not for this process: the ledger's business
         return process, message.sender, sum(copies.values()), copies[process] if kind == "deliver" else 0
 
-    def observe(self, ghost: tuple[int, ...], code: tuple[int, int, int, int]) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(
+        self, monitor_state: tuple[int, ...], code: tuple[int, int, int, int]
+    ) -> tuple[MonitorState, tuple[str, ...]]:
         process, sender, copies, copy = code
         start = 1 + self.n
-        open_messages = (len(ghost) - start) // 2
-        messages, pasts = ghost[start : start + open_messages], ghost[start + open_messages :]
+        open_messages = (len(monitor_state) - start) // 2
+        messages, pasts = monitor_state[start : start + open_messages], monitor_state[start + open_messages :]
         if not copy:
-            known = list(ghost[:start])
+            known = list(monitor_state[:start])
             past = known[1 + process]
             known[0] |= copies
             known[1 + process] |= copies
             place = bisect(messages, copies)
             messages = (*messages[:place], copies, *messages[place:])
             return (*known, *messages, *pasts[:place], past, *pasts[place:]), ()
-        if not ghost[0] & copy:
-            return ghost, ()  # a second delivery is the ledger's business
+        if not monitor_state[0] & copy:
+            return monitor_state, ()  # a second delivery is the ledger's business
         place = messages.index(copies)
         past = pasts[place]
         overtaken = past & self.copies.to_receiver[process]
         broken: tuple[str, ...] = ()
         if overtaken and process in self.at:
             broken = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
-        undelivered = ghost[0] ^ copy
-        known = [some & undelivered for some in ghost[:start]]
+        undelivered = monitor_state[0] ^ copy
+        known = [some & undelivered for some in monitor_state[:start]]
         known[1 + process] |= (past | copies) & undelivered
         if not copies & undelivered:
             messages = messages[:place] + messages[place + 1 :]
             pasts = pasts[:place] + pasts[place + 1 :]
         return (*known, *messages, *[some & undelivered for some in pasts]), broken
 
-    def renamed(self, ghost: tuple[int, ...], renaming: Renaming) -> Ghost:
-        undelivered, *rest = [self.copies.renamed(some, renaming) for some in ghost]
+    def renamed(self, monitor_state: tuple[int, ...], renaming: Renaming) -> MonitorState:
+        undelivered, *rest = [self.copies.renamed(some, renaming) for some in monitor_state]
         known, open_messages = rest[: self.n], rest[self.n :]
         half = len(open_messages) // 2
         # In order of the messages: which that is, the numbers of their copies say.
@@ -251,7 +253,7 @@ class FifoAndCausal(Observer):
         return (undelivered, *renaming.vector(known), *messages, *pasts)
 
 
-class Crowns(Observer):
+class Crowns(Monitor):
     """Synchronous order, in the reading `pending`: broken as soon as no completion is free of crowns.
 
     Messages are drawn as points; each line orders the points of its events, and a cycle of points is a crown. An
@@ -260,9 +262,9 @@ class Crowns(Observer):
     only those, and who of them comes before whom, need be remembered. Events may come in any order, a delivery before
     its send too (Murty & Garg).
 
-    Ghost: for each process, the unfinished messages at or before the last point of its line, and that point itself if
-    unfinished; for each unfinished message, those before it; the events that they still expect (a send as receiver -1);
-    and the finished messages, whose events do not count again.
+    Monitor state: for each process, the unfinished messages at or before the last point of its line, and that point
+    itself if unfinished; for each unfinished message, those before it; the events that they still expect (a send as
+    receiver -1); and the finished messages, whose events do not count again.
     """
 
     watches = ("synchronous",)
@@ -270,22 +272,22 @@ class Crowns(Observer):
     def __init__(self, n: int) -> None:
         self.n = n
 
-    def initial(self) -> Ghost:
+    def initial(self) -> MonitorState:
         return (frozenset(),) * self.n, (None,) * self.n, frozenset(), frozenset(), frozenset()
 
     def encode(self, observation: Observation) -> Observation | None:
         return None if observation.kind == "hand" else observation
 
-    def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
         kind, p, v = code
-        lines, last, known, expected, finished = ghost
+        lines, last, known, expected, finished = monitor_state
         before: dict[Message, frozenset[Message]] = dict(known)
         if v not in before and v not in finished:
             before[v] = frozenset()
             expected = expected | {(v, q) for q in (-1, *v.receivers)}
         event = (v, -1 if kind == "send" else p)
         if event not in expected:
-            return ghost, ()  # a second delivery is the ledger's business
+            return monitor_state, ()  # a second delivery is the ledger's business
         expected = expected - {event}
         if last[p] != v:
             gained = lines[p] - {v}
@@ -301,8 +303,8 @@ class Crowns(Observer):
         broken = ("synchronous",) if self._no_way_out(lines, last, before, expected) else ()
         return (lines, last, frozenset(before.items()), expected, finished), broken
 
-    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
-        lines, last, known, expected, finished = ghost
+    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
+        lines, last, known, expected, finished = monitor_state
         return (
             renaming.vector([renaming.messages(line) for line in lines]),
             renaming.vector([None if v is None else renaming.message(v) for v in last]),
@@ -334,7 +336,7 @@ class Crowns(Observer):
         return False
 
 
-class History(Observer):
+class History(Monitor):
     """Any order, by remembering the whole computation and deciding it (reading `pending`) at every event.
 
     A computation in which a message is delivered and not yet sent is none: it is judged once the send has happened.
@@ -351,21 +353,21 @@ class History(Observer):
     def encode(self, observation: Observation) -> Observation | None:
         return None if observation.kind == "hand" else observation
 
-    def observe(self, ghost: Any, code: Observation) -> tuple[Ghost, tuple[str, ...]]:
+    def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
         kind, process, message = code
         event = ("send" if kind in ("send", "unsend") else "receive", message)
         if kind in ("unsend", "undeliver", "orphan"):
             lines = tuple(
-                tuple(e for e in line if e != event) if p == process else line for p, line in enumerate(ghost)
+                tuple(e for e in line if e != event) if p == process else line for p, line in enumerate(monitor_state)
             )
             return lines, ()  # what is left is judged at the next event
-        if event in ghost[process]:
-            return ghost, ()  # a second delivery is the ledger's business
-        lines = tuple((*line, event) if p == process else line for p, line in enumerate(ghost))
+        if event in monitor_state[process]:
+            return monitor_state, ()  # a second delivery is the ledger's business
+        lines = tuple((*line, event) if p == process else line for p, line in enumerate(monitor_state))
         return lines, () if keeps(lines, self.order) else (self.order,)
 
-    def renamed(self, ghost: Any, renaming: Renaming) -> Ghost:
-        lines = [tuple((kind, renaming.message(message)) for kind, message in line) for line in ghost]
+    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
+        lines = [tuple((kind, renaming.message(message)) for kind, message in line) for line in monitor_state]
         return tuple(renaming.vector(lines))
 
 
@@ -389,9 +391,9 @@ def keeps(lines: tuple[tuple[tuple[str, Message], ...], ...], order: str) -> boo
     return decide(computation, order, "pending").kept
 
 
-def observers_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Observer]:
-    """The observers for runs of this protocol."""
-    return observers_for(
+def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor]:
+    """The monitors for runs of this protocol."""
+    return monitors_for(
         machine.n,
         orders,
         sends_before_delivery=machine.sends_before_delivery,
@@ -400,25 +402,25 @@ def observers_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Observ
     )
 
 
-def observers_for(
+def monitors_for(
     n: int,
     orders: Iterable[str],
     *,
     sends_before_delivery: bool,
     rolls_back: bool = False,
     at: frozenset[int] | None = None,
-) -> list[Observer]:
-    """The ledger, and the smallest observers that together watch these orders.
+) -> list[Monitor]:
+    """The ledger, and the smallest monitors that together watch these orders.
 
     `rolls_back`: events may be undone, so that the whole computation must be remembered. `at`: the processes whose
     deliveries are judged, by FIFO and causal order alone; None: all.
     """
     wanted = [order for order in orders if order != "asynchronous"]
-    observers: list[Observer] = [Ledger(sends_before_delivery=sends_before_delivery)]
+    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=sends_before_delivery)]
     if sends_before_delivery and not rolls_back and {"fifo", "causal"} & set(wanted):
-        observers.append(FifoAndCausal(n, at))
+        monitors.append(FifoAndCausal(n, at))
     if "synchronous" in wanted and not rolls_back:
-        observers.append(Crowns(n))
-    watched = {name for observer in observers for name in observer.watches}
-    observers += [History(n, order) for order in wanted if order not in watched]
-    return observers
+        monitors.append(Crowns(n))
+    monitored = {name for monitor in monitors for name in monitor.watches}
+    monitors += [History(n, order) for order in wanted if order not in monitored]
+    return monitors

@@ -13,16 +13,16 @@ from crownless.spec.computation import topological_order
 
 from .explorer import live_properties_broken
 from .properties import Property
-from .system import Ghost, LocalStep, State, System
+from .system import LocalStep, MonitorState, State, System
 
-Node = tuple[State, Ghost]
+Node = tuple[State, MonitorState]
 
 
 class GaveUp(Exception):
     """The search has taken too long."""
 
 
-class EndlessRuns:
+class Lassos:
     """The nodes from which a run may go on for ever, found once for all live properties.
 
     `tick` is called now and then with the number of nodes; it may raise `GaveUp`.
@@ -63,16 +63,16 @@ def _graph(
     """All nodes, numbered in breadth-first order; where each must lead; and from where, by which step, each was first
     reached.
     """
-    nodes: list[Node] = [(system.initial(), system.initial_ghost())]
+    nodes: list[Node] = [(system.initial(), system.initial_monitor_state())]
     numbers = {nodes[0]: 0}
     successors: list[list[int]] = []
     came_by: dict[int, tuple[int, LocalStep]] = {}
-    for number, (state, ghost) in enumerate(nodes):
+    for number, (state, monitor_state) in enumerate(nodes):
         if not number % 4096:
             tick(number)
         targets = []
         for step, target in system.moves(state):
-            node = (target, system.judge(ghost, step)[0])
+            node = (target, system.judge(monitor_state, step)[0])
             if node not in numbers:
                 numbers[node] = len(nodes)
                 came_by[numbers[node]] = (number, step)
@@ -83,5 +83,5 @@ def _graph(
     return nodes, successors, came_by
 
 
-def _broken_at(system: System, live: Property, state: State, ghost: Ghost) -> bool:
-    return live.name in live_properties_broken(system, state, ghost, system.moves(state))
+def _broken_at(system: System, live: Property, state: State, monitor_state: MonitorState) -> bool:
+    return live.name in live_properties_broken(system, state, monitor_state, system.moves(state))

@@ -1,4 +1,4 @@
-"""The compact observers say what the spec says: at every node of full explorations, and on any sequence of events."""
+"""The compact monitors say what the spec says: at every node of full explorations, and on any sequence of events."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.clocks import Clocks
 from crownless.model_check.explorer import explore
-from crownless.model_check.observers import (
+from crownless.model_check.monitors import (
     Crowns,
+    DeliveryMonitor,
     FifoAndCausal,
     History,
-    Ledger,
+    Monitor,
     Observation,
-    Observer,
     keeps,
-    observers_for,
+    monitors_for,
 )
-from crownless.model_check.system import Ghost, State, System
+from crownless.model_check.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.clocks import LamportClock, VectorClock
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import ORDERS, causal, fifo, synchronous
 
-#: What an observer has reported on the way to a node.
+#: What a monitor has reported on the way to a node.
 Told = frozenset[str]
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
@@ -67,7 +67,7 @@ def admitted(kind: type[ProtocolMachine], workload: Workload) -> bool:
     )
 
 
-#: What an observer sees differs with these: sends and deliveries in one step or more, several deliveries in one step,
+#: What a monitor sees differs with these: sends and deliveries in one step or more, several deliveries in one step,
 #: sends after the delivery, deadlocks, multicasts.
 KINDS = {
     name: PROTOCOLS[name]
@@ -83,24 +83,24 @@ EXPLORED = [
 ]
 
 
-def system_of(protocol: str, channel: str, workload: str, observers: Callable[[int], Sequence[Observer]]) -> System:
+def system_of(protocol: str, channel: str, workload: str, monitors: Callable[[int], Sequence[Monitor]]) -> System:
     work = {**WORKLOADS, **REPEATED}[workload]()
     n = len(work.processes)
-    return System(PROTOCOLS[protocol](n), work, CHANNELS[channel], observers(n))
+    return System(PROTOCOLS[protocol](n), work, CHANNELS[channel], monitors(n))
 
 
-def walk(system: System) -> Iterator[tuple[State, Ghost, list[Told]]]:
-    """Every node, told apart also by what each observer has reported on the way."""
-    nodes = [(system.initial(), system.initial_ghost(), (frozenset[str](),) * len(system.observers))]
+def walk(system: System) -> Iterator[tuple[State, MonitorState, list[Told]]]:
+    """Every node, told apart also by what each monitor has reported on the way."""
+    nodes = [(system.initial(), system.initial_monitor_state(), (frozenset[str](),) * len(system.monitors))]
     known = set(nodes)
-    for state, ghost, told in nodes:
-        yield state, ghost, list(told)
+    for state, monitor_state, told in nodes:
+        yield state, monitor_state, list(told)
         for step, target in system.moves(state):
-            ghosts, reports = list(ghost), list(told)
+            monitor_states, reports = list(monitor_state), list(told)
             for k, observe, code in step.codes:
-                ghosts[k], names = observe(ghosts[k], code)
+                monitor_states[k], names = observe(monitor_states[k], code)
                 reports[k] |= set(names)
-            node = (target, tuple(ghosts), tuple(reports))
+            node = (target, tuple(monitor_states), tuple(reports))
             if node not in known:
                 known.add(node)
                 nodes.append(node)
@@ -129,9 +129,9 @@ def test_crowns_reports_what_history_reports_at_every_node(protocol: str, channe
     """History waits with its judgement while a message is delivered and not yet sent."""
     system = system_of(protocol, channel, workload, lambda n: [Crowns(n), History(n, "synchronous")])
     judged = 0
-    for _, ghost, (compact, whole) in walk(system):
+    for _, monitor_state, (compact, whole) in walk(system):
         assert whole <= compact
-        events = set(chain.from_iterable(ghost[1]))
+        events = set(chain.from_iterable(monitor_state[1]))
         if all(("send", message) in events for _, message in events):
             assert compact == whole
             judged += 1
@@ -140,22 +140,22 @@ def test_crowns_reports_what_history_reports_at_every_node(protocol: str, channe
 
 @pytest.mark.parametrize("channel", ["unordered", "fifo", "duplicating"])
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2), (4, 2), (3, 3)])
-def test_a_ghost_never_splits_a_state_of_rst(channel: str, n: int, m: int) -> None:
+def test_a_monitor_state_never_splits_a_state_of_rst(channel: str, n: int, m: int) -> None:
     if channel == "duplicating" and m == 3:
         n = 2  # three processes take seconds
-    observers = observers_for(n, ("fifo", "causal"), sends_before_delivery=True)
-    found = explore(System(PROTOCOLS["rst"](n), Free(n, m), CHANNELS[channel], observers), [])
+    monitors = monitors_for(n, ("fifo", "causal"), sends_before_delivery=True)
+    found = explore(System(PROTOCOLS["rst"](n), Free(n, m), CHANNELS[channel], monitors), [])
     assert found.nodes == found.states > n * m
 
 
 @pytest.mark.parametrize("workload", ["mf-program-1", "mf-program-1-selective", "mf-program-3"])
-def test_a_ghost_never_splits_a_state_of_rst_that_runs_a_program(workload: str) -> None:
+def test_a_monitor_state_never_splits_a_state_of_rst_that_runs_a_program(workload: str) -> None:
     found = explore(
         system_of(
             "rst",
             "fifo",
             workload,
-            lambda n: observers_for(n, ("fifo", "causal"), sends_before_delivery=True),
+            lambda n: monitors_for(n, ("fifo", "causal"), sends_before_delivery=True),
         ),
         [],
     )
@@ -222,13 +222,13 @@ def computation_of(n: int, happened: Sequence[Observation]) -> Computation:
     return Computation.of_lines(n, messages, events)
 
 
-def told_by(observer: Observer, happened: Sequence[Observation]) -> list[Told]:
-    """What the observer has reported so far, after each event."""
-    ghost, told, after = observer.initial(), frozenset[str](), []
+def told_by(monitor: Monitor, happened: Sequence[Observation]) -> list[Told]:
+    """What the monitor has reported so far, after each event."""
+    monitor_state, told, after = monitor.initial(), frozenset[str](), []
     for observation in happened:
-        code = observer.encode(observation)
+        code = monitor.encode(observation)
         if code is not None:
-            ghost, names = observer.observe(ghost, code)
+            monitor_state, names = monitor.observe(monitor_state, code)
             told |= set(names)
         after.append(told)
     return after
@@ -337,13 +337,13 @@ def test_the_ledger_owes_exactly_what_was_handed_over_and_not_delivered(
     messages = sorted({message for _, _, message in events})
     handed = [Observation("hand", message.sender, message) for message in messages]
     happened = data.draw(st.permutations(handed + events))
-    ledger, owed, unsent = Ledger(), set[tuple[Message, int]](), set[str]()
-    ghost = ledger.initial()
+    deliveries, owed, unsent = DeliveryMonitor(), set[tuple[Message, int]](), set[str]()
+    monitor_state = deliveries.initial()
     for observation in happened:
         kind, process, message = observation
-        after, broken = ledger.observe(ghost, ledger.encode(observation))
+        after, broken = deliveries.observe(monitor_state, deliveries.encode(observation))
         assert isinstance(after, int)
-        ghost = after
+        monitor_state = after
         if kind == "hand":
             owed |= {(message, q) for q in message.receivers}
             unsent.add(message.name)
@@ -354,21 +354,21 @@ def test_the_ledger_owes_exactly_what_was_handed_over_and_not_delivered(
         else:
             assert broken == (() if (message, process) in owed else ("delivers-once",))
             owed.discard((message, process))
-        assert set(ledger.undelivered(ghost)) == owed
-        assert {message.name for message in ledger.unsent(ghost)} == unsent
+        assert set(deliveries.undelivered(monitor_state)) == owed
+        assert {message.name for message in deliveries.unsent(monitor_state)} == unsent
 
 
 def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_alone() -> None:
     astray = [sends(A), Observation("deliver", 0, A)]
-    assert told_by(Ledger(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
+    assert told_by(DeliveryMonitor(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
     assert told_by(FifoAndCausal(2), astray)[-1] == set()
     assert told_by(Crowns(2), astray)[-1] == set()
 
 
 def test_a_send_event_at_another_process_or_for_the_second_time_is_reported() -> None:
     handed = Observation("hand", 0, A)
-    assert told_by(Ledger(), [handed, sends(A), sends(A)])[-1] == {"delivers-once"}
-    assert told_by(Ledger(), [handed, Observation("send", 1, A)])[-1] == {"delivers-once"}
+    assert told_by(DeliveryMonitor(), [handed, sends(A), sends(A)])[-1] == {"delivers-once"}
+    assert told_by(DeliveryMonitor(), [handed, Observation("send", 1, A)])[-1] == {"delivers-once"}
 
 
 def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
@@ -380,9 +380,9 @@ def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -
 # -- renamed ---------------------------------------------------------------------------------------------------------
 
 #: With three processes.
-OBSERVERS: dict[str, Callable[[], Observer]] = {
-    "Ledger": Ledger,
-    "Ledger, deliveries after the send": lambda: Ledger(sends_before_delivery=True),
+OBSERVERS: dict[str, Callable[[], Monitor]] = {
+    "DeliveryMonitor": DeliveryMonitor,
+    "DeliveryMonitor, deliveries after the send": lambda: DeliveryMonitor(sends_before_delivery=True),
     "FifoAndCausal": lambda: FifoAndCausal(3),
     "Crowns": lambda: Crowns(3),
     "History of n-n": lambda: History(3, "n-n"),
@@ -397,7 +397,7 @@ def runs_of_three(draw: st.DrawFn) -> list[tuple[Observation, ...]]:
     protocol = draw(st.sampled_from(sorted(KINDS)))
     channel = draw(st.sampled_from(["unordered", "duplicating"]))
     free = Free(3, 4, sends="multicast" if KINDS[protocol].admits_multicast else "unicast")
-    system = System(KINDS[protocol](3), free, CHANNELS[channel], [Ledger()])
+    system = System(KINDS[protocol](3), free, CHANNELS[channel], [DeliveryMonitor()])
     state, steps = system.initial(), []
     for _ in range(draw(st.integers(0, 14))):
         moves = system.moves(state)
@@ -411,44 +411,44 @@ def runs_of_three(draw: st.DrawFn) -> list[tuple[Observation, ...]]:
 @pytest.mark.parametrize("kind", OBSERVERS)
 @settings(deadline=None)
 @given(runs_of_three(), st.permutations(range(3)), st.booleans())
-def test_a_ghost_renamed_is_the_ghost_of_the_run_renamed(
+def test_a_monitor_state_renamed_is_the_monitor_state_of_the_run_renamed(
     kind: str, run: list[tuple[Observation, ...]], image: list[int], seen_before: bool
 ) -> None:
-    observer, renaming = OBSERVERS[kind](), Renaming(tuple(image))
+    monitor, renaming = OBSERVERS[kind](), Renaming(tuple(image))
     renamed_run = [
         [Observation(kind, image[process], renaming.message(message)) for kind, process, message in step]
         for step in run
     ]
     if seen_before:  # then the copies are numbered in another order
         for step in renamed_run:
-            observer.encode_all(step)
-    ghost, other = observer.initial(), observer.initial()
+            monitor.encode_all(step)
+    monitor_state, other = monitor.initial(), monitor.initial()
     for before, after in zip(run, renamed_run, strict=True):
-        for code, code_after in zip(observer.encode_all(before), observer.encode_all(after), strict=True):
-            ghost, told = observer.observe(ghost, code)
-            other, told_after = observer.observe(other, code_after)
+        for code, code_after in zip(monitor.encode_all(before), monitor.encode_all(after), strict=True):
+            monitor_state, told = monitor.observe(monitor_state, code)
+            other, told_after = monitor.observe(other, code_after)
             assert told == told_after
-        assert observer.renamed(ghost, renaming) == other
+        assert monitor.renamed(monitor_state, renaming) == other
 
 
-def test_an_observer_need_not_know_how_to_rename() -> None:
+def test_a_monitor_need_not_know_how_to_rename() -> None:
     with pytest.raises(NotImplementedError):
-        Observer().renamed((), Renaming((0, 1, 2)))
+        Monitor().renamed((), Renaming((0, 1, 2)))
 
 
-def test_the_smallest_observers_that_watch_the_orders_are_chosen() -> None:
+def test_the_smallest_monitors_that_watch_the_orders_are_chosen() -> None:
     def chosen(*orders: str, sends_before_delivery: bool = True) -> list[str]:
-        observers = observers_for(3, orders, sends_before_delivery=sends_before_delivery)
-        return [f"{type(observer).__name__} {' '.join(observer.watches)}" for observer in observers]
+        monitors = monitors_for(3, orders, sends_before_delivery=sends_before_delivery)
+        return [f"{type(monitor).__name__} {' '.join(monitor.watches)}" for monitor in monitors]
 
-    ledger = "Ledger delivers-once"
-    assert chosen() == chosen("asynchronous") == [ledger]
-    assert chosen("fifo") == chosen("fifo", "causal") == [ledger, "FifoAndCausal fifo causal"]
-    assert chosen("synchronous") == [ledger, "Crowns synchronous"]
+    deliveries = "DeliveryMonitor delivers-once"
+    assert chosen() == chosen("asynchronous") == [deliveries]
+    assert chosen("fifo") == chosen("fifo", "causal") == [deliveries, "FifoAndCausal fifo causal"]
+    assert chosen("synchronous") == [deliveries, "Crowns synchronous"]
     assert chosen("causal", "n-n", "synchronous") == [
-        ledger,
+        deliveries,
         "FifoAndCausal fifo causal",
         "Crowns synchronous",
         "History n-n",
     ]
-    assert chosen("fifo", sends_before_delivery=False) == [ledger, "History fifo"]
+    assert chosen("fifo", sends_before_delivery=False) == [deliveries, "History fifo"]

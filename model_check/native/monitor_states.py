@@ -1,7 +1,8 @@
-"""The ghosts of a search, numbered, and the steps of the observers, tabulated.
+"""The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
-`PlainGhosts` runs any observers as they are. `MaskGhosts` and `CrownGhosts` stand in for those that nearly every check
-has, and make their steps on bit masks, compiled; `PairedGhosts` has two of these watch together.
+`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` and `CrownMonitorStates` stand in for those that
+nearly every check has, and make their steps on bit masks, compiled; `PairedMonitorStates` has two of these watch
+together.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
-from crownless.model_check.observers import Crowns, FifoAndCausal, Ledger, Observation, Observer
+from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausal, Monitor, Observation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -37,11 +38,11 @@ WATCHED = 16
 
 
 class Unforeseen(Exception):
-    """A protocol says that something happened for which the compiled observers are not made."""
+    """A protocol says that something happened for which the compiled monitors are not made."""
 
 
-class Ghosts:
-    """Base: ghosts by number, 0 being that of the empty run; codes by number, 0 being nothing to observe."""
+class MonitorStates:
+    """Base: monitor states by number, 0 being that of the empty run; codes by number, 0 being nothing to observe."""
 
     def __init__(self) -> None:
         self.steps = Map()
@@ -56,72 +57,73 @@ class Ghosts:
         raise NotImplementedError
 
     def has_room_for(self, keys: Any) -> bool:
-        """True if the steps of these keys, of ghosts and codes that there are, make no ghost longer than any can be.
+        """True if the steps of these keys, of monitor states and codes that there are, make no monitor state longer
+        than any can be.
 
         Those of a search never do; those that come from a file may.
         """
         return True
 
     def code(self, told: Told) -> int:
-        """The number of what the observers are told in one step."""
+        """The number of what the monitors are told in one step."""
         raise NotImplementedError
 
     def fill(self, keys: Any) -> None:
-        """Works out missing steps (ghost · 2³² + code)."""
+        """Works out missing steps (monitor state · 2³² + code)."""
         raise NotImplementedError
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
-        """Works out missing renamings (ghost · 2³² + number of the renaming)."""
+        """Works out missing renamings (monitor state · 2³² + number of the renaming)."""
         raise NotImplementedError
 
     def owed(self) -> Any:
-        """Of each ghost: to which processes a delivery is owed; from bit 32 on, whose sends have not happened."""
+        """Of each monitor state: to which processes a delivery is owed; from bit 32 on, whose sends have not happened."""
         raise NotImplementedError
 
-    def arrays(self) -> kernels.Ghosts:
+    def arrays(self) -> kernels.MonitorStates:
         """As the kernels read them; valid until the next `fill` or `rename`."""
-        return kernels.Ghosts(self.steps.table, self.owed(), self.renamed.table)
+        return kernels.MonitorStates(self.steps.table, self.owed(), self.renamed.table)
 
 
-class PlainGhosts(Ghosts):
-    """Any observers."""
+class PlainMonitorStates(MonitorStates):
+    """Any monitors."""
 
-    def __init__(self, observers: Sequence[Observer], bit: dict[str, int]) -> None:
+    def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int]) -> None:
         super().__init__()
-        self.observers = observers
+        self.monitors = monitors
         self._bit = bit
-        self._ghosts: list[tuple[Any, ...]] = []
+        self._monitor_states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._owed = Column()
         self._owed_by_ledger: dict[Any, int] = {}
         self._codes: list[tuple[tuple[int, Any], ...]] = [()]
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
-        self._number(tuple(observer.initial() for observer in observers))
+        self._number(tuple(monitor.initial() for monitor in monitors))
 
     def __len__(self) -> int:
-        return len(self._ghosts)
+        return len(self._monitor_states)
 
     @property
     def codes(self) -> int:
         return len(self._codes)
 
-    def _number(self, ghost: tuple[Any, ...]) -> int:
-        number = self._numbers.get(ghost)
+    def _number(self, monitor_state: tuple[Any, ...]) -> int:
+        number = self._numbers.get(monitor_state)
         if number is None:
-            number = self._numbers[ghost] = len(self._ghosts)
-            self._ghosts.append(ghost)
-            self._owed.append(self._owed_of(ghost[0]))
+            number = self._numbers[monitor_state] = len(self._monitor_states)
+            self._monitor_states.append(monitor_state)
+            self._owed.append(self._owed_of(monitor_state[0]))
         return number
 
     def _owed_of(self, of_ledger: Any) -> int:
         owed = self._owed_by_ledger.get(of_ledger)
         if owed is None:
-            ledger = self.observers[0]
-            assert isinstance(ledger, Ledger)
+            deliveries = self.monitors[0]
+            assert isinstance(deliveries, DeliveryMonitor)
             owed = 0
-            for _, receiver in ledger.undelivered(of_ledger):
+            for _, receiver in deliveries.undelivered(of_ledger):
                 owed |= 1 << receiver
-            for message in ledger.unsent(of_ledger):
+            for message in deliveries.unsent(of_ledger):
                 owed |= 1 << (32 + message.sender)
             self._owed_by_ledger[of_ledger] = owed
         return owed
@@ -132,7 +134,7 @@ class PlainGhosts(Ghosts):
         if number is None:
             observations = [Observation(kind, process, message) for kind, process, message in told]  # type: ignore[arg-type]
             code = tuple(
-                (k, part) for k, observer in enumerate(self.observers) for part in observer.encode_all(observations)
+                (k, part) for k, monitor in enumerate(self.monitors) for part in monitor.encode_all(observations)
             )
             number = self._code_numbers[key] = len(self._codes) if code else 0
             if code:
@@ -142,10 +144,10 @@ class PlainGhosts(Ghosts):
     def fill(self, keys: Any) -> None:
         values = []
         for key in keys.tolist():
-            after = list(self._ghosts[key >> 32])
+            after = list(self._monitor_states[key >> 32])
             broken = 0
             for k, code in self._codes[key & 0xFFFFFFFF]:
-                after[k], names = self.observers[k].observe(after[k], code)
+                after[k], names = self.monitors[k].observe(after[k], code)
                 for name in names:
                     broken |= self._bit[name]
             values.append(self._number(tuple(after)) << 16 | broken)
@@ -155,17 +157,19 @@ class PlainGhosts(Ghosts):
         values = []
         for key in keys.tolist():
             renaming = renamings[key & 0xFFFFFFFF]
-            parts = zip(self.observers, self._ghosts[key >> 32], strict=True)
-            values.append(self._number(tuple(observer.renamed(ghost, renaming) for observer, ghost in parts)))
+            parts = zip(self.monitors, self._monitor_states[key >> 32], strict=True)
+            values.append(
+                self._number(tuple(monitor.renamed(monitor_state, renaming) for monitor, monitor_state in parts))
+            )
         self.renamed.enter(keys, np.array(values, np.int64))
 
     def owed(self) -> Any:
         return self._owed.array
 
 
-class InTurn(Observer):
+class InTurn(Monitor):
     """Each message is handed over, then sent by its sender, then delivered: what the order reduction relies on, and the
-    compiled observers see. Ghost: what has happened; it follows from the state and the ledger.
+    compiled monitors see. Monitor state: what has happened; it follows from the state and the ledger.
     """
 
     watches = ()
@@ -177,23 +181,25 @@ class InTurn(Observer):
         return observation
 
     def observe(
-        self, ghost: frozenset[tuple[str, Message]], code: Observation
+        self, monitor_state: frozenset[tuple[str, Message]], code: Observation
     ) -> tuple[frozenset[tuple[str, Message]], tuple[str, ...]]:
         kind, process, message = code
         before = {"send": "hand", "deliver": "send"}.get(kind)
-        if (before and (before, message) not in ghost) or (kind == "send" and process != message.sender):
+        if (before and (before, message) not in monitor_state) or (kind == "send" and process != message.sender):
             raise BadInput(
                 "--reduce order is not valid here: something is delivered before it is sent, or sent by another",
-                mend="leave out --reduce order",
+                hint="leave out --reduce order",
             )
-        return (ghost if kind == "deliver" else ghost | {(kind, message)}), ()
+        return (monitor_state if kind == "deliver" else monitor_state | {(kind, message)}), ()
 
-    def renamed(self, ghost: frozenset[tuple[str, Message]], renaming: Renaming) -> frozenset[tuple[str, Message]]:
-        return frozenset((kind, renaming.message(message)) for kind, message in ghost)
+    def renamed(
+        self, monitor_state: frozenset[tuple[str, Message]], renaming: Renaming
+    ) -> frozenset[tuple[str, Message]]:
+        return frozenset((kind, renaming.message(message)) for kind, message in monitor_state)
 
 
-class _Pooled(Ghosts):
-    """Ghosts of one compiled observer, each a stretch of a pool of words, of the messages that a workload can send."""
+class _Pooled(MonitorStates):
+    """Ghosts of one compiled monitor, each a stretch of a pool of words, of the messages that a workload can send."""
 
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
     #: What is observed at all.
@@ -219,7 +225,9 @@ class _Pooled(Ghosts):
         self._table = np.zeros(1 << 9, np.uint64)
 
     def _begin(self, first_words: int, most_words: int, entry_words: int) -> None:
-        """The ghost of the empty run is so many zeroes, and none is longer than this; an entry has so many words."""
+        """The monitor state of the empty run is so many zeroes, and none is longer than this; an entry has so many
+        words.
+        """
         self._most_words, self._entry_words = most_words, entry_words
         self._some = max(1, min(SOME, ROOM // most_words))
         self._make_room(1)
@@ -235,11 +243,14 @@ class _Pooled(Ghosts):
 
     def has_room_for(self, keys: Any) -> bool:
         # A send adds an entry at most.
-        ghosts, codes = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        monitor_states, codes = (
+            (keys >> np.uint64(32)).astype(np.int64),
+            (keys & np.uint64(0xFFFFFFFF)).astype(np.int64),
+        )
         used, starts = self._used, self._starts.array
         sends = np.concatenate([[0], np.cumsum(self._kinds.array[: len(self._kinds)] == mask_kernels.SEND)])
         added = sends[starts[codes + 1]] - sends[starts[codes]]
-        sizes = np.diff(self._offset[: used + 1])[ghosts]
+        sizes = np.diff(self._offset[: used + 1])[monitor_states]
         return bool((sizes + added * self._entry_words <= self._most_words).all())
 
     def universe(self, judged: frozenset[int] | None, *, orders: bool, sends_first: bool) -> mask_kernels.Universe:
@@ -335,17 +346,19 @@ class _Pooled(Ghosts):
         return self._owed
 
 
-class MaskGhosts(_Pooled):
-    """`Ledger`, and `FifoAndCausal` if `orders` is given."""
+class MaskMonitorStates(_Pooled):
+    """`DeliveryMonitor`, and `FifoAndCausal` if `orders` is given."""
 
     heeds = frozenset(_Pooled.KINDS)
 
-    def __init__(self, workload: Workload, ledger: Ledger, orders: FifoAndCausal | None, bit: dict[str, int]) -> None:
+    def __init__(
+        self, workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
+    ) -> None:
         super().__init__(workload, bit)
         self._universe = self.universe(
             None if orders is None else orders.at,
             orders=orders is not None,
-            sends_first=ledger.sends_before_delivery,
+            sends_first=deliveries.sends_before_delivery,
         )
         head = 2 * self.words + self.message_words + self.n * self.words
         self._begin(head, head + (self.words + 1) * (workload.messages + 1), self.words + 1)
@@ -357,7 +370,7 @@ class MaskGhosts(_Pooled):
         return int(mask_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
 
 
-class CrownGhosts(_Pooled):
+class CrownMonitorStates(_Pooled):
     """`Crowns`."""
 
     heeds = frozenset({"send", "deliver"})
@@ -380,10 +393,10 @@ class CrownGhosts(_Pooled):
         return int(crown_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
 
 
-class PairedGhosts(Ghosts):
-    """The ghosts of two, each numbered for itself, and the pairs that occur. What is owed the first tells."""
+class PairedMonitorStates(MonitorStates):
+    """The monitor states of two, each numbered for itself, and the pairs that occur. What is owed the first tells."""
 
-    def __init__(self, first: Ghosts, second: Ghosts) -> None:
+    def __init__(self, first: MonitorStates, second: MonitorStates) -> None:
         super().__init__()
         self._parts = (first, second)
         self._members = (Column(), Column())
@@ -402,10 +415,10 @@ class PairedGhosts(Ghosts):
         return len(self._code_numbers)
 
     def has_room_for(self, keys: Any) -> bool:
-        ghosts, codes = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
+        monitor_states, codes = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
         parts = zip(self._parts, self._members, self._codes, strict=True)
         return all(
-            part.has_room_for((members.array[ghosts] << 32 | codes_of.array[codes]).astype(np.uint64))
+            part.has_room_for((members.array[monitor_states] << 32 | codes_of.array[codes]).astype(np.uint64))
             for part, members, codes_of in parts
         )
 
@@ -423,11 +436,11 @@ class PairedGhosts(Ghosts):
             return
         after, broken = [], np.zeros(len(keys), np.int64)
         for part, members, codes in zip(self._parts, self._members, self._codes, strict=True):
-            ghosts = members.array[keys >> np.uint64(32)]
+            monitor_states = members.array[keys >> np.uint64(32)]
             code = codes.array[keys & np.uint64(0xFFFFFFFF)]
-            values = _looked_up(part.steps, ghosts << 32 | code, part.fill)
-            # What one of the two does not heed leaves its ghost as it is.
-            values = np.where(code == 0, ghosts << 16, values)
+            values = _looked_up(part.steps, monitor_states << 32 | code, part.fill)
+            # What one of the two does not heed leaves its monitor state as it is.
+            values = np.where(code == 0, monitor_states << 16, values)
             after.append(values >> 16)
             broken |= values & 0xFFFF
         numbers = self._numbers((after[0] << 32 | after[1]).astype(np.uint64))
@@ -481,14 +494,14 @@ def _longer(array: Any, size: int) -> Any:
     return longer
 
 
-def ghosts_for(observers: Sequence[Observer], workload: Workload, bit: dict[str, int]) -> Ghosts:
-    """The fastest that these observers admit."""
-    ledger, *others = observers
-    assert isinstance(ledger, Ledger)
-    orders = [observer for observer in others if isinstance(observer, FifoAndCausal)]
-    crowns = [observer for observer in others if isinstance(observer, Crowns)]
+def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int]) -> MonitorStates:
+    """The fastest that these monitors admit."""
+    deliveries, *others = monitors
+    assert isinstance(deliveries, DeliveryMonitor)
+    orders = [monitor for monitor in others if isinstance(monitor, FifoAndCausal)]
+    crowns = [monitor for monitor in others if isinstance(monitor, Crowns)]
     copies = accumulate(len(message.receivers) for message in workload.universe())
     if len(orders) + len(crowns) < len(others) or any(count > MOST_COPIES for count in copies):
-        return PlainGhosts(observers, bit)
-    ghosts = MaskGhosts(workload, ledger, orders[0] if orders else None, bit)
-    return PairedGhosts(ghosts, CrownGhosts(workload, bit)) if crowns else ghosts
+        return PlainMonitorStates(monitors, bit)
+    monitor_states = MaskMonitorStates(workload, deliveries, orders[0] if orders else None, bit)
+    return PairedMonitorStates(monitor_states, CrownMonitorStates(workload, bit)) if crowns else monitor_states
