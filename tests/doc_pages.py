@@ -28,7 +28,17 @@ from goldens import timeless
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks are run, as a reader meets them.
-PAGES = ("index", "tutorial", "concepts", "own_protocol", "in_tests", "python", "errors_in_the_texts")
+PAGES = (
+    "index",
+    "tutorial",
+    "concepts",
+    "own_protocol",
+    "in_tests",
+    "python",
+    "command_line",
+    "notation",
+    "errors_in_the_texts",
+)
 _FENCED = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
 )

@@ -2,8 +2,8 @@
 
     python tests/goldens.py
 
-writes into the documents, and into the pages of `docs/`, what the commands print now; into the README
-its table of protocols from the registry, and into `docs/errors_in_the_texts.md` its table from the
+writes into the documents, and into the pages of `docs/`, what the commands print now; into
+`docs/protocols.md` its table from the registry, and into `docs/errors_in_the_texts.md` its table from the
 ledger. Read the difference before you commit it.
 """
 
@@ -68,6 +68,8 @@ def timeless(text: str) -> str:
 
 #: The table of claims that are false as printed: its name, and the document.
 ERRORS = ("errors", "docs/errors_in_the_texts.md")
+#: The table of protocols: its name, and the document.
+PROTOCOLS = ("protocols", "docs/protocols.md")
 #: A table between marks: its name, and the table.
 _TABLE = r"^<!-- {name}: .*? -->\n(?P<table>.*?)^<!-- end -->$"
 #: Heading of the column, and the fact in it.
@@ -83,7 +85,7 @@ _COLUMNS = {
 
 
 def protocol_table() -> str:
-    """The README's table of protocols, from the registry."""
+    """The table of protocols, from the registry."""
     rows = [list(_COLUMNS), ["---"] * len(_COLUMNS)]
     for facts in protocol_facts():
         cells = []
@@ -117,12 +119,12 @@ def _marked_table(name: str, document: str) -> tuple[str, re.Match[str]]:
     return text, found
 
 
-def table_shown(name: str = "protocols", document: str = "README.md") -> str:
+def table_shown(name: str, document: str) -> str:
     """The table of that name, as it stands in the document now."""
     return _marked_table(name, document)[1]["table"]
 
 
-def rewrite_table(table: str, name: str = "protocols", document: str = "README.md") -> None:
+def rewrite_table(table: str, name: str, document: str) -> None:
     """Puts the table into the document."""
     text, found = _marked_table(name, document)
     (ROOT / document).write_text(text[: found.start("table")] + table + text[found.end("table") :], "utf-8")
@@ -145,7 +147,7 @@ if __name__ == "__main__":
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)
-    rewrite_table(protocol_table())
+    rewrite_table(protocol_table(), *PROTOCOLS)
     rewrite_table(errors_table(), *ERRORS)
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
