@@ -12,6 +12,7 @@ from collections import defaultdict
 from zlib import crc32
 
 import pytest
+from hypothesis import settings
 
 # Started in the background of a shell, the tests would ignore Ctrl-C, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -19,6 +20,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Workers of pytest-xdist are given a width, to which lines would be wrapped.
 os.environ.pop("COLUMNS", None)
+
+# No test depends on how fast the machine is.
+settings.register_profile("any-speed", deadline=None)
+settings.load_profile("any-speed")
 
 #: Of these none is in the sample: in every process of the tests they start a Spark of their own.
 NOT_IN_THE_SAMPLE = {

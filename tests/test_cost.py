@@ -49,6 +49,9 @@ from crownless.spec.orders import decide
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: Columns enough for each row of a table to be one line.
+WIDE = {"COLUMNS": "300"}
+
 UNICAST = [
     name
     for name, kind in PROTOCOLS.items()
@@ -572,9 +575,11 @@ def test_a_table_that_is_none_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("figure", [math.inf, math.nan, 1e308, -1e308])
 def test_a_figure_that_no_simulation_measures_is_refused(figure: float, tmp_path: Path) -> None:
     sweep(small(2), out=tmp_path)
-    (file,) = tmp_path.glob("*.parquet")
+    file, *others = tmp_path.glob("*.parquet")
     rows = [row | {"delay": figure} for row in cost_table.read(tmp_path)]
     parquet.write_table(cost_table.arrow_table(rows), file)
+    for other in others:
+        other.unlink()
     with pytest.raises(BadInput, match="delay is"):
         sweep(small(2), out=tmp_path)
 
@@ -648,7 +653,7 @@ def test_where_a_run_got_stuck_there_are_no_figures(tmp_path: Path) -> None:
         stuck, other = csv.DictReader(file)
     assert (stuck["stuck"], stuck["added"], stuck["added_error"], stuck["added_values"]) == ("1", "", "", "0")
     assert (other["stuck"], other["added"], other["added_values"]) == ("0", "2", "3")
-    done = CliRunner().invoke(cost, ["rendezvous", "-n", "6", "--load", "0.3", "--seeds", "2", "-m", "200"])
+    done = CliRunner().invoke(cost, ["rendezvous", "-n", "6", "--load", "0.3", "--seeds", "2", "-m", "200"], env=WIDE)
     assert done.output.splitlines()[-1].split() == ["rendezvous", *"–––––––", "stuck", "(2", "of", "2)"]
 
 
@@ -660,7 +665,7 @@ def test_one_run_alone_has_no_error(tmp_path: Path) -> None:
 
 
 def test_the_command_marks_a_delay_that_grows() -> None:
-    done = CliRunner().invoke(cost, ["buffer", "--load", "2", "--seeds", "3", "-m", "300"])
+    done = CliRunner().invoke(cost, ["buffer", "--load", "2", "--seeds", "3", "-m", "300"], env=WIDE)
     assert done.output.splitlines()[-1].endswith("delay growing")
 
 
@@ -767,7 +772,7 @@ def gives_up_at(number: int) -> Callable[[int, int], None]:
 def test_the_command_prints_a_table_and_its_json_has_every_figure() -> None:
     command = ["rst", "buffer", "--seeds", "2", "-m", "60", "--load", "0.1", "--load", "0.2"]
     named = [["rst", "0.1"], ["rst", "0.2"], ["buffer", "0.1"], ["buffer", "0.2"]]
-    done = CliRunner(env={"COLUMNS": "300"}).invoke(cost, command)
+    done = CliRunner(env=WIDE).invoke(cost, command)
     assert done.exit_code == 0, done.output
     assert [line.split()[:2] for line in done.output.splitlines()[2:]] == named
     folded = CliRunner(env={"COLUMNS": "80"}).invoke(cost, command).output

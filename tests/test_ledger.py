@@ -117,7 +117,8 @@ def test_a_verdict_that_is_not_the_recorded_one_is_told(
     assert capsys.readouterr().out.endswith("MF1: the ledger has checked, the evidence says refuted\n")
 
 
-def test_the_table_counts_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_counts_verdicts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit) as code:
         main(["claims", "MF1", "MF2", "MF6", "--quick"])
     assert code.value.code == 0
