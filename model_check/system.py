@@ -1,4 +1,4 @@
-"""A protocol, a workload and a channel, composed into one transition system, with observers beside it.
+"""A protocol, a workload and a channel, composed into one transition system, with monitors beside it.
 
 A global state is ``(local state of each process …, flight, position of the workload)``, all interned to small
 integers but for the flight, which is a tuple of packet numbers. Local transitions are tabulated as they are first

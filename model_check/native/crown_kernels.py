@@ -1,4 +1,4 @@
-"""The observer of synchronous order on bit masks, compiled by Numba.
+"""The monitor of synchronous order on bit masks, compiled by Numba.
 
 The same as `observers.Crowns`, which says what it means; a set of messages is a few 64-bit words, and a ghost a stretch
 of a pool of words:

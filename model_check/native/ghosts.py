@@ -1,4 +1,4 @@
-"""The ghosts of a search, numbered, and the steps of the observers, tabulated.
+"""The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
 `PlainGhosts` runs any observers as they are. `MaskGhosts` and `CrownGhosts` stand in for those that nearly every check
 has, and make their steps on bit masks, compiled; `PairedGhosts` has two of these watch together.

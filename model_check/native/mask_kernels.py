@@ -1,4 +1,4 @@
-"""The observers of delivery, FIFO and causal order on bit masks, compiled by Numba.
+"""The monitors of delivery, FIFO and causal order on bit masks, compiled by Numba.
 
 The same as `observers.Ledger` and `observers.FifoAndCausal`, which say what it means; here a set of copies (message,
 receiver) is a few 64-bit words, and a ghost a stretch of a pool of words:
