@@ -4,7 +4,8 @@
 
 writes into the documents, and into the pages of `docs/`, what the commands print now; into the README
 its table of protocols from the registry, into `docs/errors_in_the_texts.md` its table from the ledger,
-and into `docs/files.md` the docstring of every file. Read the difference before you commit it.
+into `docs/files.md` the docstring of every file, and into the notebooks of `examples/` what their cells give.
+Read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -177,6 +178,7 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
 
 if __name__ == "__main__":
     from doc_pages import rewrite_pages
+    from notebooks import NOTEBOOKS, rewrite_notebook
     from test_contributing import with_the_example
 
     rewrite("README.md", printed)
@@ -186,3 +188,5 @@ if __name__ == "__main__":
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
     rewrite_pages()
+    for notebook in NOTEBOOKS:
+        rewrite_notebook(notebook)

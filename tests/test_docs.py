@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from doc_pages import PAGES, ROOT, importable_from, page, printed_in, run_page
 from goldens import ERRORS, errors_table, table_shown, timeless
+from notebooks import NOTEBOOKS, read_notebook, run_cells
 
 import crownless as cr
 from crownless.command_line import main
@@ -110,6 +111,27 @@ def test_no_computation_of_fewer_messages_distinguishes_the_pair(pair: tuple[str
 )
 def test_an_example_runs(example: str, shows: str) -> None:
     assert shows in printed_in(ROOT / "examples", f"python {example}")
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_holds_the_outputs_that_its_cells_give(name: str) -> None:
+    cells = read_notebook(name)["cells"]
+    assert any(cell.get("outputs") for cell in cells)
+    for stored, now in run_cells(cells):
+        assert stored == now
+
+
+def test_there_is_a_notebook() -> None:
+    assert "first_steps.ipynb" in NOTEBOOKS
+
+
+@pytest.mark.parametrize(("source", "text"), [("print(1)", ["1\n"]), ("x = 1\nx + 1", ["2"])])
+def test_a_cell_that_gives_something_else_is_noticed(source: str, text: list[str]) -> None:
+    stored = {"cell_type": "code", "source": [source], "execution_count": 1, "outputs": []}
+    ((before, now),) = run_cells([stored])
+    (output,) = now["outputs"]
+    assert before == stored != now
+    assert output.get("text", output.get("data", {}).get("text/plain")) == text
 
 
 @pytest.mark.thorough
