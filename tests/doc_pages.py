@@ -28,7 +28,19 @@ from goldens import timeless
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks are run, as a reader meets them.
-PAGES = ("index", "tutorial", "concepts", "own_protocol", "in_tests", "python", "errors_in_the_texts")
+PAGES = (
+    "index",
+    "tutorial",
+    "concepts",
+    "own_protocol",
+    "in_tests",
+    "ci",
+    "python",
+    "notebooks",
+    "errors_in_the_texts",
+)
+#: Pages whose blocks start Spark.
+PAGES_ON_SPARK = ("event_logs",)
 _FENCED = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
 )
@@ -110,7 +122,7 @@ def normalised(text: str, folder: Path) -> str:
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
-def rewrite_pages(names: Iterable[str] = PAGES) -> None:
+def rewrite_pages(names: Iterable[str] = (*PAGES, *PAGES_ON_SPARK)) -> None:
     """Puts what the blocks print now into the pages; what differs only in seconds is left alone."""
     for name in names:
         text, written = page(name).read_text("utf-8"), ""
