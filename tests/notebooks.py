@@ -39,12 +39,12 @@ def run_cells(cells: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
 
 def _outputs(source: str, namespace: dict[str, Any], count: int) -> Iterator[Cell]:
     tree = ast.parse(source)
-    last = ast.Expression(tree.body.pop().value) if isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, "notebook", "exec"), namespace)
-        if last is not None:
-            value = eval(compile(last, "notebook", "eval"), namespace)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "notebook", "eval"), namespace)
     if printed.getvalue():
         yield {"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(keepends=True)}
     if value is not None:
