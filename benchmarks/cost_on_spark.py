@@ -1,4 +1,4 @@
-"""A sweep of 1,000 simulations on Spark: how busy does it keep the processors?
+"""A sweep of 1,000 simulations on Spark: processor load.
 
     python benchmarks/cost_on_spark.py [--master local[2]] [--simulations 1000]
 

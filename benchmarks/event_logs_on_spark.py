@@ -1,4 +1,4 @@
-"""How much processor time it takes to judge a log of ten million events on Spark, on two processors of this machine.
+"""Verdicts on a log of ten million events on Spark: processor time, on two processors of this machine.
 
     python benchmarks/event_logs_on_spark.py [--events 10000000] [--shuffled] [--rows] [--witnesses]
 

@@ -1,4 +1,4 @@
-"""What the search on Spark costs beside the native engine's: processor time, of all processes that take part.
+"""The search on Spark beside the native engine's: processor time, of all processes that take part.
 
     python benchmarks/exploration_on_spark.py [--protocol rst] [-n 3] [-m 9] [--cores 2] [--repeat 1]
 

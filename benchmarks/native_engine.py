@@ -1,4 +1,4 @@
-"""How fast the native engine is next to SPIN, the plain explorer and TLC, on the same states of `rst`.
+"""The native engine beside SPIN, the plain explorer and TLC: speed, on the same states of `rst`.
 
     python benchmarks/native_engine.py [--repeat 5] [--long] [--tlc tla2tools.jar]
     python benchmarks/native_engine.py --reduced

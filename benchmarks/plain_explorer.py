@@ -1,4 +1,4 @@
-"""How fast the plain explorer is, and how much memory it takes: states a second and bytes a state.
+"""The plain explorer: states a second and bytes a state.
 
     python benchmarks/plain_explorer.py [--repeat 5]
 

@@ -1,4 +1,4 @@
-"""How many messages each protocol is explored to in a given time: by the plain explorer, and by the native engine.
+"""The number of messages to which each protocol is explored in a given time, by either engine.
 
     python benchmarks/reach.py [--seconds 10] [PROTOCOL ...]
 

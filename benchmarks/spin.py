@@ -1,4 +1,4 @@
-"""SPIN on `rst.pml`: the same states as ours, found by the standard explicit-state model checker, as fast as it can.
+"""SPIN on `rst.pml`: the same states, found by the standard explicit-state model checker, as fast as it can.
 
 Depth-first, one core, exact: every state is stored in full. The flags are those with which SPIN was fastest here,
 without bounds checks and properties, which is in its favour; or, `as_it_comes`, the optimiser's alone.

@@ -1,1 +1,1 @@
-"""What runs: one protocol, one file, one text. Imports only spec's vocabulary."""
+"""Protocols as state machines, one file a text; channels and workloads. Imports only spec."""

@@ -1,4 +1,4 @@
-"""What channels do to packets.
+"""Channels: unordered, FIFO with a hold-back queue, lossy, duplicating.
 
 A channel is a pure data structure: an immutable *flight* (what is under way) and functions on it. Packets are opaque
 integers here; `link` tells which directed link (source to destination) a packet travels on.

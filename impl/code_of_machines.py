@@ -1,4 +1,4 @@
-"""Reads the code of a machine that is to run on opaque values: whatever could look behind them is refused.
+"""A reader of the code of a machine that is to run on opaque values: refuses code that could look behind them.
 
 That is whatever could tell an opaque value from a number (`type`, `is`, `try`, another module's function), or keep
 something between two calls.

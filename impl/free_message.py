@@ -1,4 +1,4 @@
-"""The messages of the free workload: known by their channel and their number on it, and called by both."""
+"""The messages of the free workload, known by their channel and their number on it."""
 
 from __future__ import annotations
 

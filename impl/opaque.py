@@ -1,4 +1,4 @@
-"""Values of which nothing is known but their sort: a process, a number, a truth value, a vector, a matrix, a message.
+"""Opaque values, known only by their sort: a process, a number, a truth value, a vector, a matrix, a message.
 
 Processes can be compared and be used as subscripts, numbers be added and compared, messages be compared for equality;
 every other operation raises `NotParametric`. A truth value may be asked which one it is: the code that asks is run once

@@ -1,4 +1,4 @@
-"""The arithmetic of transition functions, named so that one source both runs and proves.
+"""The arithmetic of transition functions, named so that one source both runs on integers and is proved by z3.
 
 A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
 them by subscript (``sent[k][l]``), changes them with `incremented` and `maximum`, and asks about them with `every`,

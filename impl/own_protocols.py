@@ -1,4 +1,4 @@
-"""Protocols from outside this package: `file.py:Class`, `package.module:Class`, and what other packages register.
+"""Protocols from outside this package: `file.py:Class`, `package.module:Class`, and registered entry points.
 
 A package registers its protocols under the entry-point group `crownless.protocols`; they are then known by the names
 that it gives them.

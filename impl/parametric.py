@@ -1,4 +1,4 @@
-"""Which machines treat all processes alike by construction: those that are parametric in the processes' names.
+"""Recognition of machines that treat all processes alike by construction, being parametric in their names.
 
 Such a machine runs on values of which nothing is known but their *sort* (`crownless.impl.opaque`). Every input is run
 on every shape that a local state and a packet can take, and for each input in every way that its questions may turn

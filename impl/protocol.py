@@ -1,4 +1,4 @@
-"""What a protocol machine is.
+"""The interface of a protocol machine: inputs, steps, packets and application events.
 
 A protocol at one process is a pure state machine: an immutable, hashable local state, and one method for each kind of
 input. It has no clock, no network and no randomness, and keeps nothing outside its state: every engine calls some of

@@ -1,4 +1,4 @@
-"""The bundled protocols by name. One line a protocol: whatever checks, tests, draws or lists goes through here."""
+"""The bundled protocols by name, one line a protocol; every check, test, table and drawing goes through it."""
 
 from __future__ import annotations
 

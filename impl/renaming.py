@@ -1,4 +1,4 @@
-"""A renaming of the processes, and what it makes of the values that protocols are built of.
+"""Renamings of the processes, applied to the values that protocols are built of.
 
 Protocols that rank no process behave alike under every renaming: what one process does tells what another would do,
 and states that differ by names alone need be looked at once. What a renaming makes of a local state or of a stamp only

@@ -1,4 +1,4 @@
-"""The matrix protocol of Raynal, Schiper & Toueg [RST91], as told by Kuper [Kup] ("causal unicast").
+"""The matrix protocol of Raynal, Schiper & Toueg [RST91], as Kuper [Kup] describes it ("causal unicast").
 
 Every process keeps SENT, how many messages it thinks each process has sent to each other, and DELIV, how many it has
 itself delivered from each. SENT travels on every message; the receiver delays a message until it has delivered all

@@ -1,4 +1,4 @@
-"""The vector-pair protocol with the treatment of a failure that [SES] §4.3 sketches: agree on its time, and rewind.
+"""The vector-pair protocol with recovery from a failure ([SES] §4.3): survivors agree on its time and roll back.
 
 A site that waits for a message of the site S_i that broke down finds the number of the oldest event of S_i of which a
 waiting message carries evidence, MIN(S). The least of these is N: "The failure must have occurred on site S_i after

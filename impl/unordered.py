@@ -1,4 +1,4 @@
-"""No protocol at all: a message is transmitted when it is sent and delivered when it arrives.
+"""The pass-through baseline: a message is transmitted when it is sent and delivered when it arrives.
 
 What the channel does to the order of messages is what the application sees ([MF] §2, "the communication
 characteristics of the underlying message transport system"). It promises no order, and is what every other protocol

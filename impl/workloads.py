@@ -1,4 +1,4 @@
-"""What the applications want: to send and to receive, and in which order.
+"""Workloads: the sends and receives that applications request, in every order (free) or by a program.
 
 A workload is a pure data structure like a channel: an immutable *position*, what may be handed to the protocol next,
 and whether an application is ready for a delivery. The free workload lets every process send to any other at any time

@@ -1,1 +1,1 @@
-"""Finds out whether it holds: systems, explorer, oracle, drawings."""
+"""Model checking within a bound: systems, explorers, monitors, event logs, simulation."""

@@ -1,5 +1,6 @@
-"""A check: a protocol, a workload and a channel are explored; then there is a verdict for each property, and a run for
-each violation.
+"""One check, from the request to verdicts: chooses the engine, searches, and finds a run for each violation.
+
+A protocol, a workload and a channel are explored; then there is a verdict for each property.
 """
 
 from __future__ import annotations

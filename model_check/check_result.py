@@ -1,4 +1,4 @@
-"""What a check found: a verdict for each property, a run for each violation, counts, and how far it all reaches."""
+"""The result of a check: a verdict for each property, a run for each violation, counts and scope."""
 
 from __future__ import annotations
 

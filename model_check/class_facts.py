@@ -1,4 +1,4 @@
-"""Whether a protocol's class says of itself what can be: its facts, its parameters, its predicates, its methods.
+"""Validation of a protocol class: its declared facts, its parameters, its predicates, its methods.
 
 Looked at once, when a check is resolved; `WrongMachine` says in one line what is wrong.
 """

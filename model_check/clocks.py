@@ -1,4 +1,4 @@
-"""Logical clocks as monitors: every process of a run wears one, and a message that arrives late is reported."""
+"""Logical clocks as monitors: each process carries one, and a message that arrives stale by it is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, held off where millions of tuples are made, and no cycles."""
+"""Python's garbage collector held off while millions of tuples are made that form no cycles."""
 
 from __future__ import annotations
 

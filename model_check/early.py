@@ -1,4 +1,4 @@
-"""Answers that need not wait: violations that are known while a search goes on, and small searches in plain Python.
+"""Early answers: small searches in plain Python, and violations reported while a long search goes on.
 
 The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
 thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer

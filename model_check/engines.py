@@ -1,4 +1,4 @@
-"""Which engine explores a check, and which reductions it admits.
+"""The choice of an engine for a check, and the reductions that are valid for it.
 
 The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
 that is asked for by name. A reduction leaves out what would tell

@@ -1,4 +1,4 @@
-"""What a search of any engine finds, and how it reports its progress."""
+"""The outcome of a search by any engine, and its progress reports."""
 
 from __future__ import annotations
 

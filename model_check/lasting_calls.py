@@ -1,4 +1,4 @@
-"""Calls of a machine's own code that do not come to an end: seen from another thread, and how long they have lasted.
+"""A watch over calls of a machine's own code that do not return, kept by another thread.
 
 A search looks at the clock and for signals between two calls; in an endless one it never does. So the thread that
 watches over signals and limits (`stopping`) looks which call the main thread is in. One that has lasted for a second is

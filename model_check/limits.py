@@ -1,4 +1,4 @@
-"""When a search ends early: after so many states or seconds, or before memory runs out.
+"""Limits that end a search early: states, seconds, memory.
 
 Without a limit of its own a search may use three quarters of the memory that is available when it starts: what this
 machine has free, what its control groups (version 1 or 2) leave, and what `ulimit -v` and `ulimit -d` leave of address

@@ -1,4 +1,4 @@
-"""Ghosts: what a checker must remember of a run to judge it, and the protocol cannot see.
+"""Monitors: deterministic machines that read a run's application events and report which properties break.
 
 An monitor is a deterministic machine that reads the application events of a run and says which properties break. Its
 state, the *monitor state*, is kept beside the global state and never inside: two runs that reach one global state with

@@ -1,4 +1,4 @@
-"""The oracle: which orders a computation that somebody else made keeps, which not, and why not.
+"""Classification: the orders that a computation or a log keeps, with a witness for each that it breaks.
 
 Reads the papers' notation and JSON Lines event logs. A log with holes can show that an order is broken and cannot
 show that it is kept: the verdict is then `unknown`.

@@ -1,4 +1,4 @@
-"""Whether what a machine's inputs give are outcomes: steps of packets and events that there can be.
+"""Validation of the answers of a machine: lists of steps with packets and events that can exist.
 
 Each answer is looked at once, where it enters a table; `WrongMachine` says what is wrong with it.
 """

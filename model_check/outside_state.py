@@ -1,4 +1,4 @@
-"""What the code of a machine could keep outside local states, and whether it is as it was at first.
+"""A comparison of everything that a machine's code could keep outside local states with its value at the start.
 
 That is the attributes of the machine, of all its classes (mixins too) and of the helper classes that its code names;
 the module variables that its functions name, what they close over, their defaults and their own attributes. Functions

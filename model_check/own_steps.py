@@ -1,4 +1,4 @@
-"""Steps that a process takes by itself, and whether they can go on without an end.
+"""Internal steps of a process, and a search for internal steps without an end.
 
 A process may go round in a circle for ever: that is a run like others, and the verdict says what it breaks. But where
 its internal steps lead from one local state to the next and never back, or transmit packets each time round, no search

@@ -1,4 +1,4 @@
-"""The properties that a check decides, and what each of them means.
+"""The properties that a check decides, each with its kind and its meaning.
 
 - `always`: holds at every step of every run within the bound;
 - `live`: holds of every run that goes on to its end. A run may end where nothing can happen but what nobody is obliged

@@ -1,4 +1,4 @@
-"""A canary for machines that are not pure: all engines call a protocol through it.
+"""A check that machines are pure functions, through which all engines call a protocol.
 
 Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
 a pure function. So the first calls, and every 64th of those that follow, are made twice: both must give the same,

@@ -1,4 +1,4 @@
-"""Every state that a system can reach, nearest first; and shortest paths to states of some kind."""
+"""Every state that a system can reach, nearest first; and shortest paths to states with a given property."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which computations a protocol generates (`generating`), held against all there are: which order is that exactly?"""
+"""The computations that a protocol generates, compared with all there are: the order that it realizes exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to check of a protocol, as it is requested; and the same with every name, default and bound resolved."""
+"""The request for a check, and the same with every name, default and bound resolved."""
 
 from __future__ import annotations
 

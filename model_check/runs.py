@@ -1,4 +1,4 @@
-"""A run, as it is shown: the actions in order, in words, as JSON and as a drawing.
+"""Runs as they are shown: the actions in order, in words, as JSON and as a drawing.
 
 The drawing is of the *run*, not of the computation: arrows are packets, so that what the protocol does (requests,
 acknowledgements, a message that waits) can be seen. What happens for the application is written beside.

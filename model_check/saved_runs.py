@@ -1,4 +1,4 @@
-"""The JSON that `check --json` prints, as `show` reads it back: its schema, and the runs in it."""
+"""A reader of the JSON that `check --json` prints: its schema, and the runs in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run to show for a broken property: of the shortest ones, one with the fewest switches between processes.
+"""A shortest run to a violation, of those one with the fewest switches between processes.
 
 The explorer has told how long a shortest such run is. This walks the levels again up to there, remembering for each
 node and each process that may have acted last the fewest switches with which it is reached, and where from. Steps of

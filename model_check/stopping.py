@@ -1,4 +1,4 @@
-"""One way to end what takes too long: by a signal (Ctrl-C, SIGTERM), by the clock, or where memory runs out.
+"""The one way to end a long search: by a signal (Ctrl-C, SIGTERM), by the clock, or where memory runs out.
 
 Python runs the handlers of signals in the main thread alone, between two of its own instructions: not while compiled
 code is at work, and also in the middle of a destructor, from which no exception gets out. So a thread watches. It reads

@@ -1,4 +1,4 @@
-"""What is said of a machine whose code is wrong: one line with class, method, process, input and local state.
+"""The error for a machine whose code is wrong: one line with class, method, process, input and local state.
 
 Engines do not wrap the calls that they make. Where a search fails, the traceback is read: its outermost frame that runs
 a method of the machine's class, or one of its predicates, is the call that failed, and the frames from there on that

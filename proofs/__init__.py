@@ -1,1 +1,1 @@
-"""Shows that it holds beyond any bound: z3 runs the protocols' own code, for every number of processes."""
+"""Proofs beyond any bound: z3 runs the protocols' own code, for every number of processes."""

@@ -1,4 +1,4 @@
-"""Any run of a protocol whose messages go to several processes, of any number of them (`any_run`).
+"""Any run of a protocol of multicasts, for any number of receivers (`any_run`).
 
 `send` goes through the receivers of a message in a comprehension, which has no end for a set of unknown size. Here it
 runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it

@@ -1,4 +1,4 @@
-"""A machine's own methods, compiled again from their source to run on queues of any content (`symbolic_queues`).
+"""A machine's own methods, recompiled from their source to run on queues of any content (`symbolic_queues`).
 
 `message, *rest = queue` makes a plain list of any iterable before an object could object. Therefore unpacking, starred
 displays, comprehensions, `tuple`, `list` and attributes are redirected to this module; the rest of the code is as it

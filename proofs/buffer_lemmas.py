@@ -1,4 +1,4 @@
-"""The lemmas of [MF] §3.3, for any number of processes and messages: of the abstraction of the buffer protocol.
+"""The lemmas of [MF] §3.3, for any number of processes and messages, on the abstraction of the buffer protocol.
 
 The abstraction is that of `buffer`, with two history variables more: when a message is posted, and when it is
 delivered. "x ≺ y" is read as: in every run in which y happens, x happens earlier. That is what ≺ says of the events of

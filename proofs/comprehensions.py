@@ -1,4 +1,4 @@
-"""Reads comprehensions out of a formula: z3's lambdas, which `terms` builds vectors and matrices with.
+"""Elimination of z3's lambdas, with which `terms` builds vectors and matrices, from formulas.
 
 Two arrays are equal if they are so entry by entry, and an entry of a comprehension is what it says. What is left speaks
 of functions, arrays, integers and quantifiers only, for solvers and searches that know nothing else.

@@ -1,4 +1,4 @@
-"""DELIV is redundant in the protocol of [RST91]: an answer to the question at the end of [Kup], for every n.
+"""DELIV is redundant in the protocol of [RST91], for every n: the open question at the end of [Kup].
 
 "So it would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
 either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i,

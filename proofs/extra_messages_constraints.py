@@ -1,4 +1,4 @@
-"""What the constraints of the extra-message protocol imply, at any moment of any run ([SA] §3 and §4).
+"""Consequences of the constraints of the extra-message protocol, at any moment of any run ([SA] §3 and §4).
 
 Besides the proof of causal order (`extra_messages`), of the same runs: any process may send an extra message at any
 time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is

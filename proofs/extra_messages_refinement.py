@@ -1,4 +1,4 @@
-"""Checks, up to a bound, that the extra-message machine follows what is proved (`extra_messages.OneMessagePerStep`).
+"""The extra-message machine compared with the proved abstraction, up to a bound (`OneMessagePerStep`).
 
 What is proved is of matrices as they are, one message a step, and extra messages at any time. The machine keeps its
 non-zero entries, and sends extra messages in the step that brought its matrix to k. So each of its steps must be that

@@ -1,4 +1,4 @@
-"""Each step of the extra-message machine is what is proved of it, after any number of messages (`OneMessagePerStep`).
+"""Each step of the extra-message machine is a proved step, after any number of messages (`OneMessagePerStep`).
 
 Three comparisons, of which none looks at what is counted:
 

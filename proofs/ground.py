@@ -1,4 +1,4 @@
-"""Grounds statements about all processes and messages over a few of them: z3 need not instantiate."""
+"""Grounding: statements about all processes and messages, over a few of them, so that z3 need not instantiate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A protocol's own machine, run for any number of processes: on symbols, in a language without branches, or refused."""
+"""A protocol's own machine, run for any number of processes on symbols, in a language without branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends z3 on request: by itself z3 takes Ctrl-C as a request to give up on one query, and reports nothing."""
+"""Interrupts of z3, which by itself takes Ctrl-C as a request to give up on one query, and reports nothing."""
 
 from __future__ import annotations
 

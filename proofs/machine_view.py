@@ -1,4 +1,4 @@
-"""A machine's local states and packets in flight, as functions of a state of the abstraction of its queues.
+"""A machine's local states and packets in flight, as functions of a state of its abstraction.
 
 Written once, field by field, and read twice: on plain values (`refinement`), and on z3's terms, for queues of any
 content (`step_refinement`).

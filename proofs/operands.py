@@ -1,4 +1,4 @@
-"""No list is read by place, nor compared, by a transition that is proved: its length would show.
+"""Refusal of transitions whose lists are indexed or compared, since that depends on their length.
 
 ``([0 for j in receivers] + [0, 0, 1, 1])[4]`` counts receivers without a loop or a branch, and so does
 ``[0 for j in receivers] == [0, 0, 0, 0]``. Python says nothing of either, so when a function returns, what its

@@ -1,4 +1,4 @@
-"""A machine runs on `impl.ops.Integers`, its proof on `terms.Terms`: the two do the same, operation by operation.
+"""Machine arithmetic (`ops.Integers`) and proof arithmetic (`terms.Terms`) compared, operation by operation.
 
 That is no theorem but a comparison: each operation, and each operator of a `Symbol`, is a small program (`PROGRAMS`)
 that is run on integers and on terms, which are then given the same values.

@@ -1,4 +1,4 @@
-"""Puts a protocol's proof to z3: what is shown for every n, and what that rests on."""
+"""The proof of a protocol, put to z3: the claims shown for every n, their assumptions, and what they rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code that is proved may reach beside its arguments, by name: a value that gives the same in every run.
+"""The values that proved code may reach by name beside its arguments: only such as are the same in every run.
 
 One whitelist for all proofs that run or read a machine's code. Allowed are
 

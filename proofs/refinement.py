@@ -1,4 +1,4 @@
-"""Checks a protocol's machine against its abstraction (`stages`), over every state up to a bound.
+"""A protocol's machine compared with its abstraction (`stages`), over every state up to a bound.
 
 Beside every global state of the machine stands a moment of the abstraction, that of the run by which the state was
 first reached; and of more processes and messages, beside each state of some random runs. What a moment says of

@@ -1,4 +1,4 @@
-"""Refuses, in one line, machines that a proof cannot judge: such a machine is neither proved nor refuted."""
+"""One-line refusals of machines that a proof cannot judge: such a machine is neither proved nor refuted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a proof fails: a state against it, and a real run of the protocol's machine, where one exists.
+"""Replay of a failed proof: a state against it, and a real run of the protocol's machine, where one exists.
 
 z3's model of a step that fails is a state, of which nothing says that a run comes to it. Where z3 gives up, one of
 three processes and three messages is looked for. Then the machine sends the messages that are sent in the state, in

@@ -1,4 +1,4 @@
-"""The two forms of the matrix protocol are one: increment before sending ([MF] §2), or after ([Kup]), for every n.
+"""The two forms of the matrix protocol, increment before ([MF] §2) or after sending ([Kup]), are one, for every n.
 
 The two run side by side, each by its own code: in every step SENT_i is M_i, the message carries one more in the one
 form at its own place, and one form accepts it just when the other does. What is assumed, beside the equality before

@@ -1,4 +1,4 @@
-"""Rechecks every theorem with another solver, cvc5 (`pip install crownless[cvc5]`).
+"""A recheck of every theorem with another solver, cvc5 (`pip install crownless[cvc5]`).
 
 What z3 found to be unsatisfiable is written in SMT-LIB and read by cvc5, with comprehensions read out on the way
 (`comprehensions`), which are arrays to z3 alone.

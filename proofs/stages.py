@@ -1,4 +1,4 @@
-"""Protocols of queues, seen as the stages that their messages go through.
+"""Abstractions of protocols of queues, by the stages that their messages go through.
 
 A protocol that keeps queues and asks what is in them is plain Python, which z3 cannot run. What is proved of it is
 proved of an *abstraction*: which messages have been sent, posted, got, …, and when; a queue is what has come to one

@@ -1,4 +1,4 @@
-"""Every step of a queue machine is an event of its abstraction, and the other way round: put to z3, for any content.
+"""The steps of a queue machine and the events of its abstraction correspond, for queues of any content, by z3.
 
 The machine's own code runs on symbolic queues (`symbolic_queues`), along every way through it. Let its local states and
 the packets in flight be what the abstraction says (`machine_view`), and let the invariants hold. Then

@@ -1,4 +1,4 @@
-"""Runs a machine's own step on queues of any content, for z3.
+"""Queues of any content, on which a machine's own step runs for z3.
 
 A queue is a sequence of pieces: single elements, and stretches of any number of elements, oldest first. A step may ask
 whether a queue is empty, take its oldest element, append to it, and do one thing for each of its elements. All else

@@ -1,4 +1,4 @@
-"""The values on which a machine runs in a proof: terms of z3 that refuse whatever z3 would understand differently.
+"""The values on which a machine runs in a proof: z3 terms that refuse operations which z3 reads differently.
 
 z3's own expressions are not safe in the hands of a protocol: ``if k == j`` is silently false, ``~holds`` and ``%`` do
 not mean what Python means by them, and a set of them works by identity. A `Symbol` has the operators that mean the same

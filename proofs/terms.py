@@ -1,4 +1,4 @@
-"""z3 terms as the values of a protocol: its own transitions, read for any number of processes at once.
+"""z3 terms as the values of a protocol, so that its own transitions hold for any number of processes at once.
 
 A process is a constant of an uninterpreted sort, so nothing is known of the processes but that there is at least one
 and which of them are equal: what z3 shows here holds for every n, also for infinitely many. A number is an integer

@@ -1,4 +1,4 @@
-"""The part of Python in which a transition is written that can be proved; what runs outside it is refused.
+"""The part of Python in which a transition can be proved; anything outside it is refused.
 
 A `Symbol` refuses what z3 cannot see when it is asked. It is not asked by everything: ``k is j``, ``isinstance``,
 ``try``, a counter on the machine or in a loop, the length of a list, the clock, all give an answer in the proof that is

@@ -1,4 +1,4 @@
-"""The graph procedures: one function an order, each returning the smallest witness found, or None if the order is kept.
+"""The graph procedures: one function an order, returning the smallest witness found, or None if the order is kept.
 
 They work on the graph of immediate steps (next event on the line; send to receives), with the constraints that an
 order adds. On unicasts all but n-n decide in time linear in events times processes, so that they serve logs too; a

@@ -1,4 +1,4 @@
-"""The definitions themselves, decided by search: slow, short, and independent of the graph procedures.
+"""The definitions of the orders, decided by search: slow, short, and independent of the graph procedures.
 
 FIFO and causal order quantify over pairs of messages, with "happened before" read as *earlier in every
 linearization*. The others ask for a linearization, which is built event by event and given up as soon as it breaks

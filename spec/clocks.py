@@ -1,4 +1,4 @@
-"""Logical clocks, and what they tell of causal order ([SES] §4.1).
+"""Lamport's clocks and vector clocks, and the messages that are stale by them ([SES] §4.1).
 
 Every event advances the clock of its process; a message carries the time just after its send event. A message is *late*
 if it arrives where the local time is already greater than its own. [SES] Proposition 1: if causal order is violated,

@@ -1,4 +1,4 @@
-"""Computations: what applications see of a distributed run.
+"""Computations: messages, events, happened-before and consistent cuts, as applications see them.
 
 A computation is a set of processes, each with a line of events: *send*, *receive* and *internal* ones. A message has
 one send event and at most one receive event at each of its receivers (one receiver for a unicast, several for a

@@ -1,4 +1,4 @@
-"""What an order adds to happened-before, and the circle that shows when it is too much.
+"""The constraints that a queue order adds to happened-before, and the cycle that shows them unsatisfiable.
 
 What a queue (one a receiver, one a sender, one for all) asks of a linearization is a set of constraints "this event
 before that one". With happened-before they form a graph; a linearization that satisfies all is a topological order of

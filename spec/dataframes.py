@@ -1,4 +1,4 @@
-"""Answers as data frames of pandas, which is imported when one is wanted."""
+"""Answers as pandas data frames; pandas is imported at the first of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local invariants: what must be true of one process's variables at every moment, as named executable predicates.
+"""Local invariants: named executable predicates on the variables of one process, true at every moment.
 
 They take plain values, not machines, so that the same predicate serves any protocol with those variables, the
 explorer and the hypothesis machines. A proof states the same through `ops`, and a test holds the two together.

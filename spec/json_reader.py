@@ -1,4 +1,4 @@
-"""Reads JSON that may hold anything, by a schema. Whatever is wrong with it is a `BadInput`.
+"""A reader of untrusted JSON, by a schema; any defect is a `BadInput`.
 
 A schema is a type that msgspec knows, mostly a `msgspec.Struct`: values have just these types, numbers are in range,
 keys that the schema does not name are ignored, and of a key given twice the last counts.

@@ -1,4 +1,4 @@
-"""What is bundled: the texts' own examples, counterexamples to their claims, and exercises.
+"""The bundled files: the texts' own examples, counterexamples to their claims, and exercises.
 
 The examples are programs and computations in the notation, and one event log. Each file opens with comments that say
 what it is, where it comes from, and what in it had to be recovered, since the drawings of the texts are lost.

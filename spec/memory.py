@@ -1,4 +1,4 @@
-"""When memory runs out: which errors mean that, and a reserve from which the last line is printed all the same."""
+"""The errors that mean out of memory, and a reserve of memory from which the last line is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seven orders: what each demands, where it is defined, and how a computation is held to it.
+"""The seven orders: the definition of each, its source, and the verdict on a computation.
 
 From the weakest to the strongest, each contained in the one before as long as all messages are unicasts ([CMT96];
 [DFLL23]):

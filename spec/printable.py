@@ -1,4 +1,4 @@
-"""Text from outside made safe to print: names, file names and messages on a terminal, in a table, in a diagram.
+"""Untrusted text made safe to print: names, file names and messages on a terminal, in a table, in a diagram.
 
 A name may hold anything: escape sequences that move the cursor, U+202E that reverses what follows, a newline that
 forges a line of output, characters that take no room. All of these are printed as escapes, ``\\x1b`` or ``\\u202e``.

@@ -1,4 +1,4 @@
-"""Text from a file, standard input, or a pipe; what has no end, or that nobody writes to, is refused."""
+"""Text from a file, standard input or a pipe; endless input, and a pipe without a writer, are refused."""
 
 from __future__ import annotations
 

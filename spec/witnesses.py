@@ -1,4 +1,4 @@
-"""Why an order is broken: the smallest part of a computation that shows it, in words and as JSON.
+"""Witnesses of broken orders: the smallest part of a computation that shows the violation, in words and as JSON.
 
 Each has a `headline` and `details`, lines that can be checked one by one against the computation. Messages and events
 are numbers into the computation that the witness belongs to.

@@ -34,11 +34,15 @@ PAGES = (
     "concepts",
     "own_protocol",
     "in_tests",
+    "ci",
     "python",
+    "notebooks",
     "command_line",
     "notation",
     "errors_in_the_texts",
 )
+#: Pages whose blocks start Spark.
+PAGES_ON_SPARK = ("event_logs",)
 _FENCED = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
 )
@@ -84,8 +88,9 @@ def _now(found: re.Match[str], folder: Path, namespace: dict[str, Any]) -> str:
 def printed_in(folder: Path, command: str) -> str:
     """What the command prints, seen from the folder."""
     program, *arguments = shlex.split(command)
+    # A reader's shell has no session of Spark; where tests have one, its gateway is in their environment.
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")},
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
         "PYTHONIOENCODING": "utf-8",
         "COLUMNS": "80",
@@ -120,7 +125,7 @@ def normalised(text: str, folder: Path) -> str:
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
-def rewrite_pages(names: Iterable[str] = PAGES) -> None:
+def rewrite_pages(names: Iterable[str] = (*PAGES, *PAGES_ON_SPARK)) -> None:
     """Puts what the blocks print now into the pages; what differs only in seconds is left alone."""
     for name in names:
         text, written = page(name).read_text("utf-8"), ""

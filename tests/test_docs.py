@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib.util
 import re
@@ -10,15 +11,21 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from doc_pages import PAGES, ROOT, importable_from, page, printed_in, run_page
+from doc_pages import PAGES, PAGES_ON_SPARK, ROOT, importable_from, page, printed_in, run_page
 from goldens import ERRORS, errors_table, table_shown, timeless
+from notebooks import NOTEBOOKS, read_notebook, run_cells
+from spark_session import spark  # noqa: F401
 
 import crownless as cr
 from crownless.command_line import main
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, decide
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CONCEPTS = page("concepts").read_text("utf-8")
 
@@ -47,6 +54,47 @@ def test_a_page_that_prints_something_else_is_noticed(block: str, tmp_path: Path
 def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         list(run_page("```python\n1 / 0\n```\n", tmp_path))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", PAGES_ON_SPARK)
+def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):
+        assert timeless(now) == timeless(block)
+
+
+def test_every_page_with_blocks_is_run() -> None:
+    run = re.compile(r"^```(python|pycon|console)", re.MULTILINE)
+    for file in (ROOT / "docs").glob("*.md"):
+        assert file.stem in {*PAGES, *PAGES_ON_SPARK} or not run.search(file.read_text("utf-8")), file.name
+
+
+def test_the_exit_codes_for_ci_are_those_on_the_page(tmp_path: Path) -> None:
+    rows = re.findall(r"^\| `crownless ([^`]*)` \| (\d) \|", page("ci").read_text("utf-8"), re.MULTILINE)
+    assert sorted(int(code) for _, code in rows) == [0, 1, 2, 3]
+    with importable_from(tmp_path), contextlib.chdir(tmp_path):
+        assert ending("new", "mine.py") == 0
+        for command, code in rows:
+            assert ending(*command.split()) == int(code), command
+
+
+def ending(*arguments: str) -> int:
+    """The command's exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    code = ended.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def test_the_commands_of_the_workflow_pass(tmp_path: Path) -> None:
+    list(run_page(page("ci").read_text("utf-8"), tmp_path))
+    text = (tmp_path / "crownless.yml").read_text("utf-8")
+    commands = [command.split() for command in re.findall(r"^ +- run: (crownless .*|pytest .*)$", text, re.MULTILINE)]
+    assert [program for program, *_ in commands] == ["crownless", "pytest"]
+    with importable_from(tmp_path), contextlib.chdir(tmp_path):
+        assert ending(*commands[0][1:]) == 0
+    assert "2 passed" in printed_in(tmp_path, " ".join(commands[1]))
 
 
 def test_the_errors_shown_are_those_of_the_ledger() -> None:
@@ -110,6 +158,27 @@ def test_no_computation_of_fewer_messages_distinguishes_the_pair(pair: tuple[str
 )
 def test_an_example_runs(example: str, shows: str) -> None:
     assert shows in printed_in(ROOT / "examples", f"python {example}")
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_holds_the_outputs_that_its_cells_give(name: str) -> None:
+    cells = read_notebook(name)["cells"]
+    assert any(cell.get("outputs") for cell in cells)
+    for stored, now in run_cells(cells):
+        assert stored == now
+
+
+def test_there_is_a_notebook() -> None:
+    assert "first_steps.ipynb" in NOTEBOOKS
+
+
+@pytest.mark.parametrize(("source", "text"), [("print(1)", ["1\n"]), ("x = 1\nx + 1", ["2"])])
+def test_a_cell_that_gives_something_else_is_noticed(source: str, text: list[str]) -> None:
+    stored = {"cell_type": "code", "source": [source], "execution_count": 1, "outputs": []}
+    ((before, now),) = run_cells([stored])
+    (output,) = now["outputs"]
+    assert before == stored != now
+    assert output.get("text", output.get("data", {}).get("text/plain")) == text
 
 
 @pytest.mark.thorough

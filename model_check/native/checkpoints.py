@@ -1,4 +1,4 @@
-"""What a search leaves on disk so that it can go on after an interruption, or after its process was killed.
+"""Checkpoints: a search saved on disk, so that it can resume after an interruption or a kill.
 
 A checkpoint is a saved directory (see `saved_directories`). The rows of a level are numbers that only the tables give a
 meaning; of the tables just the list of entries is kept that were worked out, in order, since working them out again

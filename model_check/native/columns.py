@@ -1,4 +1,4 @@
-"""Arrays that grow, and hash tables of numbers, as Python fills them and the kernels read them."""
+"""Growing arrays and hash tables of numbers, filled by Python and read by the kernels."""
 
 from __future__ import annotations
 

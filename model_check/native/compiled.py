@@ -1,4 +1,4 @@
-"""How Numba compiles the kernels and keeps them on disk.
+"""Compilation of the kernels by Numba, and their cache on disk.
 
 With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, about a hundred times slower: for debuggers and coverage.
 """

@@ -1,5 +1,6 @@
-"""The renamings by which processes share tables: shifts, those that leave process 0 in place, and, where symmetry is
-reduced, all.
+"""The renamings by which processes share tables.
+
+That is shifts, those that leave process 0 in place, and, where symmetry is reduced, all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The inner loops of the native engine, compiled by Numba: all that is done once a global state or transition.
+"""Parts that the inner loops share, compiled by Numba: tables, slots, canonical form, hashes.
 
 A *row* is a node of the search: `Layout` says in which bits of its 64-bit words each of its numbers stands. They are,
 in this order: the monitor state; the cell of each process (its local state and how far its application has got); the

@@ -1,4 +1,4 @@
-"""In which bits of a row's words each of its numbers stands."""
+"""The layout of a row: the bits of its words in which each of its numbers stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked of a search, as it is saved: enough to ask it again, and to tell it from another."""
+"""The request that a saved search answers, as it is saved: enough to repeat it, and to recognize another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the state space graded: does every action add one to a rank that the local states and packets determine?
+"""A rank that every action raises by one, if there is one: then the state space is graded.
 
 If so, a state has one distance from the start: the search meets it again within its own level only, and need not
 remember the levels before. The rank sought is a sum: over the processes, of a number for each cell; over the packets in

@@ -1,4 +1,4 @@
-"""A directory that a search saves itself in, whichever engine runs it.
+"""The directory in which a search saves itself, with any engine.
 
 `manifest.json` tells what was asked, how far the search is and which files belong to it, each with its SHA-256, and its
 own. It is replaced in one step, after all that it names is safely written: so there is always one whole manifest,

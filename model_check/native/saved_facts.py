@@ -1,4 +1,4 @@
-"""What a manifest says, by its schema: types and ranges, before anything is made of it."""
+"""Validation of a saved manifest by its schema: types and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a saved directory, which anybody may have put there: regular files of that directory, and no others.
+"""Access to the files of a saved directory, which are untrusted: regular files of that directory, and no others.
 
 No symbolic link is followed, no pipe or device is waited for, and a new file is never one that was there before.
 """

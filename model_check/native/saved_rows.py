@@ -1,4 +1,4 @@
-"""Rows and tables' logs that come from a file, compared with the tables before any compiled loop reads them."""
+"""Validation of saved rows and table logs, before any compiled loop reads them."""
 
 from __future__ import annotations
 

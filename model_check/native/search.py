@@ -1,4 +1,4 @@
-"""The search itself: level by level, split by owner over the workers, with limits.
+"""The search by packed rows: level by level, split by owner over the workers, with limits.
 
 A level's rows lie on one *shelf* a worker: a row belongs to the worker that its cells name. A round expands a block of
 rows of every shelf, each worker writing what it finds into one share for each owner; then Python works out the table

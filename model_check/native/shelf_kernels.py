@@ -1,4 +1,4 @@
-"""Shelves of rows, each with a hash table of them, compiled by Numba; and rows laid out anew."""
+"""Row sets with hash tables, and rows laid out anew, compiled by Numba."""
 
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"

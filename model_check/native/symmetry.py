@@ -1,4 +1,4 @@
-"""Whether processes are as alike as their protocol declares: what each does is compared with what process 0 does.
+"""The check of declared symmetry: each process's transitions are compared with those of process 0.
 
 Processes that share tables are held as process 0 would see them. What a table number stands for at process p is its
 *image*: the cell or packet of process 0 with every name shifted. The tables are right for all processes if

@@ -1,4 +1,4 @@
-"""Which states lie on a shortest run to a violation: found by walking back through the levels.
+"""The states on shortest runs to a violation, found backwards through the levels.
 
 The levels are searched once more and kept, as far as the last property breaks. For each property, of the last level
 those rows remain from which it breaks, of each before it those that lead to what remains of the next.

@@ -1,1 +1,1 @@
-"""The machines of the protocols under a discrete-event clock."""
+"""Simulation: the machines of the protocols under a discrete-event clock."""

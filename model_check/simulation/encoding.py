@@ -1,4 +1,4 @@
-"""How many bytes a packet takes: one encoding for all protocols, so that they can be compared.
+"""The size of a packet in bytes: one encoding for all protocols, so that they can be compared.
 
 A packet has a header of `HEADER` bytes (source, destination, kind, number), the payload of the message that it carries,
 if any, and its stamp. A stamp is a row of numbers:

@@ -1,4 +1,4 @@
-"""Means of independent repetitions, and how far they can be trusted: Student's t."""
+"""Means of independent repetitions, with confidence intervals by Student's t."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long packets are under way. The unit of time is the mean latency: every distribution here has mean 1.
+"""Distributions of the time that packets are in flight, each with mean 1, which is the unit of time.
 
 A latency is drawn for each packet by itself, so that packets overtake each other; where all take the same time
 (`constant`), the channel is FIFO by itself.

@@ -1,4 +1,4 @@
-"""Machines for simulations, where one outcome of each step is enough and enumerating all of them would take too long.
+"""Machines for simulations, with one outcome of each step where enumerating all of them would take too long.
 
 The extra-message protocol clears its matrix column by column, and among columns of equal size each is a choice: the
 machine in `impl/` lists every way of clearing, of which there are soon thousands. Here its own single clearing is

@@ -1,4 +1,4 @@
-"""What a protocol costs: its machine, run under a clock.
+"""A protocol's machine, run under a clock, and the costs that are measured.
 
 A discrete-event simulation of the very machines in `impl/`: an agenda of what happens when, a channel that takes time,
 and applications that hand over messages at random times (`traffic.py`). The unit of time is the mean latency of the

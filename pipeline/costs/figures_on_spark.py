@@ -1,4 +1,4 @@
-"""The figures of repeated simulations, put together on Spark as `studies.figures` does here."""
+"""The figures of repeated simulations, computed on Spark as `studies.figures` does in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of costs: plots, answers and tables of the studies, as files that need nothing else.
+"""The page of costs: plots, answers and tables of the studies, as self-contained files.
 
     crownless cost --page docs/cost
 

@@ -1,4 +1,4 @@
-"""Many simulations: in this process, or by Spark over as many as there are.
+"""Sweeps of many simulations, in this process or on Spark.
 
     frame = experiments_frame(spark, experiments)      # a row an experiment
     simulated(frame)                                   # the same rows with what was measured

@@ -1,4 +1,4 @@
-"""A table of costs on disk: a folder of Parquet files, to which files are only added, each whole or not at all."""
+"""A table of costs on disk: a folder of Parquet files, each added whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of packed rows: what tasks on Spark leave for one another.
+"""Files of packed rows, which tasks on Spark pass to one another.
 
 A *block* is a stretch of one file: rows, one after the other, then what sleeps of each, then, if it is a level's own,
 whether each is the first with its state. No two attempts of a task write to one file, and nobody reads a file before

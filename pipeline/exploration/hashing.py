@@ -1,4 +1,4 @@
-"""The hashes of many rows at once, as `shelf_kernels.insert` wants them; compiled by Numba."""
+"""Hashes of many rows at once, equal to those of `shelf_kernels.insert`; compiled by Numba."""
 
 from __future__ import annotations
 

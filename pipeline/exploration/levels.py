@@ -1,4 +1,4 @@
-"""What executors do of a search: expand rows of a level, and take in what is found for an owner.
+"""The executors' part of a search: expanding rows of a level, and collecting the successors of an owner.
 
 A task says all that it needs and answers with all that it found; between tasks nothing is kept but the tables, which
 are the same for whoever has that version. So a task may run anywhere, again, or twice at once.

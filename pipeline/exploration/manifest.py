@@ -1,4 +1,4 @@
-"""What a search on Spark leaves on disk: for each level a manifest (see `saved_directories`), and the files it names.
+"""The manifest of each level of a search on Spark, and the files that it names (see `saved_directories`).
 
 Several attempts of a task may have written; only what the manifest names counts.
 """

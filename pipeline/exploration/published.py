@@ -1,4 +1,4 @@
-"""The tables of a search, as executors have them: those of the driver, followed version by version.
+"""The driver's tables of a search, followed by executors version by version.
 
 The driver alone numbers cells, packets and monitor states, so that a number means the same everywhere. What was added
 since the last version goes into a file; whoever needs a version reads the files that it has not read yet. Each version

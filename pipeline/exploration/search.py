@@ -1,4 +1,4 @@
-"""The native engine's search, its levels split over executors of Spark.
+"""The native engine's search, with its levels split over executors of Spark.
 
     explore(Check("rst", 3, 8))                      # on this machine
     explore(Check("rst", 3, 9), spark, checkpoint=Path("/shared/rst-3-9"))

@@ -1,4 +1,4 @@
-"""What is told of the runs of a bucket: the kernels' verdicts, and the spec's where it is asked."""
+"""Verdicts on the runs of a bucket: by the kernels, and by the spec where they leave one open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows on their way to the task that judges their run: packed by bucket, many rows a block.
+"""Rows on their way to the task that judges their run, packed by bucket, many rows a block.
 
 A run's bucket is a hash of its name; runs that share a bucket are told apart by their names. A block holds the rows of
 one bucket out of one stretch of the log, as numbers into the few names that occur there (an Arrow stream, with

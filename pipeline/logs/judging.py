@@ -1,4 +1,4 @@
-"""Event logs of millions of runs: which orders does each run keep, which not, and why not?
+"""Verdicts and witnesses for event logs of millions of runs.
 
 The answers are those of `crownless classify` (`model_check.oracle`), run by run; the tests hold them to it. Where
 `classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `runs`).

@@ -1,4 +1,4 @@
-"""The orders of many small runs at once, decided by loops over numbers, compiled where Numba is.
+"""The orders of many small runs at once, decided by loops over numbers, compiled by Numba where it is installed.
 
 Each decides what `spec.by_graph` decides, of runs of unicasts that say nothing odd: all else is left to the spec, and
 so is every witness. The lines of a run are walked along together, each event waiting for at most two others:

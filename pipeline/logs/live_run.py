@@ -1,4 +1,4 @@
-"""What is told of one run while its events come, a batch at a time, late, twice and in any order.
+"""Verdicts on one run while its events arrive: in batches, late, twice and in any order.
 
 *Certain* are, of each line, the events before the first one missing, each deliver after its send: no event that comes
 later can come between them. After each batch an order is told as broken if the certain events break it, read as a run

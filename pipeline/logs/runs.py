@@ -1,4 +1,4 @@
-"""One small run as the spec judges it, whatever its rows are like: what cannot be used is put in quarantine.
+"""The spec's verdict on one small run with damaged rows; unusable rows go to quarantine.
 
 `crownless classify` refuses a log with a row that it cannot use. Here there may be millions of other runs in the log,
 so the row goes into quarantine with the reason, and the run is judged by the others. As with any event that a log has

@@ -1,4 +1,4 @@
-"""Lines that wait for one another as they are walked along: which are to be looked at again?
+"""The wait queue of a walk along the lines of a run: lines that wait for one another, and those to resume.
 
 `heard[q]` is the first of the lines that wait for line q to move, `waits[p]` the next after p of those; `queue` holds
 the lines that are to be looked at.

@@ -1,4 +1,4 @@
-"""One run too large to be held at once: its lines are walked along together while their events come in, in any order.
+"""Walks along the lines of a run too large for memory, while its events arrive in any order.
 
 Of each line what has come and not been walked yet is held, and of what was walked only where it ended (the *frontier*).
 An event waits for at most one event of another line (see `kernels`, which has the same walks for small runs). A

@@ -1,4 +1,4 @@
-"""The candidates for invariants that nothing has refuted yet; and the few of them that the others follow from."""
+"""Candidate invariants not refuted so far, and a minimal set from which the others follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds by itself the invariants by which a protocol realises causal order, for every n and any number of messages.
+"""Automatic discovery of the invariants by which a protocol realises causal order, for every n.
 
 Nobody says how the protocol works. Candidates are made of its variables and of the history variables of a run
 (`templates`); those that simulated runs refute are dropped (`candidates`), and so are those that some step need not

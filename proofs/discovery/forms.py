@@ -1,4 +1,4 @@
-"""In what form a protocol is put to z3 by those who look for invariants, where it is not as it runs."""
+"""The form of a protocol in which its invariants are discovered, where it is not the form that runs."""
 
 from __future__ import annotations
 

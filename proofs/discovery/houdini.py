@@ -1,4 +1,4 @@
-"""Which of the candidates a protocol keeps at every step, for any number of processes and messages.
+"""Houdini: the candidates that a protocol keeps at every step, for any number of processes and messages.
 
 Houdini (Flanagan & Leino, 2001): what a step does not keep, given all candidates, is dropped, until every step keeps
 all that is left. Here z3 is never asked about all processes and messages: a step and a broken candidate speak of a

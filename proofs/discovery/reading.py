@@ -1,4 +1,4 @@
-"""Terms without arrays: each entry that is read from one is worked out, down to the entries of what is given.
+"""Elimination of arrays from terms: each entry is expanded down to the entries of the given variables.
 
 A vector that a step has made is a lambda or a store, and z3 has a theory of these. But where only single entries are
 asked for none is needed: an entry of a lambda is its body, one of a store is the value stored or that of before, and

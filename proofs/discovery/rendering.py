@@ -1,4 +1,4 @@
-"""Clauses as they are read: in the notation of the code, two that belong together as one."""
+"""Rendering of clauses in the notation of the code, with matching pairs joined."""
 
 from __future__ import annotations
 

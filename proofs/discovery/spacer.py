@@ -1,4 +1,4 @@
-"""z3's Spacer finds by itself why a protocol of few processes is safe, with few messages in flight at a time.
+"""Safety by z3's Spacer, without given invariants: few processes, few messages in flight at a time.
 
 Spacer (Komuravelli, Gurfinkel & Chaki, 2014) is asked about the protocol as constrained Horn clauses: whatever can be
 at the start can be; whatever a step makes of what can be, can be; and what must not be is that a message is accepted

@@ -1,4 +1,4 @@
-"""The shortest sentences that no state has refuted yet, of an abstraction of queues (`stages_grammar`).
+"""The shortest sentences about an abstraction of queues that no state has refuted (`stages_grammar`).
 
 What is seen is kept as *patterns*: which atoms hold of some choice of things in some state. A sentence is refuted
 by a pattern in which none of its literals holds. A refuted sentence is not dropped but weakened, by each literal that

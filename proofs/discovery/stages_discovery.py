@@ -1,5 +1,4 @@
-"""Finds by itself the invariants by which a protocol of queues keeps its order, for every n, of its abstraction
-(`proofs.queues`).
+"""Automatic discovery of the invariants of an abstraction of queues, for every n (`proofs.queues`).
 
 Of the proof that stands in the files only the abstraction is taken, and what it is to show. Candidates are made of
 the signatures of its functions (`stages_grammar`). Random runs of it leave the shortest that may hold

@@ -1,4 +1,4 @@
-"""The sentences among which invariants of an abstraction of queues are looked for (`proofs.stages`).
+"""The grammar of candidate invariants of an abstraction of queues (`proofs.stages`).
 
 They are made of the signatures of its functions alone, and name no protocol. A sentence speaks of any one or two
 messages, or of any process, or of both: one of a few literals holds. A literal is a truth of the abstraction, an

@@ -1,5 +1,7 @@
-"""Which sentences about an abstraction of queues every event keeps (`stages_candidates`), by Houdini (Flanagan & Leino,
-2001): what an event does not keep, given all candidates, is weakened, until every event keeps all that is left.
+"""Houdini for abstractions of queues: the sentences that every event keeps (Flanagan & Leino, 2001).
+
+What an event does not keep, given all candidates (`stages_candidates`), is weakened, until every event keeps all that
+is left.
 
 Counterexamples are looked for among a few processes and messages, where z3 has them all in view. That such a one is
 one as well of any number: it is a state as it stands, and the abstraction itself takes the event there, in its

@@ -1,5 +1,6 @@
-"""States of an abstraction of queues (`proofs.stages`), tabulated: what each of its functions is, of a few
-processes and messages; and random runs of the abstraction itself, in its reading by `ConcreteLogic`.
+"""Random runs of an abstraction of queues (`proofs.stages`), and tabulated states of a few processes and messages.
+
+The runs are of the abstraction itself, in its reading by `ConcreteLogic`; of a state each function is tabulated.
 """
 
 from __future__ import annotations

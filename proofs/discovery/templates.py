@@ -1,4 +1,4 @@
-"""The grammar of candidates for invariants: a grammar over what a run has, whatever the protocol.
+"""The grammar of candidate invariants over the variables of a run, the same for every protocol.
 
 Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and in
 each stamp), and the history variables of the run. Its sentences say of all processes and messages that they have this

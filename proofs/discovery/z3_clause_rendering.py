@@ -1,4 +1,4 @@
-"""Clauses over numbers and truths, as z3 gives them, in words that can be read."""
+"""Rendering of z3's clauses over numbers and truth values in readable words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What z3 shows of computations with control messages, of any number of processes and messages."""
+"""Theorems about computations with control messages, of any number of processes and messages, by z3."""
 
 from __future__ import annotations
 

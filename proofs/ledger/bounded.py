@@ -1,4 +1,4 @@
-"""Every computation of so many processes and messages as one formula, in which z3 looks for one of a kind.
+"""Every computation of a given size as one formula, in which z3 looks for one with given properties.
 
 Events stand in the order of a linearization, the least one as in `spec.enumeration`, so that each computation is
 described once; any message may be a control message. That one event happened before another is defined by recursion

@@ -1,6 +1,4 @@
-"""Evidence for the claims of [MF] beside checks: walks through every state, programs and what they can become, and
-machines that stand in no registry.
-"""
+"""Evidence for the claims of [MF] beside checks: state walks, programs and what they can become, special machines."""
 
 from __future__ import annotations
 

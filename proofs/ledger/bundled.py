@@ -1,4 +1,4 @@
-"""The counterexamples that are bundled as files: what is in them, and whether that is what was found.
+"""The counterexamples bundled as files, compared with those that the ledger finds.
 
 `write(entry, evidence)` makes the files of a claim anew; a file is never written by hand.
 """

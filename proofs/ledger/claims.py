@@ -1,4 +1,4 @@
-"""Claims and their evidence. One file a text registers its claims, beside the evidence for each.
+"""Claims and their evidence, registered by one file a text.
 
 One policy decides between readings of a claim, for all texts:
 

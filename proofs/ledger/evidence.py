@@ -1,4 +1,4 @@
-"""The material of evidence: checks, programs and proofs, each done once however many claims rest on it."""
+"""The material of evidence: checks, programs and proofs, each computed once for all claims that rest on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants of [MG] Fig. 8, and what is checked of them: orders, commits, costs, and runs in time."""
+"""Variants of [MG] Fig. 8, and checks of their orders, commits, costs and timed runs."""
 
 from __future__ import annotations
 

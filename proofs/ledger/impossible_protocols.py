@@ -1,4 +1,4 @@
-"""[MG] Theorem 3, put to z3: what no protocol can do, whatever its states, views, packets and times are.
+"""[MG] Theorem 3 by z3: impossibility for all protocols, whatever their states, views, packets and times.
 
 A protocol is a set of functions of which nothing is known. That it decides by the past alone (assumption 2 of [MG] §3)
 is that they are functions of what a process wanted and what has arrived; that only the two ends of a message exchange

@@ -1,4 +1,4 @@
-"""All claims together, and their recomputation."""
+"""The ledger of all claims, and their recomputation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence about matrix protocols that no registry lists: variations of them, explored state by state."""
+"""Evidence about variations of matrix protocols that are not in the registry, explored state by state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines whose packets carry what happened before them, so that [MG]'s conditions can be checked at each receive."""
+"""Machines whose packets carry their causal past, so that [MG]'s conditions can be checked at each receive."""
 
 from __future__ import annotations
 

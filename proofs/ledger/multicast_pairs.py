@@ -1,5 +1,6 @@
-"""[SES] §4.2.1, end, to the letter: what accompanies a multicast are the pairs of the sender's buffer, and besides them
-those of the other destinations.
+"""The pairs that accompany a multicast, by the letter of [SES] §4.2.1.
+
+By the letter these are the pairs of the sender's buffer, and besides them those of the other destinations.
 
 The text discards an older pair where one is inserted in a site's buffer. Of the buffer that accompanies a multicast it
 says only that the pairs (S', VT(M)) are sent in it. So an older pair for S' stays beside the new one, until a site that

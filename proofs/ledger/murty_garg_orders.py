@@ -1,4 +1,4 @@
-"""The claims of [MG] §2 and §3: orders, crowns, and what no protocol can do."""
+"""The claims of [MG] §2 and §3: orders, crowns, and impossibility."""
 
 from __future__ import annotations
 

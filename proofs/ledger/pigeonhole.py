@@ -1,4 +1,4 @@
-"""Why clearing goes on while there are n entries or more, of a matrix of any number n of processes ([SA] §3).
+"""Clearing can go on while a matrix has n entries or more, for any number n of processes ([SA] §3).
 
 The own column is empty, so that the entries are in n - 1 columns, of which one has two: *pigeonhole*. Clearing it, by
 the protocol's own update, leaves one entry in it and all others as they are: so there are fewer. Sums over columns are

@@ -1,4 +1,4 @@
-"""Not [MG]'s: a protocol in which receivers ask, unprompted; done with each receive at once, and synchronous.
+"""A synchronous protocol in which receivers poll, unprompted; [MG] Theorem 3 excludes it only by assumption 1.
 
 It shows what [MG] Theorem 3 rests on. By the theorem's proof no send with an empty past can be put off; here each is
 put off until its receiver asks for it. By assumption 1 of [MG] §3 two processes exchange packets only for a message

@@ -1,4 +1,4 @@
-"""What z3 shows for some claims beyond the proofs of whole protocols, each put to it once.
+"""Evidence by z3 for single claims, beyond the proofs of whole protocols.
 
 Each needs that z3 has a model of its hypotheses, so that it is about something, and that z3 finds something against the
 claim where the rule it rests on is left out: a proof that would go through all the same is none.

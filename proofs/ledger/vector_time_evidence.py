@@ -1,5 +1,6 @@
-"""Evidence for the claims on vector time: clocks on computations, tokens, searches of machines in no registry, and what
-z3 shows of single steps of the vector-pair protocol.
+"""Evidence for the claims on vector time: clocks on computations, tokens, searches, and single steps by z3.
+
+The searches are of machines in no registry; the steps are those of the vector-pair protocol.
 """
 
 from __future__ import annotations

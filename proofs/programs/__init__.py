@@ -1,1 +1,1 @@
-"""One program at a time: all its interleavings as one formula, and its verdicts."""
+"""Proofs about one program at a time: all its interleavings as one formula, and its verdicts."""

@@ -1,4 +1,4 @@
-"""A program under a protocol, judged by z3: all interleavings at once, where `model_check` goes through them.
+"""Verdicts on a program under a protocol, by z3: all interleavings at once, where `model_check` enumerates them.
 
 Each property is one query on the formula of `symbolic_run`: is there a run that breaks it (or, of a `sometimes`
 property, reaches it)? The properties, their names and what they mean are those of `model_check.properties`, so that a

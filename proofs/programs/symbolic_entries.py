@@ -1,4 +1,4 @@
-"""Vectors and matrices for a system of n processes whose entries are numbers that nobody knows yet.
+"""Vectors and matrices of unknown numbers, for a system of n processes.
 
 Beside `terms`, which reads a transition for every n at once: here n is given, processes are 0, …, n-1 as in a run, and
 a vector is a tuple of n numbers. A number is an int as long as it can be, else a term of z3. What a transition may ask

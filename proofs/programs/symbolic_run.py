@@ -1,4 +1,4 @@
-"""Every run of a program as one formula: the protocol's own steps, taken on numbers that z3 is to find.
+"""Every run of a program as one formula: the protocol's own steps on symbolic numbers.
 
 What a process does depends on its own events alone: so no interleaving needs to be distinguished from another that has
 the same events at each process. Each statement of the program is a *slot*. It happens or not, a run being a beginning

@@ -1,4 +1,4 @@
-"""Message order in distributed systems: is it kept, by which protocol, and why not?
+"""Message order in distributed systems: specified, checked within a bound, and proved for any number of processes.
 
     import crownless as cr
 

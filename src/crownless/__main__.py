@@ -1,4 +1,4 @@
-"""``python -m crownless``: the command line."""
+"""The command line, as `python -m crownless`."""
 
 from crownless.start import main
 

@@ -1,4 +1,4 @@
-"""Where the `crownless` command starts and ends: an interrupt or a fault has its exit code while all is imported, too.
+"""The entry point of the `crownless` command; interrupts and faults during imports have their exit codes too.
 
 It ends without Python's taking everything down: to free millions of objects takes seconds, and what solvers keep in
 other threads may be in the way.

@@ -1,1 +1,1 @@
-"""Sweeps of simulations: what is simulated, rows, figures and what they answer. Nothing here needs Spark."""
+"""Studies of costs: sweeps of simulations, rows, figures and findings. Nothing here needs Spark."""

@@ -1,4 +1,4 @@
-"""What is simulated: sweeps over all combinations, and the studies that the page of costs is made of."""
+"""Sweeps over all combinations of parameters, and the studies behind the page of costs."""
 
 from __future__ import annotations
 

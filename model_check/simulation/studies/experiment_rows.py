@@ -1,4 +1,4 @@
-"""Experiments and what they found as rows: the columns of every table of costs.
+"""Experiments and their results as rows: the columns of every table of costs.
 
 A row is what was asked (the fields of `Experiment`, parameters as text such as ``k=5``), a `key` that stands for that
 and for the code that was run, and, once it is done, what was `Measured`. Rows of the same key are the same.

@@ -1,4 +1,4 @@
-"""Rows of repeated simulations put together: for each experiment its figures with confidence intervals."""
+"""Figures with confidence intervals, from rows of repeated simulations."""
 
 from __future__ import annotations
 

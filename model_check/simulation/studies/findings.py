@@ -1,4 +1,4 @@
-"""What the simulations say to the questions that the texts leave open: sentences with figures, made of the figures."""
+"""Findings: sentences that answer the texts' open questions about costs, made from the figures."""
 
 from __future__ import annotations
 

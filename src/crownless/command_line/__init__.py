@@ -1,4 +1,4 @@
-"""The command line: one file a verb. Names, keys and exit codes are what others script against.
+"""The command line: one file a verb. Names, keys and exit codes are stable, since scripts rely on them.
 
 A verb is imported when it is used: each needs other libraries, some of which take a while.
 """

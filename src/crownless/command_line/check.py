@@ -1,4 +1,4 @@
-"""`crownless check`: does a protocol keep its order, deliver everything, never block?"""
+"""`crownless check`: a protocol's order, delivery and progress, over every interleaving within a bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `crownless check` prints of several checks: a row each as soon as it is known, and one sentence at the end."""
+"""The output of `crownless check` for several checks: a row for each as it finishes, and one sentence at the end."""
 
 from __future__ import annotations
 

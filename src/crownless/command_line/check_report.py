@@ -1,4 +1,4 @@
-"""What `crownless check` prints of one check: its runs, how far it reaches, each property, and the verdict."""
+"""The output of `crownless check` for one check: runs, scope, properties, verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`crownless classify`: which orders does a computation or an event log keep, which not, and why not?"""
+"""`crownless classify`: the orders that a computation or an event log keeps, with a witness for each broken one."""
 
 from __future__ import annotations
 

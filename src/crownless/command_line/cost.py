@@ -1,4 +1,4 @@
-"""`crownless cost`: what do the protocols cost: bytes, control messages, delay?"""
+"""`crownless cost`: the costs of protocols in bytes, control messages and delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`crownless count`: how many complete computations are there in each order?"""
+"""`crownless count`: the number of complete computations in each order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the command ends: exit codes, and what is said where it ends otherwise than with an answer.
+"""Exit codes of the command, and its last line where it ends without an answer.
 
 It imports little, so that what goes wrong while the rest is imported ends in the same way.
 """

@@ -1,4 +1,4 @@
-"""`crownless list`: what there is to name."""
+"""`crownless list`: protocols, orders, channels, bundled files and other names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`crownless new`: a template for a protocol of one's own."""
+"""`crownless new`: a template for a new protocol."""
 
 from __future__ import annotations
 

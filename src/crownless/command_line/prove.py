@@ -1,4 +1,4 @@
-"""`crownless prove`: what does z3 show for every number of processes and messages?"""
+"""`crownless prove`: what z3 shows for every number of processes and messages."""
 
 from __future__ import annotations
 

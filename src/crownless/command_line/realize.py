@@ -1,4 +1,4 @@
-"""`crownless realize`: which complete computations can a protocol generate, and which order is that?"""
+"""`crownless realize`: the complete computations that a protocol can generate, and the order that they form."""
 
 from __future__ import annotations
 

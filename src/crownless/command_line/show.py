@@ -1,4 +1,4 @@
-"""`crownless show`: draw a run or a computation."""
+"""`crownless show`: a drawing of a run or a computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that fit: cells are folded where they must be, and nothing is cut off.
+"""Tables that fit the terminal: cells are folded, and never cut off.
 
 The first cell of a row stands on the row's first line, and is folded last, so that a program can look for it.
 """

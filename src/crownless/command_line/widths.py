@@ -1,4 +1,4 @@
-"""How wide the output may be, and what that makes of columns and lines."""
+"""The width of the output, and its columns and lines within it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For the test suites of implementations: hypothesis strategies, state machines, and what pytest prints of a violation.
+"""Support for test suites of implementations: Hypothesis strategies, state machines, and a pytest plugin.
 
     from crownless.testing import stateful
 

@@ -1,4 +1,4 @@
-"""Nodes of somebody's own class, joined by a channel, and what happens when they are driven step by step.
+"""Nodes of a user's own class, joined by a channel, and their events when they are driven step by step.
 
 A node is one object a process:
 

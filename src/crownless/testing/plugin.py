@@ -1,4 +1,4 @@
-"""The pytest plugin: where an assertion about a check or a verdict fails, what is violated is printed.
+"""The pytest plugin: prints the violating run where an assertion about a check or a verdict fails.
 
 It looks for answers of crownless among the values that the failed assertion is about, and the variables of its test. It
 imports nothing of crownless: a test suite without it pays nothing.

@@ -1,4 +1,4 @@
-"""A state machine of hypothesis that drives somebody's class through schedules at random, and holds it to an order."""
+"""A Hypothesis state machine that drives a user's class through random schedules and checks its order."""
 
 from __future__ import annotations
 

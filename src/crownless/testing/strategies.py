@@ -1,4 +1,4 @@
-"""Computations, programs and schedules at random, as strategies of hypothesis."""
+"""Hypothesis strategies for random computations, programs and schedules."""
 
 from __future__ import annotations
 
