@@ -35,13 +35,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--simulations", type=int, default=1000)
-    asked = parser.parse_args()
-    spark = session(asked.master, rows_in_java=False)
+    options = parser.parse_args()
+    spark = session(options.master, rows_in_java=False)
     processors = spark.sparkContext.defaultParallelism
     protocols = ("rst", "ses", "optimal", "buffer", "murty-garg")
-    seeds = -(-asked.simulations // (2 * len(protocols)))
+    seeds = -(-options.simulations // (2 * len(protocols)))
     experiments = combinations(protocols, processes=(4, 12), loads=(0.05,), seeds=seeds, messages=500)
-    experiments = experiments[: asked.simulations]
+    experiments = experiments[: options.simulations]
     sweep(combinations(("rst",), seeds=2 * processors, messages=20), engine="spark")  # the workers are there
     before, machine_before, began = *processor_times(), time.perf_counter()
     rows = sweep(experiments, engine="spark")

@@ -31,7 +31,7 @@ FILES, ROW_GROUP = 4, 500_000
 
 
 @compiled
-def make(seed: int, runs: int, columns: Any, under_way: Any, places: Any) -> None:
+def make(seed: int, runs: int, columns: Any, in_flight: Any, places: Any) -> None:
     """Fills the columns run, process, index, kind, message, peer with random runs."""
     np.random.seed(seed)
     row = 0
@@ -39,23 +39,23 @@ def make(seed: int, runs: int, columns: Any, under_way: Any, places: Any) -> Non
         kind = np.random.random()
         for p in range(PROCESSES):
             places[p] = 0
-        sent, flying = 0, 0
-        while sent < RUN_OF or flying:
-            if sent < RUN_OF and (not flying or (kind >= 0.6 and np.random.random() < 0.5)):
+        sent, unreceived = 0, 0
+        while sent < RUN_OF or unreceived:
+            if sent < RUN_OF and (not unreceived or (kind >= 0.6 and np.random.random() < 0.5)):
                 p = np.random.randint(PROCESSES)
                 q = (p + 1 + np.random.randint(PROCESSES - 1)) % PROCESSES
                 message, is_deliver = sent, 0
-                under_way[flying, 0], under_way[flying, 1], under_way[flying, 2] = sent, p, q
+                in_flight[unreceived, 0], in_flight[unreceived, 1], in_flight[unreceived, 2] = sent, p, q
                 sent += 1
-                flying += 1
+                unreceived += 1
             else:
-                k = np.random.randint(flying) if kind >= 0.97 else 0
-                message, q, p = under_way[k, 0], under_way[k, 1], under_way[k, 2]
+                k = np.random.randint(unreceived) if kind >= 0.97 else 0
+                message, q, p = in_flight[k, 0], in_flight[k, 1], in_flight[k, 2]
                 is_deliver = 1
-                flying -= 1
-                for later in range(k, flying):
+                unreceived -= 1
+                for later in range(k, unreceived):
                     for part in range(3):
-                        under_way[later, part] = under_way[later + 1, part]
+                        in_flight[later, part] = in_flight[later + 1, part]
             columns[0, row], columns[1, row], columns[2, row] = run, p, places[p]
             columns[3, row], columns[4, row], columns[5, row] = is_deliver, message, q
             places[p] += 1
@@ -122,7 +122,7 @@ def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
         if by_rows
         else judge_parquet(spark, path, orders, witnesses=witnesses)
     )
-    counted = log.everything.groupBy("about", "order", "verdict").agg(
+    counted = log.records.groupBy("record_type", "order", "verdict").agg(
         f.count("*").alias("n"), f.sum("rows").alias("rows")
     )
     found = [row.asDict() for row in counted.collect()]
@@ -164,8 +164,8 @@ def report(figures: dict[str, Any], made: int, load: float) -> None:
         f"{sum(after.values()):.1f}; {figures['seconds']:.1f} s by the clock; load before it {load:.1f}"
     )
 
-    def found(about: str) -> list[dict[str, Any]]:
-        return [row for row in figures["found"] if row["about"] == about]
+    def found(record_type: str) -> list[dict[str, Any]]:
+        return [row for row in figures["found"] if row["record_type"] == record_type]
 
     judged = sum(row["rows"] for row in found("judged"))
     for row in sorted(found("verdict"), key=lambda row: (row["order"], row["verdict"])):

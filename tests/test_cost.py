@@ -40,7 +40,7 @@ from crownless.model_check.simulation.traffic import TRAFFIC, Applications
 from crownless.pipeline.costs import figures_on_spark
 from crownless.pipeline.costs import page as cost_page
 from crownless.pipeline.costs import table as cost_table
-from crownless.pipeline.costs.sweeps import dealt, effort, sweep
+from crownless.pipeline.costs.sweeps import balance_tasks, effort, sweep
 from crownless.proofs.ledger import cost_evidence
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
@@ -482,11 +482,11 @@ def test_a_row_says_all_of_an_experiment() -> None:
 def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = sweep(small(2), out=tmp_path)
     (tmp_path / ".part-1.parquet.unfinished").write_bytes(b"killed here")
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", lambda asked: pytest.fail("simulated again"))
-    again = sweep(small(2), out=tmp_path, progress=lambda done, total: told.append((done, total)))
+    again = sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append((done, total)))
     assert again == first
-    assert told == [(16 - 2, 14)]
+    assert reported == [(16 - 2, 14)]
     monkeypatch.undo()
     more = sweep(small(3), out=tmp_path)
     assert {row["key"] for row in first} < {row["key"] for row in more}
@@ -524,11 +524,11 @@ def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatc
         done.append(experiment)
         return simulate(experiment)
 
-    told: list[int] = []
+    reported: list[int] = []
     monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        sweep(small(2), out=tmp_path, progress=lambda done, total: told.append(done))
-    assert told == [0, 1, 2, 3, 4, 5], "each simulation is told when it is done"
+        sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append(done))
+    assert reported == [0, 1, 2, 3, 4, 5], "each simulation is told when it is done"
     assert [experiment_of(row) for row in cost_table.read(tmp_path)] == done
 
 
@@ -547,7 +547,7 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
         return simulate(experiment)
 
-    for more, told in (
+    for more, expected in (
         (
             ["--out", str(tmp_path)],
             f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command goes on from there",
@@ -556,7 +556,7 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
     ):
         monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
         asked = ["rst", "--seeds", "4", "-m", "60"]
-        assert told in CliRunner().invoke(cost, [*asked, *more]).output.splitlines()
+        assert expected in CliRunner().invoke(cost, [*asked, *more]).output.splitlines()
         monkeypatch.undo()
     assert len(cost_table.read(tmp_path)) == 2
     assert CliRunner().invoke(cost, [*asked, "--out", str(tmp_path)]).exit_code == 0
@@ -589,12 +589,12 @@ def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
 
 def test_tasks_are_dealt_evenly_and_the_dearest_start_first() -> None:
     rows = [row_of(each) for each in cost_studies.of_the_page(1)]
-    tasks = dealt(rows, 16)
+    tasks = balance_tasks(rows, 16)
     loads = [sum(map(effort, task)) for task in tasks]
     assert sorted(row["key"] for task in tasks for row in task) == sorted(row["key"] for row in rows)
     assert loads == sorted(loads, reverse=True)
     assert loads[0] < 1.1 * loads[-1]
-    assert len(dealt(rows[:3], 16)) == 3
+    assert len(balance_tasks(rows[:3], 16)) == 3
 
 
 def test_points_have_the_means_of_their_rows() -> None:
@@ -687,7 +687,7 @@ def test_a_parameter_that_nobody_has_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"protocol": "rts"}, "unknown protocol"),
         ({"protocol": "cbcast"}, "broadcasts"),
@@ -705,8 +705,8 @@ def test_a_parameter_that_nobody_has_is_told() -> None:
         ({"messages": 1}, "1 messages"),
     ],
 )
-def test_what_makes_no_sense_is_told(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_what_makes_no_sense_is_told(change: dict[str, Any], expected: str) -> None:
+    with pytest.raises(BadInput, match=expected):
         simulate(replace(Experiment("rst"), **change))
 
 
@@ -715,9 +715,9 @@ def test_what_makes_no_sense_is_told(change: dict[str, Any], told: str) -> None:
 
 def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
     plain = sweep(small(2))
-    told: list[int] = []
-    assert sweep(small(2), engine="spark", out=tmp_path, progress=lambda done, total: told.append(done)) == plain
-    assert told == list(range(15))
+    reported: list[int] = []
+    assert sweep(small(2), engine="spark", out=tmp_path, progress=lambda done, total: reported.append(done)) == plain
+    assert reported == list(range(15))
     assert sweep(small(2), out=tmp_path) == plain
     frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(plain)))
     found = {tuple(row[name] for name in (*cost_figures.ASKED_OF_ALL, "figure")): row for row in frame.collect()}

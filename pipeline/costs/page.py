@@ -154,7 +154,9 @@ def _figure(name: str, title: str) -> str:
 
 def _list(pairs: Iterable[tuple[str, str]]) -> str:
     return (
-        "<ul>" + "".join(f"<li><strong>{escape(name)}</strong>: {escape(told)}</li>" for name, told in pairs) + "</ul>"
+        "<ul>"
+        + "".join(f"<li><strong>{escape(name)}</strong>: {escape(meaning)}</li>" for name, meaning in pairs)
+        + "</ul>"
     )
 
 
@@ -165,8 +167,8 @@ def _tables(some: Sequence[Point]) -> Iterable[str]:
         ("Delay added, by latency", "latency", {"workload": "uniform"}),
     ):
         yield f"<h2>{title}</h2>"
-        told = ", ".join(f"{what} {value}" for what, value in fixed.items())
-        yield f'<p class="note">{some[0]["processes"]} processes, load {load:g}, {told}; mean latencies.</p>'
+        settings = ", ".join(f"{what} {value}" for what, value in fixed.items())
+        yield f'<p class="note">{some[0]["processes"]} processes, load {load:g}, {settings}; mean latencies.</p>'
         yield _table(chosen(some, **fixed), name, "added")
     yield "<h2>Bytes added and control messages, by traffic</h2>"
     yield _table(chosen(some, latency="exponential"), "workload", "bytes")

@@ -37,7 +37,7 @@ from crownless.model_check.simulation.studies.experiment_rows import (
 )
 from crownless.pipeline.session import session
 
-from . import table as kept
+from . import table as cost_table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -67,12 +67,14 @@ def sweep(
 
     What is done is in `found` at once, by its key, so that it is known of a sweep that was ended early, too.
     """
-    asked = [row_of(experiment) for experiment in experiments]
-    wanted = {row["key"]: row for row in asked}
+    requested = [row_of(experiment) for experiment in experiments]
+    wanted = {row["key"]: row for row in requested}
     found = {} if found is None else found
     if out is not None:
         # What was asked is known: of a file only the figures are taken.
-        found.update({row["key"]: {**row, **wanted[row["key"]]} for row in kept.read(out) if row["key"] in wanted})
+        found.update(
+            {row["key"]: {**row, **wanted[row["key"]]} for row in cost_table.read(out) if row["key"] in wanted}
+        )
     missing = [row for key, row in wanted.items() if key not in found]
     progress(len(found), len(wanted))
     with closing(_done(missing, engine, master)) as rows, _written(out) as write:
@@ -80,7 +82,7 @@ def sweep(
             found[row["key"]] = row
             write(row)
             progress(len(found), len(wanted))
-    return [found[row["key"]] for row in asked]
+    return [found[row["key"]] for row in requested]
 
 
 def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row]:
@@ -102,7 +104,7 @@ def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
         nonlocal last
         rows.append(row)
         if out is not None and (len(rows) >= ROWS_A_FILE or time.monotonic() - last >= SECONDS_A_FILE):
-            kept.append(out, rows)
+            cost_table.append(out, rows)
             rows.clear()
             last = time.monotonic()
 
@@ -110,7 +112,7 @@ def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
         yield write
     finally:
         if out is not None:
-            kept.append(out, rows)
+            cost_table.append(out, rows)
 
 
 # -- on Spark ----------------------------------------------------------------------------------------------------------
@@ -122,9 +124,9 @@ def experiments_frame(spark: SparkSession, experiments: Iterable[Experiment]) ->
 
 
 def rows_frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
-    tasks = dealt(rows, max(1, min(len(rows), TASKS * spark.sparkContext.defaultParallelism)))
+    tasks = balance_tasks(rows, max(1, min(len(rows), TASKS * spark.sparkContext.defaultParallelism)))
     placed = [{**row, "task": number} for number, task in enumerate(tasks) for row in task]
-    table = kept.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
+    table = cost_table.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
     return spark.createDataFrame(table).repartitionById(len(tasks), "task").drop("task")
 
 
@@ -136,7 +138,7 @@ def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
     pool = ThreadPoolExecutor(JOBS * processors)
     jobs: list[Future[list[Row]]] = []
     try:
-        jobs += [pool.submit(_job, spark, task, tag) for task in dealt(rows, min(len(rows), least))]
+        jobs += [pool.submit(_job, spark, task, tag) for task in balance_tasks(rows, min(len(rows), least))]
         for job in as_completed(jobs):
             yield from job.result()
     finally:
@@ -148,7 +150,7 @@ def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
 
 def _job(spark: SparkSession, rows: Sequence[Row], tag: str) -> list[Row]:
     spark.sparkContext.addJobTag(tag)
-    frame = spark.createDataFrame(kept.arrow_table(rows, ASKED_SCHEMA)).coalesce(1)
+    frame = spark.createDataFrame(cost_table.arrow_table(rows, ASKED_SCHEMA)).coalesce(1)
     return [row.asDict() for row in simulated(frame).collect()]
 
 
@@ -160,17 +162,17 @@ def simulated(frame: DataFrame) -> DataFrame:
 def _simulate_batches(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     for batch in batches:
         rows = [with_figures(row, simulate(experiment_of(row))) for row in batch.to_pylist()]
-        yield from kept.arrow_table(rows).to_batches()
+        yield from cost_table.arrow_table(rows).to_batches()
 
 
-def dealt(rows: Iterable[Row], tasks: int) -> list[list[Row]]:
+def balance_tasks(rows: Iterable[Row], tasks: int) -> list[list[Row]]:
     """The rows in so many tasks of about the same effort, the one with most to do first; none is empty."""
-    piles: list[tuple[float, int, list[Row]]] = [(0.0, number, []) for number in range(tasks)]
+    tasks_by_load: list[tuple[float, int, list[Row]]] = [(0.0, number, []) for number in range(tasks)]
     for row in sorted(rows, key=effort, reverse=True):
-        load, number, pile = piles[0]
-        pile.append(row)
-        heapreplace(piles, (load + effort(row), number, pile))
-    return [pile for load, _, pile in sorted(piles, key=lambda each: (-each[0], each[1])) if pile]
+        load, number, task = tasks_by_load[0]
+        task.append(row)
+        heapreplace(tasks_by_load, (load + effort(row), number, task))
+    return [task for load, _, task in sorted(tasks_by_load, key=lambda each: (-each[0], each[1])) if task]
 
 
 #: Protocols → microseconds a message, for n processes: fixed, for each process, for each pair of processes.

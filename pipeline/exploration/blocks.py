@@ -111,7 +111,7 @@ def read(content: Any, block: Block, words: int, *, of_level: bool = False) -> t
     return rows, asleep, part(block.size if of_level else 0, np.bool_)
 
 
-def settle(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Written:
+def fsync_and_digest(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Written:
     """What was written so far, on the disk if it is to last."""
     if not lasting:
         return Written(name, "")

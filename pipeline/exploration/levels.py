@@ -15,14 +15,14 @@ import numpy as np
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels, shelf_kernels
 from crownless.model_check.native.search import BLOCK, Shelf, Worker
 
-from .blocks import Block, Shape, Written, append, new_file, read, settle, whole
+from .blocks import Block, Shape, Written, append, fsync_and_digest, new_file, read, whole
 from .hashing import hashes_of
 from .published import Replica, Version, View
 
 #: A task leaves the rest of its rows for the next round once so many miss an entry, and so large a part of them: Python
 #: works out first what they miss.
-MISSED = 1 << 17
-PART_MISSED = 8
+MISSES_TO_STOP_AT = 1 << 17
+STOP_AT_ONE_IN = 8
 
 
 class Places(NamedTuple):
@@ -32,7 +32,7 @@ class Places(NamedTuple):
     fresh: int
 
 
-class ToExpand(NamedTuple):
+class ExpandTask(NamedTuple):
     """A task: rows of one owner."""
 
     directory: str
@@ -46,7 +46,7 @@ class ToExpand(NamedTuple):
     shape: Shape  #: of what they lead to, at least
 
 
-class Expanded(NamedTuple):
+class ExpandResult(NamedTuple):
     """What became of it."""
 
     owner: int
@@ -60,7 +60,7 @@ class Expanded(NamedTuple):
     shape: Shape
 
 
-class ToTakeIn(NamedTuple):
+class MergeTask(NamedTuple):
     """A task: all that was found for one owner."""
 
     directory: str
@@ -74,7 +74,7 @@ class ToTakeIn(NamedTuple):
     lasting: bool
 
 
-class TakenIn(NamedTuple):
+class MergeResult(NamedTuple):
     """The rows that are new."""
 
     owner: int
@@ -84,13 +84,13 @@ class TakenIn(NamedTuple):
     met_again: int  #: states that belong to an earlier level
 
 
-def expand(task: ToExpand, view: View) -> Expanded:
+def expand(task: ExpandTask, view: View) -> ExpandResult:
     """Expands rows as long as most find in the tables what they need."""
     return _Expansion(task, view).run()
 
 
 class _Expansion:
-    def __init__(self, task: ToExpand, view: View) -> None:
+    def __init__(self, task: ExpandTask, view: View) -> None:
         self.task, self.view = task, view
         self.n = task.system.n
         self.directory = Path(task.directory)
@@ -109,7 +109,7 @@ class _Expansion:
     def _lay_out(self, shape: Shape) -> None:
         self.shape, self.layout_after = shape, shape.layout(self.n)
 
-    def run(self) -> Expanded:
+    def run(self) -> ExpandResult:
         task = self.task
         old = np.zeros(0, np.int64)
         if task.places.again is not None:
@@ -118,7 +118,7 @@ class _Expansion:
             old = rows[:, 0].astype(np.int64)
         fresh, count = task.places.fresh, task.block.size
         missed: list[Any] = []
-        missing = looked_at = 0
+        missing = expanded = 0
         with new_file(self.directory, f"found-{task.owner}") as (name, file):
             while len(old) or fresh < count:
                 todo, old = old[:BLOCK], old[BLOCK:]
@@ -131,8 +131,8 @@ class _Expansion:
                     old = np.concatenate([todo[place:], old])
                 missed.append(again_)
                 missing += len(again_)
-                looked_at += place
-                if missing > MISSED and missing * PART_MISSED > looked_at:
+                expanded += place
+                if missing > MISSES_TO_STOP_AT and missing * STOP_AT_ONE_IN > expanded:
                     break
             left = np.concatenate([*missed, old])
             places = None
@@ -141,7 +141,7 @@ class _Expansion:
                 again_block = append(file, name, self.shape, numbers, np.zeros(0, np.uint32)) if len(left) else None
                 places = Places(again_block, fresh)
         none = np.zeros(0, np.uint64)
-        return Expanded(
+        return ExpandResult(
             task.owner,
             places,
             np.unique(np.concatenate([none, *self.misses])),
@@ -214,7 +214,7 @@ class _Expansion:
             array[:] = 0
 
 
-def take_in(task: ToTakeIn) -> TakenIn:
+def merge_into_partition(task: MergeTask) -> MergeResult:
     """Puts what was found for an owner on one shelf, each row once, and writes down what is new."""
     directory, layout = Path(task.directory), task.shape.layout(task.n)
     shelf = Shelf(layout.words, sleeps=task.sleeps)
@@ -256,11 +256,11 @@ def take_in(task: ToTakeIn) -> TakenIn:
     with new_file(directory, f"{task.name}-{task.owner}") as (name, file):
         asleep = shelf.asleep[new] if task.sleeps else shelf.asleep
         block = append(file, name, task.shape, shelf.rows[new], asleep, shelf.is_new[new])
-        written = settle(file, directory, name, lasting=task.lasting)
-    return TakenIn(task.owner, block, written, int(tallies[0]), int(tallies[1]))
+        written = fsync_and_digest(file, directory, name, lasting=task.lasting)
+    return MergeResult(task.owner, block, written, int(tallies[0]), int(tallies[1]))
 
 
-def _laid_out(rows: Any, shape: Shape, task: ToTakeIn) -> Any:
+def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
     """The rows as the task wants them laid out."""
     if shape == task.shape:
         return rows
@@ -290,22 +290,22 @@ def view_of(directory: str, version: Version) -> View:
     return view
 
 
-def expand_there(task: ToExpand) -> Expanded:
+def expand_on_executor(task: ExpandTask) -> ExpandResult:
     answer = expand(task, view_of(task.directory, task.version))
-    _settle_in("expand")
+    _freeze_loaded_objects("expand")
     return answer
 
 
-def take_in_there(task: ToTakeIn) -> TakenIn:
-    answer = take_in(task)
-    _settle_in("take in")
+def merge_on_executor(task: MergeTask) -> MergeResult:
+    answer = merge_into_partition(task)
+    _freeze_loaded_objects("take in")
     return answer
 
 
 _done_before: set[str] = set()
 
 
-def _settle_in(task: str) -> None:
+def _freeze_loaded_objects(task: str) -> None:
     """Spark collects garbage after each task. What is loaded by the first one of its kind stays, and need not be looked
     at each time.
     """

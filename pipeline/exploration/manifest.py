@@ -78,8 +78,8 @@ class Manifest(SavedDirectory):
 
     kind = LEVELS
 
-    def __init__(self, directory: Path, question: dict[str, Any], *, resume: bool, made: bool = False) -> None:
-        super().__init__(directory, question, made=made)
+    def __init__(self, directory: Path, check_key: dict[str, Any], *, resume: bool, made: bool = False) -> None:
+        super().__init__(directory, check_key, made=made)
         #: What a search that goes on starts from.
         self.saved: SavedLevels | None = None
         if resume:
@@ -125,9 +125,9 @@ def write_array(directory: Path, name: str, array: Any) -> Written:
 
 
 @contextmanager
-def manifest_in(directory: Path, question: dict[str, Any], *, resume: bool) -> Iterator[Manifest]:
+def manifest_in(directory: Path, check_key: dict[str, Any], *, resume: bool) -> Iterator[Manifest]:
     """A directory that can be written, and that no other search writes to meanwhile. On a cluster all executors must
     have it too.
     """
     with held(directory, LEVELS, resume=resume) as made:
-        yield Manifest(directory, question, resume=resume, made=made)
+        yield Manifest(directory, check_key, resume=resume, made=made)

@@ -119,8 +119,8 @@ class Published:
             known = self._known[name]
             same = min(len(known), len(column))
             differs = np.ones(len(column), np.bool_)
-            differs[:same] = _any(column[:same] != known[:same])
-            differs[same:] = _any(column[same:] != 0)
+            differs[:same] = _rows_with_any(column[:same] != known[:same])
+            differs[same:] = _rows_with_any(column[same:] != 0)
             places = np.flatnonzero(differs)
             if len(places) or len(column) != len(known):
                 added[f"{name}-length"] = np.array(len(column))
@@ -160,7 +160,7 @@ class Replica:
         while self._version < version.number:
             content = _path(directory, version.of, self._version + 1).read_bytes()
             with np.load(io.BytesIO(content), allow_pickle=False) as added:
-                self._take_in(added)
+                self._apply(added)
             self._digest = _digest(self._digest, content)
             self._version += 1
         if (self._version, self._digest) != (version.number, version.digest):
@@ -170,7 +170,7 @@ class Replica:
         monitor_states = kernels.MonitorStates(**{name: known[name] for name in kernels.MonitorStates._fields})
         return View(tables, monitor_states, self._facts)
 
-    def _take_in(self, added: Any) -> None:
+    def _apply(self, added: Any) -> None:
         self._facts = Facts(*added["facts"].tolist())
         for name in COLUMNS:
             if name in added:
@@ -190,7 +190,7 @@ class Replica:
         return self._version
 
 
-def _any(differs: Any) -> Any:
+def _rows_with_any(differs: Any) -> Any:
     """Of each row: does it differ anywhere?"""
     return differs.reshape(len(differs), -1).any(axis=1) if differs.size else np.zeros(len(differs), np.bool_)
 

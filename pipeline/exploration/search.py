@@ -36,11 +36,21 @@ from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, ResolvedCheck
-from crownless.pipeline.session import last_words, session
+from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
 from .blocks import ALIGNED, Block, Shape, Written, append, end_of, new_file, read, whole
-from .levels import Expanded, Places, TakenIn, ToExpand, ToTakeIn, expand, expand_there, take_in, take_in_there
+from .levels import (
+    ExpandResult,
+    ExpandTask,
+    MergeResult,
+    MergeTask,
+    Places,
+    expand,
+    expand_on_executor,
+    merge_into_partition,
+    merge_on_executor,
+)
 from .manifest import Manifest, SavedLevels, drop, manifest_in, write_array
 from .published import Published
 
@@ -51,7 +61,7 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 #: Up to so many rows are expanded or taken in by the driver itself.
-FEW = 1 << 17
+MAX_ROWS_ON_DRIVER = 1 << 17
 
 
 def explore(
@@ -102,8 +112,8 @@ class OnSpark:
         if directory is None:
             yield None
             return
-        question = question_of(check, engine.reductions)
-        with manifest_in(directory, question, resume=resume is not None) as manifest:
+        check_key = question_of(check, engine.reductions)
+        with manifest_in(directory, check_key, resume=resume is not None) as manifest:
             yield manifest
 
     @contextmanager
@@ -228,16 +238,16 @@ class SparkSearch(NativeSearch):
                     found.setdefault(owner, []).append(block)
         self._gather(found, shape)
 
-    def _expand_all(self, places: Mapping[int, Places], shape: Shape) -> list[Expanded]:
+    def _expand_all(self, places: Mapping[int, Places], shape: Shape) -> list[ExpandResult]:
         """Expands what is left to be done of the level."""
         view = self._published.view()
         rows = sum(
             self.parts[owner].size - at.fresh + (at.again.size if at.again else 0) for owner, at in places.items()
         )
-        there = rows > FEW
-        version = self._published.publish() if there else self._published.version
+        distributed = rows > MAX_ROWS_ON_DRIVER
+        version = self._published.publish() if distributed else self._published.version
         tasks = [
-            ToExpand(
+            ExpandTask(
                 str(self._directory),
                 version,
                 self.system,
@@ -250,9 +260,9 @@ class SparkSearch(NativeSearch):
             )
             for owner, at in places.items()
         ]
-        return self._on_spark(expand_there, tasks) if there else [expand(task, view) for task in tasks]
+        return self._on_spark(expand_on_executor, tasks) if distributed else [expand(task, view) for task in tasks]
 
-    def _take_account(self, answers: Sequence[Expanded]) -> Any:
+    def _take_account(self, answers: Sequence[ExpandResult]) -> Any:
         """Adds up what the tasks found in a round; returns what they missed."""
         result = self.result
         for answer in answers:
@@ -275,7 +285,7 @@ class SparkSearch(NativeSearch):
                 earlier.append(part)
         level = self.level + 1 if self.parts else 0
         tasks = [
-            ToTakeIn(
+            MergeTask(
                 str(self._directory),
                 self.n,
                 owner,
@@ -288,8 +298,10 @@ class SparkSearch(NativeSearch):
             )
             for owner in range(self.workers)
         ]
-        there = sum(block.size for task in tasks for block in (*task.found, *task.earlier)) > FEW
-        answers: list[TakenIn] = self._on_spark(take_in_there, tasks) if there else [take_in(task) for task in tasks]
+        distributed = sum(block.size for task in tasks for block in (*task.found, *task.earlier)) > MAX_ROWS_ON_DRIVER
+        answers: list[MergeResult] = (
+            self._on_spark(merge_on_executor, tasks) if distributed else [merge_into_partition(task) for task in tasks]
+        )
         if not self.keep:
             self._files = {}
         self.parts = [answer.block for answer in answers]
@@ -313,7 +325,7 @@ class SparkSearch(NativeSearch):
             raise
         except (PySparkException, Py4JError) as error:
             raise BadInput(
-                f"a task on Spark failed: {last_words(error)}",
+                f"a task on Spark failed: {root_cause(error)}",
                 hint="see the log of its executor; each needs this package, numba, and the directory",
             ) from error
         finally:
@@ -352,8 +364,8 @@ class SparkSearch(NativeSearch):
         assert self._manifest is not None
         facts, manifest = saved.facts, self._manifest
         self._resume(facts, manifest.log(saved), manifest)
-        self.parts = [told.block() for told in facts.parts]
-        self.earlier = [[told.block() for told in blocks] for blocks in facts.earlier]
+        self.parts = [saved_block.block() for saved_block in facts.parts]
+        self.earlier = [[saved_block.block() for saved_block in blocks] for blocks in facts.earlier]
         manifest.refuse_if(self._problem_with_blocks(facts))
         # Owners stay as they were.
         self.workers = len(self.parts)

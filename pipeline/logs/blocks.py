@@ -17,7 +17,7 @@ import numpy as np
 
 from .kernels import compact, order_by
 from .rows import COLUMNS
-from .waiting import NONE
+from .wait_queue import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
 
-from .answers import HOLE, JUDGED, TOLD, VERDICT
-from .judging import Judged, is_parquet
+from .judging import LogResult, is_parquet
 from .one_run import SMALL, checked, quarantined
-from .rows import BETWEEN, COLUMNS, LONGEST, NOWHERE, PLAIN, plain, plain_line, plain_lines, plain_types
+from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
+from .rows import COLUMNS, MAX_INDEX, PEER_SEPARATOR, PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: The orders of which clocks tell something.
 BY_CLOCKS = ("fifo", "causal")
 
-_NOT_FIFO = "clocks tell that FIFO order is kept only where causal order is"
+_FIFO_UNDECIDED = "clocks tell that FIFO order is kept only where causal order is"
 
 
 def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
@@ -44,7 +44,7 @@ def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
     return judge_by_clocks(events, processes, ("causal",)).verdicts
 
 
-def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> Judged:
+def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> LogResult:
     """Judges every run of these events by their clocks: causal and FIFO order, unless one of them is named.
 
     `events` has a column `clock`, an array: how many events of each process, in the order of `processes`, are known
@@ -57,24 +57,29 @@ def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Se
             raise BadInput(f"clocks do not decide {order} order", hint=f"ask for {' or '.join(BY_CLOCKS)}")
     if len(set(processes)) < len(processes):
         raise BadInput("a process of the clocks is named twice", hint="name each once, in the order of the clocks")
-    asked = [order for order in BY_CLOCKS if not orders or order in orders]
+    requested = [order for order in BY_CLOCKS if not orders or order in orders]
     rows = _with_clocks(events).persist()
-    told: DataFrame | None = None
+    checked_rows: DataFrame | None = None
     by_line: DataFrame | None = None
     try:
         facts = _facts(rows)
         names = list(processes) or facts["names"]
         one = rows.coalesce(1) if facts["rows"] <= SMALL else rows
-        told = checked(one, _odd(names)).persist()
-        by_line = _by_line(told, names).persist()
-        parts = (_verdicts(told, by_line, asked, facts["harmed"]), _holes(by_line), _judged(by_line), quarantined(told))
-        everything = parts[0]
+        checked_rows = checked(one, _row_problem(names)).persist()
+        by_line = _by_line(checked_rows, names).persist()
+        parts = (
+            _verdicts(checked_rows, by_line, requested, facts["unattributed"]),
+            _holes(by_line),
+            _judged(by_line),
+            quarantined(checked_rows),
+        )
+        records = parts[0]
         for part in parts[1:]:
-            everything = everything.unionByName(part)
+            records = records.unionByName(part)
         # The checked rows are not held any longer than this takes.
-        return Judged(facts["rows"], everything.localCheckpoint())
+        return LogResult(facts["rows"], records.localCheckpoint())
     finally:
-        for held in (by_line, told, rows):
+        for held in (by_line, checked_rows, rows):
             if held is not None:
                 held.unpersist()
 
@@ -121,7 +126,7 @@ def has_clocks(spark: SparkSession, path: str) -> bool:
 
 def _clock(line: bytes) -> list[int] | None:
     clock = json.loads(line).get("clock")
-    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < LONGEST for entry in clock)
+    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < MAX_INDEX for entry in clock)
     return clock if whole else None
 
 
@@ -138,7 +143,7 @@ def _with_clocks(events: DataFrame) -> DataFrame:
         return events.select(*COLUMNS, clock)
     text = {name: f.col(f"`{name}`").cast("string") for name in COLUMNS[:-1] if name in types}
     if types["peer"] == "array<string>":
-        text["peer"] = f.array_join(f.transform("peer", lambda name: f.coalesce(name, f.lit(""))), BETWEEN)
+        text["peer"] = f.array_join(f.transform("peer", lambda name: f.coalesce(name, f.lit(""))), PEER_SEPARATOR)
     columns = {
         **text,
         "run": f.coalesce(text.get("run", f.lit("")), f.lit("")),
@@ -152,18 +157,18 @@ def _facts(rows: DataFrame) -> dict[str, Any]:
     """How many rows there are; all processes; and is there a row of no known run, which must be of the only one?"""
     from pyspark.sql import functions as f
 
-    run = f.when(f.col("run") != NOWHERE, f.col("run"))
-    peers = f.when(f.col("kind") == "send", f.split("peer", BETWEEN))
+    run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run"))
+    peers = f.when(f.col("kind") == "send", f.split("peer", PEER_SEPARATOR))
     found = rows.agg(
         f.count("*").alias("rows"),
-        f.count_if(f.col("run") == NOWHERE).alias("of_no_run"),
+        f.count_if(f.col("run") == UNKNOWN_RUN).alias("of_no_run"),
         (f.min(run) == f.max(run)).alias("one_run"),
         f.collect_set("process").alias("processes"),
         f.flatten(f.collect_set(peers)).alias("peers"),
     ).collect()[0]
     names = {name for name in (*found["processes"], *found["peers"]) if name and name.isprintable()}
-    harmed = bool(found["of_no_run"] and found["one_run"])
-    return {"rows": found["rows"], "names": sorted(names, key=_natural), "harmed": harmed}
+    unattributed = bool(found["of_no_run"] and found["one_run"])
+    return {"rows": found["rows"], "names": sorted(names, key=_natural), "unattributed": unattributed}
 
 
 def _natural(name: str) -> tuple[list[object], str]:
@@ -172,7 +177,7 @@ def _natural(name: str) -> tuple[list[object], str]:
     return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
 
 
-def _odd(processes: Sequence[str]) -> Column:
+def _row_problem(processes: Sequence[str]) -> Column:
     """What is wrong with a row's clock, or its names, if so."""
     from pyspark.sql import functions as f
 
@@ -181,7 +186,9 @@ def _odd(processes: Sequence[str]) -> Column:
     named = (f.col("kind") != "internal") & f.col("peer").isNotNull()
     return (
         f.when(~f.col("process").isin(there), "'process' is none of the clocks' processes")
-        .when(named & f.exists(f.split("peer", BETWEEN), lambda name: ~name.isin(there)), "'peer' is none of them")
+        .when(
+            named & f.exists(f.split("peer", PEER_SEPARATOR), lambda name: ~name.isin(there)), "'peer' is none of them"
+        )
         .when(~f.coalesce(right, f.lit(False)), f"'clock' has not one count for each of {len(there)} processes")
     )
 
@@ -189,7 +196,7 @@ def _odd(processes: Sequence[str]) -> Column:
 # -- lines, and runs ---------------------------------------------------------------------------------------------------
 
 
-def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
+def _by_line(checked_rows: DataFrame, processes: Sequence[str]) -> DataFrame:
     """What is known of each line of each run: of its events, and of its clocks."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -197,10 +204,10 @@ def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
     used = f.col("reason").isNull()
     sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
     line = Window.partitionBy("run", "process", used).orderBy("index")
-    of = Window.partitionBy("run", "about")
+    of = Window.partitionBy("run", "message_key")
     names = f.array(*(f.lit(name) for name in processes))
     nothing = f.array(*(f.lit(0).cast("long") for _ in processes))
-    rows = told.withColumns(
+    rows = checked_rows.withColumns(
         {
             "stamp": f.first(f.when(sends, f.col("clock")), ignorenulls=True).over(of),
             "p": (f.array_position(names, f.col("process")) - 1).cast("int"),
@@ -220,10 +227,10 @@ def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
         f.count_if(used).alias("n"),
         f.min(f.when(used, f.col("index"))).alias("a"),
         f.max(f.when(used, f.col("index"))).alias("z"),
-        f.count_if(~used & ~f.col("copy")).alias("harmed"),
+        f.count_if(~used & ~f.col("copy")).alias("unusable"),
         f.count_if(lost).alias("lost"),
         f.min(f.when(wrong, f.col("index"))).alias("wrong_at"),
-        f.count_if(sends & f.col("peer").contains(BETWEEN)).alias("to_several"),
+        f.count_if(sends & f.col("peer").contains(PEER_SEPARATOR)).alias("to_several"),
         f.count_if(sends & (f.col("peer") == f.col("process"))).alias("to_self"),
         f.min(f.when(late, f.struct("message", f.col("process").alias("receiver")))).alias("late"),
         f.max_by(f.when(used, f.col("clock")), f.when(used, f.col("index"))).alias("last"),
@@ -232,26 +239,26 @@ def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
     return lines.withColumn("missing", f.coalesce(missing, f.lit(0)))
 
 
-def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed: bool) -> DataFrame:
+def _verdicts(checked_rows: DataFrame, by_line: DataFrame, orders: Sequence[str], unattributed: bool) -> DataFrame:
     from pyspark.sql import functions as f
 
     by_run = (
-        by_line.where(f.col("run") != NOWHERE)
+        by_line.where(f.col("run") != UNKNOWN_RUN)
         .groupBy("run")
         .agg(
-            *(f.sum(name).alias(name) for name in ("n", "harmed", "missing", "lost", "to_several", "to_self")),
+            *(f.sum(name).alias(name) for name in ("n", "unusable", "missing", "lost", "to_several", "to_self")),
             f.count("wrong_at").alias("wrong"),
             f.min("late").alias("late"),
         )
     )
-    never = told.where("reason IS NULL AND kind = 'send' AND NOT coalesce(delivered, false)")
+    never = checked_rows.where("reason IS NULL AND kind = 'send' AND NOT coalesce(delivered, false)")
     never = never.select("run", "message", f.col("peer").alias("receiver"), f.col("clock").alias("stamp"))
     known = never.join(by_line.select("run", f.col("process").alias("receiver"), "last"), ["run", "receiver"])
     known = known.where("forall(sequence(0, size(last) - 1), i -> last[i] >= stamp[i])")
     never_late = known.groupBy("run").agg(f.min(f.struct("message", "receiver")).alias("never"))
     because = (
         f.when(f.col("n") == 0, "no row of it can be used")
-        .when((f.col("harmed") > 0) | f.lit(harmed), "rows of it are in quarantine")
+        .when((f.col("unusable") > 0) | f.lit(unattributed), "rows of it are in quarantine")
         .when(f.col("missing") > 0, "events of it are missing")
         .when(f.col("lost") > 0, "a send is not in the log")
         .when(f.col("wrong") > 0, "a clock does not follow from those before it")
@@ -265,10 +272,14 @@ def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed
     witness = f.to_json(f.struct(f.lit("late").alias("kind"), "found.message", "found.receiver"))
     unknown = f.when(f.col("because").isNotNull(), "unknown")
     of = {
-        "fifo": (unknown.when(broken, "unknown"), f.lit(None), f.when(broken, _NOT_FIFO).otherwise(f.col("because"))),
+        "fifo": (
+            unknown.when(broken, "unknown"),
+            f.lit(None),
+            f.when(broken, _FIFO_UNDECIDED).otherwise(f.col("because")),
+        ),
         "causal": (unknown.when(broken, "broken"), f.when(broken, witness), f.col("because")),
     }
-    told_of = f.array(
+    verdicts = f.array(
         *(
             f.struct(
                 f.lit(order).alias("order"),
@@ -279,7 +290,7 @@ def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed
             for order in orders
         )
     )
-    return _as_told(found.select("run", f.explode(told_of).alias("of")).select("run", "of.*"), VERDICT)
+    return _as_records(found.select("run", f.explode(verdicts).alias("of")).select("run", "of.*"), VERDICT)
 
 
 def _holes(by_line: DataFrame) -> DataFrame:
@@ -288,25 +299,25 @@ def _holes(by_line: DataFrame) -> DataFrame:
     name = f.coalesce("process", f.lit("any process"))
     holes = f.array(
         f.when(f.col("missing") > 0, f.concat(name, f.lit(": events missing: "), "missing")),
-        f.when(f.col("harmed") > 0, f.concat(name, f.lit(": rows of it are in quarantine"))),
+        f.when(f.col("unusable") > 0, f.concat(name, f.lit(": rows of it are in quarantine"))),
         f.when(f.col("lost") > 0, f.concat(name, f.lit(" delivers messages whose sends are not in the log: "), "lost")),
     )
-    run = f.when(f.col("run") != NOWHERE, f.col("run")).alias("run")
-    return _as_told(by_line.select(run, f.explode(f.array_compact(holes)).alias("because")), HOLE)
+    run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run")).alias("run")
+    return _as_records(by_line.select(run, f.explode(f.array_compact(holes)).alias("because")), HOLE)
 
 
 def _judged(by_line: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return _as_told(by_line.agg(f.coalesce(f.sum("n"), f.lit(0)).alias("rows")), JUDGED)
+    return _as_records(by_line.agg(f.coalesce(f.sum("n"), f.lit(0)).alias("rows")), JUDGED)
 
 
-def _as_told(rows: DataFrame, about: str) -> DataFrame:
-    """The columns of `answers.TOLD`; those that are not there are null."""
+def _as_records(rows: DataFrame, record_type: str) -> DataFrame:
+    """The columns of `records.RECORD_SCHEMA`; those that are not there are null."""
     from pyspark.sql import functions as f
 
-    rows = rows.withColumn("about", f.lit(about))
-    columns = (part.split() for part in TOLD.split(", "))
+    rows = rows.withColumn("record_type", f.lit(record_type))
+    columns = (part.split() for part in RECORD_SCHEMA.split(", "))
     return rows.select(
         *((f.col(name) if name in rows.columns else f.lit(None)).cast(kind).alias(name) for name, kind in columns)
     )

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Query, answers
 from .blocks import BLOCKS, packed, unpacked
-from .rows import COLUMNS, as_bytes, plain, plain_lines, plain_table, read_lines, refuse_columns
+from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query, records_of_runs
+from .rows import COLUMNS, as_bytes, check_columns, plain, plain_lines, plain_table, read_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,43 +41,43 @@ class Account(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What is known of a log; `everything` holds all of it (persist or write that one, to compute it once).
+class LogResult:
+    """What is known of a log; `records` holds all of it (persist or write that one, to compute it once).
 
     `events`: the rows that were judged, to be counted again, or how many there are.
     """
 
     events: DataFrame | int
-    everything: DataFrame
+    records: DataFrame
 
     @property
     def verdicts(self) -> DataFrame:
         """run, order, verdict (kept, broken, unknown), witness (JSON, if broken), because (if unknown)."""
-        return self._about(VERDICT, "run", "order", "verdict", "witness", "because")
+        return self._of_type(VERDICT, "run", "order", "verdict", "witness", "because")
 
     @property
     def quarantine(self) -> DataFrame:
         """run (null if the row names none), row (JSON), reason."""
         from pyspark.sql import functions as f
 
-        return self._about(QUARANTINE, "run", "row", f.col("because").alias("reason"))
+        return self._of_type(QUARANTINE, "run", "row", f.col("because").alias("reason"))
 
     @property
     def holes(self) -> DataFrame:
         """run, hole: what shows that the log has lost events."""
         from pyspark.sql import functions as f
 
-        return self._about(HOLE, "run", f.col("because").alias("hole"))
+        return self._of_type(HOLE, "run", f.col("because").alias("hole"))
 
-    def _about(self, about: str, *columns: Any) -> DataFrame:
-        return self.everything.where(self.everything.about == about).select(*columns)
+    def _of_type(self, record_type: str, *columns: Any) -> DataFrame:
+        return self.records.where(self.records.record_type == record_type).select(*columns)
 
     def account(self) -> Account:
         """Counts the rows again: each was judged or is in quarantine, or this raises `AssertionError`."""
         from pyspark.sql import functions as f
 
-        counted = self.everything.where(f.col("about").isin(JUDGED, QUARANTINE)).groupBy("about")
-        sums = {row["about"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
+        counted = self.records.where(f.col("record_type").isin(JUDGED, QUARANTINE)).groupBy("record_type")
+        sums = {row["record_type"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
         rows = self.events if isinstance(self.events, int) else self.events.count()
         account = Account(rows, sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
         assert account.rows == account.judged + account.quarantined, f"rows were dropped: {account}"
@@ -91,7 +91,7 @@ def judge(
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
-) -> Judged:
+) -> LogResult:
     """Judges every run of a DataFrame of events; all seven orders unless some are named.
 
     `buckets`: more of them, less memory. Raises `BadInput` if the columns are not those of a log.
@@ -102,7 +102,7 @@ def judge(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(batches, buckets)
 
-    return Judged(rows, _told(rows.mapInArrow(pack, BLOCKS), query))
+    return LogResult(rows, _records(rows.mapInArrow(pack, BLOCKS), query))
 
 
 def judge_lines(
@@ -113,7 +113,7 @@ def judge_lines(
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
-) -> Judged:
+) -> LogResult:
     """The same of JSON Lines, a file or a folder of them, which are read and packed in one go."""
     query = Query.of(orders, reading, witnesses)
     lines = read_text(spark, path)
@@ -121,7 +121,7 @@ def judge_lines(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(read_lines(batches), buckets)
 
-    return Judged(lines.where(lines.value.rlike(r"\S")), _told(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
+    return LogResult(lines.where(lines.value.rlike(r"\S")), _records(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
 
 
 def judge_parquet(
@@ -132,7 +132,7 @@ def judge_parquet(
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
-) -> Judged:
+) -> LogResult:
     """The same of a Parquet dataset (a file, or a folder of them) on a file system that all executors see under this
     path.
 
@@ -154,7 +154,7 @@ def judge_parquet(
             reason = str(problem).split(". ")[0].splitlines()[0]
             hint = "write it anew, or take it out of the folder"
             raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
-        refuse_columns(known.schema.to_arrow_schema(), str(file))
+        check_columns(known.schema.to_arrow_schema(), str(file))
         rows += known.num_rows
         groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
 
@@ -163,31 +163,31 @@ def judge_parquet(
 
     tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
     blocks = spark.range(0, len(groups), 1, max(tasks, 1)).mapInArrow(pack, BLOCKS)
-    return Judged(rows, _told(blocks, query))
+    return LogResult(rows, _records(blocks, query))
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
     """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `rows`)."""
-    return plain(_found(spark.read.parquet, path)) if is_parquet(path) else plain_lines(read_text(spark, path))
+    return plain(_opened(spark.read.parquet, path)) if is_parquet(path) else plain_lines(read_text(spark, path))
 
 
 def read_text(spark: SparkSession, path: str) -> DataFrame:
     """The lines of a text file, or of all files in a folder."""
-    return _found(spark.read.text, path)
+    return _opened(spark.read.text, path)
 
 
-def _found(read: Callable[[str], DataFrame], path: str) -> DataFrame:
+def _opened(read: Callable[[str], DataFrame], path: str) -> DataFrame:
     from pyspark.errors import AnalysisException
 
     try:
         return read(path)
     except AnalysisException as problem:
         if "PATH_NOT_FOUND" in str(problem):
-            raise BadInput("there is no such file or folder", hint=_NAME_ONE, file=path) from None
+            raise BadInput("there is no such file or folder", hint=_INPUT_HINT, file=path) from None
         raise
 
 
-_NAME_ONE = "name a Parquet or JSON Lines log"
+_INPUT_HINT = "name a Parquet or JSON Lines log"
 _PARQUET = (".parquet", ".pq")
 
 
@@ -214,7 +214,7 @@ def data_files(path: str) -> list[Path]:
     files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if _is_data(file, root))
     if not files:
         problem = "there is no such file or folder" if not root.exists() else "there is no file in it"
-        raise BadInput(problem, hint=_NAME_ONE, file=path)
+        raise BadInput(problem, hint=_INPUT_HINT, file=path)
     return files
 
 
@@ -231,22 +231,25 @@ def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]
         for k in batch["id"].to_pylist():
             path, group = groups[k]
             schema = pq.read_schema(path)
-            there = [name for name in COLUMNS[:-1] if name in schema.names]
-            named = [name for name in there if pa.types.is_string(schema.field(name).type)]
+            present = [name for name in COLUMNS[:-1] if name in schema.names]
+            named = [name for name in present if pa.types.is_string(schema.field(name).type)]
             file = pq.ParquetFile(path, read_dictionary=named)
-            yield plain_table(file.read_row_group(group, columns=there, use_threads=False))
+            yield plain_table(file.read_row_group(group, columns=present, use_threads=False))
 
 
-def _told(blocks: DataFrame, query: Query) -> DataFrame:
+def _records(blocks: DataFrame, query: Query) -> DataFrame:
     """What is told of the runs in these blocks."""
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for held in _by_bucket(batches):
-            yield from answers(unpacked(held), query)
+            yield from records_of_runs(unpacked(held), query)
 
     # A partition is sorted, so that a bucket's blocks follow each other, if need be from one batch to the next.
     return (
-        blocks.repartition("bucket").sortWithinPartitions("bucket").select("bucket", "block").mapInArrow(answer, TOLD)
+        blocks.repartition("bucket")
+        .sortWithinPartitions("bucket")
+        .select("bucket", "block")
+        .mapInArrow(answer, RECORD_SCHEMA)
     )
 
 

@@ -22,10 +22,10 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .waiting import NONE, all_waiting, wait, wake
+from .wait_queue import NONE, enqueue_all, notify, wait
 
 #: What becomes of a run and order.
-KEPT, BROKEN, ASK = 0, 1, 2
+KEPT, BROKEN, UNDECIDED = 0, 1, 2
 #: Kinds of rows by number; anything else is no kind.
 SEND, DELIVER, INTERNAL, NO_KIND = 0, 1, 2, 3
 #: The orders that are decided here, by column; n-n follows from the others, or is left to the spec.
@@ -35,7 +35,7 @@ CHANNELS_UP_TO = 1 << 20
 ENTRIES_UP_TO = 1 << 22
 
 
-def judged(
+def decide_runs(
     first: np.ndarray[Any, Any], rows: dict[str, np.ndarray[Any, Any]], *, pending: bool, queues: bool = True
 ) -> np.ndarray[Any, Any]:
     """For each run and order KEPT, BROKEN or ASK (one row a run).
@@ -45,14 +45,14 @@ def judged(
     Without `queues` mailbox and one-n are decided only where that takes nothing.
     """
     runs = len(first) - 1
-    found = np.full((runs, 5), ASK, np.int8)
+    found = np.full((runs, 5), UNDECIDED, np.int8)
     if not runs:
         return found
     longest = int(np.max(np.diff(first)))
     names = int(max(rows["process"].max(initial=0), rows["peer"].max(initial=0))) + 1
     messages = int(rows["message"].max(initial=0)) + 1
     whole = np.int32
-    _judge(
+    _decide_all(
         first,
         rows["process"],
         rows["index"],
@@ -75,7 +75,7 @@ def judged(
 
 
 @compiled
-def _judge(
+def _decide_all(
     first: Any,
     process: Any,
     index: Any,
@@ -237,8 +237,8 @@ def _decide(
         first_wait[e], second_wait[e] = NONE, NONE
         if events[1, e]:
             first_wait[e] = sent_at[events[0, e]]
-    fifo, causal = _times(n, m, lines, events, channels, entries)
-    if fifo == ASK:
+    fifo, causal = _fifo_and_causal(n, m, lines, events, channels, entries)
+    if fifo == UNDECIDED:
         return
     found[run, FIFO], found[run, CAUSAL] = fifo, causal
     if causal == BROKEN:
@@ -254,7 +254,7 @@ def _decide(
             before = (after_all if delivered_at[k] == NONE else delivered_at[k]) - 1
             if before >= lines[0, events[6, k]] and before != sent_at[k]:
                 first_wait[sent_at[k]] = before
-        if _walked(n, lines, events):
+        if _is_linearizable(n, lines, events):
             found[run, SYNCHRONOUS] = KEPT
     if complete and found[run, SYNCHRONOUS] == KEPT:
         found[run, MAILBOX], found[run, ONE_N] = KEPT, KEPT
@@ -289,7 +289,7 @@ def _mailbox(
     for k in range(m):
         if delivered_at[k] == NONE:
             first_wait[sent_at[k]] = last[receiver[k]]
-    found[run, MAILBOX] = KEPT if _walked(n, lines, events) else BROKEN
+    found[run, MAILBOX] = KEPT if _is_linearizable(n, lines, events) else BROKEN
     for e in range(begin[n]):
         second_wait[e] = NONE
 
@@ -327,21 +327,21 @@ def _one_n(
             else:
                 second_wait[deliver] = before
                 before = deliver
-    found[run, ONE_N] = KEPT if _walked(n, lines, events) else BROKEN
+    found[run, ONE_N] = KEPT if _is_linearizable(n, lines, events) else BROKEN
 
 
 @compiled
-def _walked(
+def _is_linearizable(
     n: Any,
     lines: Any,
     events: Any,
 ) -> Any:
     """Can all lines be walked to their ends, each event after the two that it waits for?"""
-    begin, at, waits, heard, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
+    begin, at, next_waiter, waiters, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
     line_of, first_wait, second_wait = events[2], events[8], events[9]
     for p in range(n):
         at[p] = begin[p]
-    waiting, left = all_waiting(n, heard, queue), begin[n]
+    waiting, left = enqueue_all(n, waiters, queue), begin[n]
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -354,18 +354,18 @@ def _walked(
             elif second_wait[e] != NONE and at[line_of[second_wait[e]]] <= second_wait[e]:
                 blocked = line_of[second_wait[e]]
             if blocked != NONE:
-                wait(p, blocked, waits, heard)
+                wait(p, blocked, next_waiter, waiters)
                 break
             at[p] += 1
             left -= 1
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
     return left == 0
 
 
 @compiled
-def _times(
+def _fifo_and_causal(
     n: Any,
     m: Any,
     lines: Any,
@@ -377,7 +377,7 @@ def _times(
 
     The time of a process is how many events of each line it knows; a message carries what its sender knew before it.
     """
-    begin, at, waits, heard, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
+    begin, at, next_waiter, waiters, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
     of_event, delivers = events[0], events[1]
     sent_at, sender, receiver, following = events[3], events[5], events[6], events[7]
     head = channels[0]
@@ -399,7 +399,7 @@ def _times(
         for l in range(n):
             entries[(m + p) * n + l] = 0
     fifo, causal = KEPT, KEPT
-    waiting, left = all_waiting(n, heard, queue), begin[n]
+    waiting, left = enqueue_all(n, waiters, queue), begin[n]
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -411,7 +411,7 @@ def _times(
             if delivers[e]:
                 by = sender[k]
                 if at[by] <= sent_at[k]:
-                    wait(p, by, waits, heard)
+                    wait(p, by, next_waiter, waiters)
                     break
                 stamp = k * n
                 if fifo == KEPT:
@@ -436,9 +436,9 @@ def _times(
             left -= 1
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
     if left:
-        return ASK, ASK
+        return UNDECIDED, UNDECIDED
     return fifo, causal
 
 

@@ -24,7 +24,7 @@ from crownless.spec.orders import UnreceivedPolicy
 BEYOND = 10**15
 
 
-class Judgement(NamedTuple):
+class OrderVerdict(NamedTuple):
     """The outcome for one order: kept, broken (with a witness as JSON) or unknown (because of something)."""
 
     order: str
@@ -34,49 +34,49 @@ class Judgement(NamedTuple):
 
 
 @dataclass
-class RunJudged:
+class RunResult:
     """What is known of a run. Each of its lines was either judged or is in quarantine, with the reason."""
 
-    judgements: list[Judgement] = field(default_factory=list)
+    order_verdicts: list[OrderVerdict] = field(default_factory=list)
     quarantine: list[tuple[str, str]] = field(default_factory=list)
     holes: list[str] = field(default_factory=list)
     judged: int = 0
 
 
-def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: UnreceivedPolicy = "lost") -> RunJudged:
+def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: UnreceivedPolicy = "lost") -> RunResult:
     """The run of these JSON lines. Their order does not matter, but that of two copies the later is the copy."""
-    found = RunJudged()
-    rows, torn = _usable(lines, found)
+    found = RunResult()
+    rows, processes_with_gaps = _usable(lines, found)
     found.judged = len(rows)
     if not rows:
-        return _undecided(found, orders, "no row of it can be used")
+        return _all_unknown(found, orders, "no row of it can be used")
     beyond = max(row.place for row in rows) + BEYOND
     try:
-        logged = _logged(rows, torn, beyond)
+        logged = _logged(rows, processes_with_gaps, beyond)
     except BadInput as problem:
         found.quarantine += [(row.text, problem.message) for row in rows]
         found.judged = 0
-        return _undecided(found, orders, problem.message)
-    found.holes = [_in_words(hole, beyond) for hole in logged.holes]
+        return _all_unknown(found, orders, problem.message)
+    found.holes = [_describe_hole(hole, beyond) for hole in logged.holes]
     of = classify(NamedComputation("", run, logged.computation, logged.holes), orders, reading)
     for verdict in of.verdicts:
         witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
-        found.judgements.append(Judgement(verdict.order, verdict.outcome, as_json, verdict.unknown))
+        found.order_verdicts.append(OrderVerdict(verdict.order, verdict.outcome, as_json, verdict.unknown))
     return found
 
 
-def _in_words(hole: Hole, beyond: int) -> str:
+def _describe_hole(hole: Hole, beyond: int) -> str:
     """The hole, unless it is `_logged` that made it, since rows of its process cannot be used."""
     made = isinstance(hole, Gap) and hole.last == beyond - 1
     return f"{hole.process}: rows of it are in quarantine" if made else hole.text
 
 
-def _undecided(found: RunJudged, orders: Sequence[str], because: str) -> RunJudged:
-    found.judgements = [
-        Judgement(order, "kept", None, None)
+def _all_unknown(found: RunResult, orders: Sequence[str], because: str) -> RunResult:
+    found.order_verdicts = [
+        OrderVerdict(order, "kept", None, None)
         if order == "asynchronous" and found.judged
-        else Judgement(order, "unknown", None, because)
+        else OrderVerdict(order, "unknown", None, because)
         for order in orders
     ]
     return found
@@ -91,10 +91,10 @@ class _Row(NamedTuple):
     peers: tuple[str, ...]
 
 
-def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str]]:
+def _usable(lines: Iterable[str], found: RunResult) -> tuple[list[_Row], set[str]]:
     """The rows that say something and contradict no other; and the processes that others are missing from."""
     rows: list[_Row] = []
-    torn: set[str] = set()
+    processes_with_gaps: set[str] = set()
     every = False
     seen: set[Hashable] = set()
     for text in lines:
@@ -105,7 +105,7 @@ def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str
             found.quarantine.append((text, problem.message))
             process = process_of(text)
             every = every or process is None
-            torn |= set() if process is None else {process}
+            processes_with_gaps |= set() if process is None else {process}
             continue
         row = _row(text)
         if row[1:] in seen:
@@ -113,13 +113,15 @@ def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str
             continue
         seen.add(row[1:])
         rows.append(row)
-    why = _contradictions(rows)
+    reasons = _contradictions(rows)
     for row in rows:
-        if row in why:
-            found.quarantine.append((row.text, why[row]))
-            torn |= {row.process}
-    left = [row for row in rows if row not in why]
-    return left, {name for row in left for name in (row.process, *row.peers)} | torn if every else torn
+        if row in reasons:
+            found.quarantine.append((row.text, reasons[row]))
+            processes_with_gaps |= {row.process}
+    left = [row for row in rows if row not in reasons]
+    return left, {
+        name for row in left for name in (row.process, *row.peers)
+    } | processes_with_gaps if every else processes_with_gaps
 
 
 def process_of(text: str) -> str | None:
@@ -144,7 +146,7 @@ def _row(text: str) -> _Row:
 
 def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
     """The rows that do not go together with others, and why."""
-    why: dict[_Row, str] = {}
+    reasons: dict[_Row, str] = {}
 
     def several(rows: Iterable[_Row], key: Callable[[_Row], Hashable], problem: str) -> None:
         by_key: defaultdict[Hashable, list[_Row]] = defaultdict(list)
@@ -153,22 +155,22 @@ def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
         for same in by_key.values():
             if len(same) > 1:
                 for row in same:
-                    why.setdefault(row, problem.format(row))
+                    reasons.setdefault(row, problem.format(row))
 
     sends = [row for row in rows if row.kind == "send"]
     delivers = [row for row in rows if row.kind == "deliver"]
     several(rows, lambda row: (row.process, row.place), "{0.process} has two events {0.place}")
     several(sends, lambda row: row.message, "{0.message} is sent twice")
     several(delivers, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice")
-    about: defaultdict[str, list[_Row]] = defaultdict(list)
+    by_message: defaultdict[str, list[_Row]] = defaultdict(list)
     for row in (*sends, *delivers):
-        about[row.message].append(row)
-    for message, same in about.items():
+        by_message[row.message].append(row)
+    for message, same in by_message.items():
         problem = _disagreement(message, same)
         if problem is not None:
             for row in same:
-                why.setdefault(row, problem)
-    return why
+                reasons.setdefault(row, problem)
+    return reasons
 
 
 def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
@@ -184,9 +186,9 @@ def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
     return None
 
 
-def _logged(rows: Sequence[_Row], torn: Iterable[str], beyond: int) -> LoggedRun:
+def _logged(rows: Sequence[_Row], processes_with_gaps: Iterable[str], beyond: int) -> LoggedRun:
     lines = [_without_run(row) for row in rows]
-    holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(torn)]
+    holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(processes_with_gaps)]
     (logged,) = read_log([*lines, *holes])
     return logged
 

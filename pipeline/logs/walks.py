@@ -15,7 +15,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .waiting import NONE, all_waiting, wait, wake
+from .wait_queue import NONE, enqueue_all, notify, wait
 
 Numbers = np.ndarray[Any, Any]
 
@@ -26,12 +26,12 @@ PROCESS, PLACE, WAITS_P, WAITS_AT, DELIVERS, SENDER, SENT_AT, RECEIVER = range(8
 
 @dataclass
 class Walk:
-    """A walk along n lines. `circle` is not empty once lines are known to wait for each other."""
+    """A walk along n lines. `cycle` is not empty once lines are known to wait for each other."""
 
     n: int
     frontier: Numbers = field(init=False)
     held: Numbers = field(init=False)
-    circle: list[tuple[int, int]] = field(default_factory=list)
+    cycle: list[tuple[int, int]] = field(default_factory=list)
     most_held: int = 0
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class Walk:
 
     def feed(self, events: Numbers) -> None:
         """More events, those of each line in order."""
-        if self.circle:
+        if self.cycle:
             return
         held = np.concatenate([self.held, events])
         held = held[np.lexsort((held[:, PLACE], held[:, PROCESS]))]
@@ -50,7 +50,7 @@ class Walk:
         walked = np.zeros(len(held), bool)
         for p in range(self.n):
             walked[first[p] : at[p]] = True
-        self.circle = self._circle(held, first, at)
+        self.cycle = self._find_cycle(held, first, at)
         self.held = held[~walked]
         self.most_held = max(self.most_held, len(self.held))
 
@@ -60,18 +60,18 @@ class Walk:
     def _walk(self, held: Numbers, first: Numbers, at: Numbers) -> None:
         _advance(self.n, held, first, at, self.frontier, np.zeros((3, self.n), np.int64))
 
-    def _circle(self, held: Numbers, first: Numbers, at: Numbers) -> list[tuple[int, int]]:
+    def _find_cycle(self, held: Numbers, first: Numbers, at: Numbers) -> list[tuple[int, int]]:
         """Lines whose next events are here and wait each for the next line, round in a circle: (process, place)."""
         stands = [p for p in range(self.n) if at[p] < first[p + 1] and held[at[p], PLACE] == self.frontier[p]]
-        waits = {p: int(held[at[p], WAITS_P]) for p in stands}
+        next_waiter = {p: int(held[at[p], WAITS_P]) for p in stands}
         checked: set[int] = set()
         for start in stands:
             path: list[int] = []
             p = start
-            while p in waits and p not in checked:
+            while p in next_waiter and p not in checked:
                 checked.add(p)
                 path.append(p)
-                p = waits[p]
+                p = next_waiter[p]
             if p in path:
                 return [(q, int(self.frontier[q])) for q in path[path.index(p) :]]
         return []
@@ -139,7 +139,7 @@ class TimedWalk(Walk):
         self.ends = number[self.ends]
 
     @property
-    def under_way(self) -> int:
+    def in_flight(self) -> int:
         return len(self.keys)
 
 
@@ -153,8 +153,8 @@ def _advance(
     scratch: Any,
 ) -> Any:
     """Walks as far as can be: `at` and `frontier` move."""
-    waits, heard, queue = scratch[0], scratch[1], scratch[2]
-    waiting = all_waiting(n, heard, queue)
+    next_waiter, waiters, queue = scratch[0], scratch[1], scratch[2]
+    waiting = enqueue_all(n, waiters, queue)
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -162,13 +162,13 @@ def _advance(
         while at[p] < first[p + 1] and held[at[p], PLACE] == frontier[p]:
             q = held[at[p], WAITS_P]
             if q != NONE and frontier[q] <= held[at[p], WAITS_AT]:
-                wait(p, q, waits, heard)
+                wait(p, q, next_waiter, waiters)
                 break
             at[p] += 1
             frontier[p] += 1
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
 
 
 @compiled
@@ -187,12 +187,12 @@ def _advance_with_times(
     delivered: Any,
     ends: Any,
     broken: Any,
-    ask_fifo: Any,
-    ask_causal: Any,
+    decide_fifo: Any,
+    decide_causal: Any,
 ) -> Any:
-    waits, heard, queue = scratch[0], scratch[1], scratch[2]
+    next_waiter, waiters, queue = scratch[0], scratch[1], scratch[2]
     head, tail = ends[0], ends[1]
-    waiting = all_waiting(n, heard, queue)
+    waiting = enqueue_all(n, waiters, queue)
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -203,7 +203,7 @@ def _advance_with_times(
             if held[row, DELIVERS]:
                 by, sent_at = held[row, SENDER], held[row, SENT_AT]
                 if frontier[by] <= sent_at:
-                    wait(p, by, waits, heard)
+                    wait(p, by, next_waiter, waiters)
                     break
                 for l in range(n):
                     # Of each channel to here the first that is missing; delivered ones are left behind.
@@ -215,10 +215,10 @@ def _advance_with_times(
                         continue
                     place = keys[missing] & ((1 << 44) - 1)
                     if place < stamps[slot, l]:
-                        if ask_causal and broken[1, 0] == NONE:
+                        if decide_causal and broken[1, 0] == NONE:
                             broken[1, 0], broken[1, 1], broken[1, 2], broken[1, 3] = l, place, by, sent_at
                             broken[1, 4] = p
-                        if l == by and ask_fifo and broken[0, 0] == NONE:
+                        if l == by and decide_fifo and broken[0, 0] == NONE:
                             broken[0, 0], broken[0, 1], broken[0, 2], broken[0, 3] = l, place, by, sent_at
                             broken[0, 4] = p
                 delivered[slot] = True
@@ -239,4 +239,4 @@ def _advance_with_times(
             times[p, p] = frontier[p]
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
