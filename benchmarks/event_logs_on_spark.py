@@ -1,13 +1,13 @@
-"""How much processor time it takes to judge a log of ten million events on Spark, on two processors of this machine.
+"""Verdicts on a log of ten million events on Spark: processor time, on two processors of this machine.
 
     python benchmarks/event_logs_on_spark.py [--events 10000000] [--shuffled] [--rows] [--witnesses]
 
-The log is made first, apart: Parquet, all columns strings but the index, runs of 100 events of six processes. Of these
-60 % are synchronous; in 37 % messages are delivered in the order of sending, whoever sends (so that crowns may occur,
-and nothing is overtaken); in 3 % in any order. It is then judged in a process of its own.
+The log is made first, in a separate step: Parquet, all columns strings but the index, runs of 100 events of six
+processes. Of these 60 % are synchronous; in 37 % messages are delivered in the order of sending, across senders (so
+crowns may occur, but no message is overtaken); in 3 % in any order. It is then judged in a separate process.
 
-What is counted is the processor time of that process and of all that it starts, the Java side and the Python workers
-included, in two parts: until a session stands that has run a query, and from there until all verdicts are counted.
+The figure is the processor time of that process and of all that it starts, the Java side and the Python workers
+included, in two parts: until a session has run a query, and from there until all verdicts are counted.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def make(seed: int, runs: int, columns: Any, in_flight: Any, places: Any) -> Non
 
 
 def write(directory: Path, events: int, *, shuffled: bool) -> int:
-    """A log of about so many events; `shuffled`: the rows of a file in no order. How many there are."""
+    """Writes a log of about this many events; `shuffled`: rows in random order within a file. Returns their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -94,7 +94,7 @@ def write(directory: Path, events: int, *, shuffled: bool) -> int:
 
 
 def processor_time() -> dict[str, float]:
-    """Of this process and of all that it has started: user and system seconds by the name of the program."""
+    """User and system seconds of this process and its descendants, by the name of the program."""
     this = psutil.Process()
     used: dict[str, float] = {}
     for process in (this, *this.children(recursive=True)):
@@ -132,9 +132,9 @@ def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
 
 @click.command()
 @click.option("--events", default=10_000_000, show_default=True)
-@click.option("--shuffled", is_flag=True, help="The rows of each file in no order, so that every run is all over it.")
-@click.option("--rows", "by_rows", is_flag=True, help="Spark reads the log, as it would any DataFrame.")
-@click.option("--witnesses", is_flag=True, help="Ask the spec for the witness of every order broken, too.")
+@click.option("--shuffled", is_flag=True, help="The rows of each file in random order.")
+@click.option("--rows", "by_rows", is_flag=True, help="Read the log by Spark, as any DataFrame.")
+@click.option("--witnesses", is_flag=True, help="Find the witness of every broken order, too.")
 @click.option("--repeat", default=1, show_default=True)
 @click.option("--measure", "path", hidden=True)
 def main(events: int, shuffled: bool, by_rows: bool, witnesses: bool, repeat: int, path: str | None) -> None:

@@ -1,11 +1,11 @@
-"""What the search on Spark costs beside the native engine's: processor time, of all processes that take part.
+"""The search on Spark beside the native engine's: processor time, of all processes that take part.
 
     python benchmarks/exploration_on_spark.py [--protocol rst] [-n 3] [-m 9] [--cores 2] [--repeat 1]
 
-Each search runs in a new process, after a small one that loads what is compiled. Counted is the time of all processors,
-in user code and in the system: of the native engine's one process; of the driver, its Java and all Python workers.
-*All* is from the start of the process to the end of the search; *search* leaves out what came before it: for Spark, the
-start of the session. States, transitions, nodes and depth must be equal.
+Each search runs in a new process, after a small one that loads what is compiled. The figure is the time of all
+processors, user and system: of the native engine's one process; of the driver, its Java and all Python workers. *All*
+is from the start of the process to the end of the search; *search* leaves out the start-up: for Spark, the start of the
+session. States, transitions, nodes and depth must be equal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COUNTS = ("states", "transitions", "nodes", "depth")
 
 
 def processor_seconds() -> dict[str, float]:
-    """Of this process and all that it started, by name; of those that ended, with whoever started them."""
+    """Processor seconds of this process and its descendants, by name; an ended one counts for its parent."""
     me = psutil.Process()
     spent: dict[str, float] = {}
     for process in (me, *me.children(recursive=True)):

@@ -1,1 +1,1 @@
-"""The same questions at data scale, on Spark: exploration, event logs, cost experiments."""
+"""Exploration, event logs and cost experiments at data scale, on Spark."""

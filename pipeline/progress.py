@@ -1,4 +1,4 @@
-"""How far Spark is with what it is doing, told while it is at it."""
+"""Progress reports of Spark's jobs while they run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Seconds between looks.
+#: Seconds between polls.
 POLL_INTERVAL = 0.5
 
 
 @contextmanager
 def task_progress(spark: SparkSession, report: Callable[[str], None] | None) -> Iterator[None]:
-    """Within it `report` is told every now and then how many tasks of the stages that run are done.
+    """Within it `report` receives, every `POLL_INTERVAL`, the number of finished tasks of the running stages.
 
-    Nothing is told where Spark does not let itself be asked, as a session of Spark Connect does not.
+    There are no reports without a status tracker, as in a session of Spark Connect.
     """
     try:
         tracker = spark.sparkContext.statusTracker()

@@ -565,7 +565,7 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
 
 def test_a_table_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "part-1.parquet").write_bytes(b"nonsense")
-    with pytest.raises(BadInput, match="no Parquet file"):
+    with pytest.raises(BadInput, match="not a Parquet file"):
         sweep(small(1), out=tmp_path)
 
 
@@ -583,7 +583,7 @@ def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     sweep(small(2), out=tmp_path)
     (file,) = tmp_path.glob("*.parquet")
     file.write_bytes(file.read_bytes().replace(b"withheld_most", b"withheld_mos\xec"))
-    with pytest.raises(BadInput, match=r"unreadable values|no table of costs|no Parquet file"):
+    with pytest.raises(BadInput, match=r"unreadable values|not a table of costs|not a Parquet file"):
         sweep(small(2), out=tmp_path)
 
 

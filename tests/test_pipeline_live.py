@@ -217,7 +217,7 @@ def test_a_log_that_counts_otherwise_than_it_was_said_to_is_no_false_alarm() -> 
     lines = [event("P1", 1, "send", "x", "P2"), event("P1", 2, "send", "y", "P2"), event("P2", 1, "deliver", "y")]
     assert facts(add_events(live, "r", lines, FIFO, first=1)) == [("verdict", "fifo", "broken")]
     assert facts(add_events(live, "r", [event("P2", 0, "deliver", "x")], FIFO, first=1)) == [
-        ("withdrawn", "fifo", "P2 has an event 0, and events were to be counted from 1")
+        ("withdrawn", "fifo", "P2 has an event 0, but events count from 1")
     ]
     live = LiveRun()
     assert facts(add_events(live, "r", lines, FIFO)) == []
@@ -439,7 +439,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest
     settings = {"spark.app.name": "mine"}
     session: Any = SimpleNamespace(conf=SimpleNamespace(get=settings.get, set=settings.__setitem__))
     pytest.importorskip("google.protobuf")
-    with pytest.raises(BadInput, match="keeps no state of live runs") as refused:
+    with pytest.raises(BadInput, match="no state store for live runs") as refused:
         _require_state_store(session)
     assert settings == {"spark.app.name": "mine"}
     assert refused.value.hint is not None

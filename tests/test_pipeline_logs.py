@@ -548,7 +548,7 @@ def test_the_command_sums_up_and_its_exit_code_tells(
     assert classify_on_spark(str(log), orders=("fifo",), out=str(tmp_path / "out")) == 0
     assert "2 rows, 2 judged, 0 not" in capsys.readouterr().out
     assert spark.read.parquet(str(tmp_path / "out")).where("record_type = 'verdict'").count() == 1
-    with pytest.raises(BadInput, match="it is there already"):
+    with pytest.raises(BadInput, match="the folder exists already"):
         classify_on_spark(str(log), out=str(tmp_path / "out"))
     log.write_text("\n".join([SEND, event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y")]), "utf-8")
     assert classify_on_spark(str(log), orders=("fifo", "causal"), as_json=True) == 1

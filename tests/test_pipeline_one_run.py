@@ -346,7 +346,7 @@ def test_progress_is_told_step_by_step_and_while_the_lines_are_walked(spark: Spa
     judge_one_run(frame(spark, lines), ("fifo",), stretch=100, progress=lambda *step: reported.append(step))
     steps = list(dict.fromkeys(doing for doing, _, _ in reported))
     assert steps == [
-        "reading the rows", "holding the rows against each other", "finding what comes before what",
+        "reading the rows", "comparing the rows", "ordering the events",
         "walking along the lines", "looking up witnesses",
     ]  # fmt: skip
     walked = [(done, of) for doing, done, of in reported if doing == "walking along the lines"]
@@ -561,7 +561,7 @@ def test_small_logs_by_their_clocks(spark: SparkSession) -> None:  # noqa: F811
     for name, clocked in CLOCKED.items():
         verdict, witness, because = found.pop((name, "causal"))
         assert (verdict, witness if verdict == "broken" else because) == (clocked.verdict, clocked.expected), name
-        fifo = {"broken": ("unknown", None, "clocks tell that FIFO order is kept only where causal order is")}
+        fifo = {"broken": ("unknown", None, "clocks show that FIFO order is kept only where causal order is")}
         assert found.pop((name, "fifo")) == fifo.get(verdict, (verdict, None, because)), name
     assert not found
     assert reasons == Counter((name, reason) for name, clocked in CLOCKED.items() for reason in clocked.reasons)

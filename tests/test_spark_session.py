@@ -48,7 +48,7 @@ def test_a_session_elsewhere_is_not_passed_off_as_the_one_asked_for(spark: Spark
     ("master", "message"),
     [
         ("nonsense", "Spark does not start on nonsense: Could not parse Master URL: 'nonsense'; name a master"),
-        ("yarn", "--master yarn: nothing tells where that cluster is; set HADOOP_CONF_DIR"),
+        ("yarn", "--master yarn: the cluster's address is not configured; set HADOOP_CONF_DIR"),
     ],
 )
 def test_a_master_that_is_none_is_refused_in_a_line(master: str, message: str) -> None:

@@ -1,1 +1,1 @@
-"""What protocols cost: sweeps of simulations, and the page that tells what they show."""
+"""The costs of protocols: sweeps of simulations, and the page that shows their results."""

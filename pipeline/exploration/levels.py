@@ -1,7 +1,7 @@
-"""What executors do of a search: expand rows of a level, and take in what is found for an owner.
+"""The executors' part of a search: expanding rows of a level, and collecting the successors of an owner.
 
-A task says all that it needs and answers with all that it found; between tasks nothing is kept but the tables, which
-are the same for whoever has that version. So a task may run anywhere, again, or twice at once.
+A task carries all its inputs and returns all its results; between tasks an executor keeps only the tables, which are
+the same for every process at that version. So a task may run anywhere, again, or twice at once.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .blocks import Block, Shape, Written, append, fsync_and_digest, new_file, r
 from .hashing import hashes_of
 from .published import Replica, Version, View
 
-#: A task leaves the rest of its rows for the next round once so many miss an entry, and so large a part of them: Python
-#: works out first what they miss.
+#: A task leaves the rest of its rows for the next round once this many, and one in this many, miss a table entry: the
+#: driver fills the entries first.
 MISSES_TO_STOP_AT = 1 << 17
 STOP_AT_ONE_IN = 8
 
@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 class ExpandTask(NamedTuple):
-    """A task: rows of one owner."""
+    """A task: expand rows of one owner."""
 
     directory: str
     version: Version
@@ -43,14 +43,14 @@ class ExpandTask(NamedTuple):
     owner: int
     block: Block
     places: Places
-    shape: Shape  #: of what they lead to, at least
+    shape: Shape  #: of the successors, at least
 
 
 class ExpandResult(NamedTuple):
-    """What became of it."""
+    """The result of an `ExpandTask`."""
 
     owner: int
-    places: Places | None  #: what is left to be done
+    places: Places | None  #: the rows left to expand
     misses: Any
     counts: Any
     seen: Any
@@ -61,7 +61,7 @@ class ExpandResult(NamedTuple):
 
 
 class MergeTask(NamedTuple):
-    """A task: all that was found for one owner."""
+    """A task: merge all rows found for one owner into its partition."""
 
     directory: str
     n: int
@@ -75,7 +75,7 @@ class MergeTask(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """The rows that are new."""
+    """The result of a `MergeTask`: the new rows."""
 
     owner: int
     block: Block
@@ -85,7 +85,7 @@ class MergeResult(NamedTuple):
 
 
 def expand(task: ExpandTask, view: View) -> ExpandResult:
-    """Expands rows as long as most find in the tables what they need."""
+    """Expands rows until too many miss a table entry."""
     return _Expansion(task, view).run()
 
 
@@ -154,7 +154,7 @@ class _Expansion:
         )
 
     def _expand(self, todo: Any) -> tuple[int, Any]:
-        """Expands some rows: how far it got, and those of them that missed an entry."""
+        """Expands some rows; returns the number processed, and those that missed an entry."""
         worker, view, facts = self.worker, self.view, self.view.facts
         slots = max(self.layout.slots, self.layout_after.slots)
         fields = 2 + self.n + slots + facts.most_emitted + 2
@@ -197,7 +197,7 @@ class _Expansion:
         return place, again
 
     def _keep(self, name: str, file: Any) -> None:
-        """Writes down what was found, and makes room for more."""
+        """Writes the successors to the file, and makes room for more."""
         worker, found = self.worker, self.worker.found
         for owner, count in enumerate(worker.filled.tolist()):
             if count:
@@ -215,7 +215,7 @@ class _Expansion:
 
 
 def merge_into_partition(task: MergeTask) -> MergeResult:
-    """Puts what was found for an owner on one shelf, each row once, and writes down what is new."""
+    """Merges the rows found for an owner with its earlier ones, each row once, and writes the new ones."""
     directory, layout = Path(task.directory), task.shape.layout(task.n)
     shelf = Shelf(layout.words, sleeps=task.sleeps)
     for block in task.earlier:
@@ -226,7 +226,7 @@ def merge_into_partition(task: MergeTask) -> MergeResult:
         shelf_kernels.rehash(shelf.rows, shelf.used, shelf.used + len(rows), layout, shelf.table)
         shelf.used += len(rows)
     start = shelf.used
-    # About half of what is found is new: so much room at once spares most of the growing.
+    # About half of the rows found are new: this much room at once avoids most of the growing.
     shelf.make_room(sum(block.size for block in task.found) // 2, layout)
     tallies = np.zeros(2, np.int64)
     contents: dict[str, Any] = {}
@@ -261,7 +261,7 @@ def merge_into_partition(task: MergeTask) -> MergeResult:
 
 
 def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
-    """The rows as the task wants them laid out."""
+    """The rows in the layout of the task."""
     if shape == task.shape:
         return rows
     before, after = shape.layout(task.n), task.shape.layout(task.n)
@@ -272,7 +272,7 @@ def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
 
 # -- on executors ------------------------------------------------------------------------------------------------------
 
-#: The tables that this process has, by what they are of: of the last search alone.
+#: The tables of this process, by search; those of the last search only.
 _replicas: dict[str, Replica] = {}
 
 
@@ -285,7 +285,7 @@ def view_of(directory: str, version: Version) -> View:
     else:
         del _replicas[version.of]
     view = replica.follow(Path(directory), version)
-    # Kept once it is known to be whole.
+    # Kept only after it was followed without an error.
     _replicas[version.of] = replica
     return view
 
@@ -306,8 +306,8 @@ _done_before: set[str] = set()
 
 
 def _freeze_loaded_objects(task: str) -> None:
-    """Spark collects garbage after each task. What is loaded by the first one of its kind stays, and need not be looked
-    at each time.
+    """Exempts the objects loaded by the first task of a kind from the garbage collection that Spark runs after each
+    task.
     """
     if task not in _done_before:
         _done_before.add(task)

@@ -1,18 +1,17 @@
 """Causal order of logs that carry vector clocks: decided row by row, for runs of any size.
 
-[SES] Proposition 2: causal order is violated iff some message is late: its vector time is below the local time where it
-arrives (`spec.clocks`). Both times are in the log: that of the send, and that of the event before the deliver. So
-nothing need be walked, and a run may be as large as it likes. To that comes what the text, whose messages all arrive,
-need not say: a message that is never delivered is overtaken iff its receiver comes to know of it.
+[SES] Proposition 2: causal order is violated iff some message is stale: its vector time is below the local time at its
+delivery (`spec.clocks`). Both times are in the log: that of the send, and that of the event before the deliver. So no
+walk is needed, and a run may be of any size. One case is added to the text, whose messages all arrive: a message that
+is never delivered is overtaken iff its receiver learns of it.
 
-The clocks are not trusted. Whether each follows from the one before on its line, and from that of the message, can be
-told row by row too. So can whether a message knows of events of its receiver that come later: if none does, and all
-clocks follow, every clock is below those of the events that come after, and the log has no cycle. Where a clock does
-not follow, or the log has a hole, or a row that cannot be used (`one_run.checked`), the verdict is unknown: all that is
-known of lateness rests on the clocks before. So it is with messages to oneself, which the text does not have (they are
-late by definition), and to several receivers.
+The clocks are not trusted. Each is compared, row by row, with the one before on its line and with that of the message.
+A further row-by-row check is that no message knows of later events of its receiver: then every clock is below those of
+the events after it, and the log has no cycle. The verdict is unknown if a clock does not follow, or the log has a hole
+or an unusable row (`one_run.checked`), since staleness rests on the clocks before. It is unknown too for messages to
+several receivers, and for messages to oneself, which the text does not have (they are stale by definition).
 
-Of the other orders clocks tell only that FIFO order is kept where causal order is.
+Of the other orders, clocks show only that FIFO order is kept where causal order is.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-#: The orders of which clocks tell something.
+#: The orders that clocks can decide.
 BY_CLOCKS = ("fifo", "causal")
 
-_FIFO_UNDECIDED = "clocks tell that FIFO order is kept only where causal order is"
+_FIFO_UNDECIDED = "clocks show that FIFO order is kept only where causal order is"
 
 
 def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
@@ -47,14 +46,14 @@ def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
 def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> LogResult:
     """Judges every run of these events by their clocks: causal and FIFO order, unless one of them is named.
 
-    `events` has a column `clock`, an array: how many events of each process, in the order of `processes`, are known
-    after the event, itself included. Unless they are named, the processes are all that the log names, P2 before P10.
-    The witness names a late message. Raises `BadInput` if the columns are not those of a log with clocks, or another
-    order is named.
+    `events` has a column `clock`, an array: the number of events of each process, in the order of `processes`, known
+    after the event, itself included. By default the processes are all those named in the log, P2 before P10. The
+    witness names a stale message. Raises `BadInput` if the columns are not those of a log with clocks, or for any other
+    order.
     """
     for order in orders:
         if order not in BY_CLOCKS:
-            raise BadInput(f"clocks do not decide {order} order", hint=f"ask for {' or '.join(BY_CLOCKS)}")
+            raise BadInput(f"clocks do not decide {order} order", hint=f"request {' or '.join(BY_CLOCKS)}")
     if len(set(processes)) < len(processes):
         raise BadInput("a process of the clocks is named twice", hint="name each once, in the order of the clocks")
     requested = [order for order in BY_CLOCKS if not orders or order in orders]
@@ -76,7 +75,7 @@ def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Se
         records = parts[0]
         for part in parts[1:]:
             records = records.unionByName(part)
-        # The checked rows are not held any longer than this takes.
+        # The checked rows are unpersisted right after this.
         return LogResult(facts["rows"], records.localCheckpoint())
     finally:
         for held in (by_line, checked_rows, rows):
@@ -113,7 +112,7 @@ def read_with_clocks(spark: SparkSession, path: str) -> DataFrame:
 
 
 def has_clocks(spark: SparkSession, path: str) -> bool:
-    """Does the log have clocks? Of JSON Lines the first event tells."""
+    """True if the log has clocks; of JSON Lines the first event decides."""
     if is_parquet(path):
         return "clock" in spark.read.parquet(path).columns
     first = spark.read.text(path).where("trim(value) != ''").first()
@@ -154,7 +153,7 @@ def _with_clocks(events: DataFrame) -> DataFrame:
 
 
 def _facts(rows: DataFrame) -> dict[str, Any]:
-    """How many rows there are; all processes; and is there a row of no known run, which must be of the only one?"""
+    """The number of rows, all processes, and `unattributed`: true if a row names no run, and the log has only one."""
     from pyspark.sql import functions as f
 
     run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run"))
@@ -178,7 +177,7 @@ def _natural(name: str) -> tuple[list[object], str]:
 
 
 def _row_problem(processes: Sequence[str]) -> Column:
-    """What is wrong with a row's clock, or its names, if so."""
+    """The reason why a row's clock or names are invalid; null if they are valid."""
     from pyspark.sql import functions as f
 
     there = list(processes)
@@ -197,7 +196,7 @@ def _row_problem(processes: Sequence[str]) -> Column:
 
 
 def _by_line(checked_rows: DataFrame, processes: Sequence[str]) -> DataFrame:
-    """What is known of each line of each run: of its events, and of its clocks."""
+    """A row for each line of each run: facts about its events and its clocks."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -206,13 +205,13 @@ def _by_line(checked_rows: DataFrame, processes: Sequence[str]) -> DataFrame:
     line = Window.partitionBy("run", "process", used).orderBy("index")
     of = Window.partitionBy("run", "message_key")
     names = f.array(*(f.lit(name) for name in processes))
-    nothing = f.array(*(f.lit(0).cast("long") for _ in processes))
+    zeros = f.array(*(f.lit(0).cast("long") for _ in processes))
     rows = checked_rows.withColumns(
         {
             "stamp": f.first(f.when(sends, f.col("clock")), ignorenulls=True).over(of),
             "p": (f.array_position(names, f.col("process")) - 1).cast("int"),
         }
-    ).withColumn("before", f.coalesce(f.lag("clock").over(line), nothing))
+    ).withColumn("before", f.coalesce(f.lag("clock").over(line), zeros))
     follows = f.expr(
         """CASE WHEN kind = 'deliver'
             THEN transform(before, (x, i) -> IF(i = p, x + 1, greatest(x, stamp[cast(i AS int)])))
@@ -313,7 +312,7 @@ def _judged(by_line: DataFrame) -> DataFrame:
 
 
 def _as_records(rows: DataFrame, record_type: str) -> DataFrame:
-    """The columns of `records.RECORD_SCHEMA`; those that are not there are null."""
+    """The columns of `records.RECORD_SCHEMA`; missing ones are null."""
     from pyspark.sql import functions as f
 
     rows = rows.withColumn("record_type", f.lit(record_type))

@@ -1,11 +1,11 @@
-"""Event logs of millions of runs: which orders does each run keep, which not, and why not?
+"""Verdicts and witnesses for event logs of millions of runs.
 
-The answers are those of `crownless classify` (`model_check.oracle`), run by run; the tests hold them to it. Where
+The verdicts are those of `crownless classify` (`model_check.oracle`), run by run; the tests compare them. Where
 `classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `runs`).
 
-The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log
-they are. There the runs of a bucket are judged all at once by compiled loops (`kernels`). The spec itself judges
-what those leave to it: runs with a hole, a multicast or a row that cannot be used. It gives all witnesses, too.
+The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
+are. There compiled loops (`kernels`) decide all runs of a bucket at once. The spec decides the runs that the loops
+leave to it: those with a hole, a multicast or an unusable row. It finds all witnesses, too.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
 """
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-#: How many buckets the runs are dealt to; one is held in memory at a time.
+#: The number of buckets of runs; one is held in memory at a time.
 BUCKETS = 64
 
 
 class Account(NamedTuple):
-    """Where the rows of a log have gone."""
+    """The number of rows of a log: all, judged, and in quarantine."""
 
     rows: int
     judged: int
@@ -42,9 +42,9 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True)
 class LogResult:
-    """What is known of a log; `records` holds all of it (persist or write that one, to compute it once).
+    """The result for a log; `records` holds all of it (persist or write `records`, to compute it once).
 
-    `events`: the rows that were judged, to be counted again, or how many there are.
+    `events`: the rows of the log, to be counted again, or their number.
     """
 
     events: DataFrame | int
@@ -64,7 +64,7 @@ class LogResult:
 
     @property
     def holes(self) -> DataFrame:
-        """run, hole: what shows that the log has lost events."""
+        """run, hole: the evidence that the log has lost events."""
         from pyspark.sql import functions as f
 
         return self._of_type(HOLE, "run", f.col("because").alias("hole"))
@@ -114,7 +114,7 @@ def judge_lines(
     witnesses: bool = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
-    """The same of JSON Lines, a file or a folder of them, which are read and packed in one go."""
+    """Judges every run of JSON Lines, a file or a folder of files, read and packed in one pass."""
     query = Query.of(orders, reading, witnesses)
     lines = read_text(spark, path)
 
@@ -133,11 +133,10 @@ def judge_parquet(
     witnesses: bool = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
-    """The same of a Parquet dataset (a file, or a folder of them) on a file system that all executors see under this
-    path.
+    """Judges every run of a Parquet dataset (a file, or a folder of files) that all executors see under this path.
 
-    They read the files themselves, one row group after the other, which is several times cheaper than to have Spark
-    turn columns to rows and back. Raises `BadInput` if a file is no Parquet, or has not the columns of a log.
+    Executors read the files themselves, one row group after the other, which is several times cheaper than Spark's
+    conversion of columns to rows and back. Raises `BadInput` if a file is not Parquet, or lacks the columns of a log.
     """
     import pyarrow.parquet as pq
 
@@ -152,7 +151,7 @@ def judge_parquet(
             known = pq.read_metadata(file)
         except (OSError, ValueError) as problem:
             reason = str(problem).split(". ")[0].splitlines()[0]
-            hint = "write it anew, or take it out of the folder"
+            hint = "write it again, or remove it from the folder"
             raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
         check_columns(known.schema.to_arrow_schema(), str(file))
         rows += known.num_rows
@@ -192,7 +191,7 @@ _PARQUET = (".parquet", ".pq")
 
 
 def is_parquet(path: str) -> bool:
-    """Is it a Parquet dataset, by its names? Of what is not on this machine the name of the dataset decides.
+    """True if the names of the files are those of Parquet; of a remote dataset its own name decides.
 
     Raises `BadInput` if files of both kinds are in one folder.
     """
@@ -206,7 +205,7 @@ def is_parquet(path: str) -> bool:
 
 
 def data_files(path: str) -> list[Path]:
-    """The files of a dataset on this machine, in order; as Spark has it, what begins with _ or . is none of the data.
+    """The files of a dataset on this machine, in order; names that begin with _ or . are skipped, as by Spark.
 
     Raises `BadInput` if there is none.
     """
@@ -223,7 +222,7 @@ def _is_data(file: Path, root: Path) -> bool:
 
 
 def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """These row groups, as plain rows."""
+    """The rows of these row groups, as plain rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -238,13 +237,13 @@ def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]
 
 
 def _records(blocks: DataFrame, query: Query) -> DataFrame:
-    """What is told of the runs in these blocks."""
+    """The records of the runs in these blocks."""
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for held in _by_bucket(batches):
             yield from records_of_runs(unpacked(held), query)
 
-    # A partition is sorted, so that a bucket's blocks follow each other, if need be from one batch to the next.
+    # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches.
     return (
         blocks.repartition("bucket")
         .sortWithinPartitions("bucket")

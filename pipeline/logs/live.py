@@ -1,25 +1,26 @@
 """Live event logs on Spark: a verdict as soon as a run breaks an order, and all others when the run has ended.
 
-Events may come late, twice, and in any order; `live_run` has what is told of a run, and what can withdraw it. When has
-a run ended? Nothing in a log says so. There are two ways to tell.
+Events may arrive late, twice, and in any order; `live_run` has the records of a run, and the reasons to withdraw them.
+A log does not mark the end of a run. There are two ways to determine it.
 
-*By the clock of the machine.* When nothing has come of it for some time (`idle_timeout`). That counts only while the
-stream runs: after a start, or a batch that takes longer than the patience, it begins anew, since what has not come may
-be waiting in the source. So no run ends while every batch takes longer than that. Nor can this way tell a quiet run
-from a source that is behind for longer than the patience with short batches: where that may be, name a `time`.
+*By the clock of the machine.* A run ends when no event of it has arrived for some time (`idle_timeout`). Only time in
+which the stream runs counts: after a start, or a batch that takes longer than the timeout, counting begins again, since
+events may be waiting in the source. So no run ends while every batch takes longer than that. A quiet run cannot be
+distinguished from a source that is behind for longer than the timeout with short batches: where that may happen, name
+an `event_time`.
 
-*By the time in the log* (`time`, the name of a column of time stamps). When the log has got past the run's last event
-by more than `idle_timeout`. Events may be late by as much as `max_lateness`: Spark's *watermark* is the latest time in
-the log less that. No clock matters, no stop, and no backlog. But while nothing at all comes, no run ends; and a time
-stamp from far in the future ends them all.
+*By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the log has passed its
+last event by more than `idle_timeout`. Events may be late by as much as `max_lateness`: Spark's *watermark* is the
+latest time in the log less that. Clocks, stops and backlogs do not matter. But while no event at all arrives, no run
+ends; and a time stamp from far in the future ends them all.
 
-What comes of a run that has ended is told as such for as long as that is remembered (`retention`, by the same clock). A
-straggler after that is a run of its own, with a hole. What names no run is told at once.
+An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock). An event
+after that begins a new run, with a hole. A row that names no run is quarantined at once.
 
-Spark keeps the runs in the folder of the query's checkpoint; another start with the same goes on where that ended. It
-needs a store for them that can hold more than memory (RocksDB, which Spark brings along), and in Python the package
-`protobuf` (``pip install 'crownless[spark]'`` has it). `pipeline.session` makes a session in which all this works. In a
-session of your own set `spark.sql.streaming.stateStore.providerClass`, and before it starts the environment variable
+Spark keeps the runs in the folder of the query's checkpoint; another start with the same checkpoint resumes there.
+Spark needs a state store that can exceed memory (RocksDB, which it includes), and in Python the package `protobuf`
+(``pip install 'crownless[spark]'`` has it). `pipeline.session` makes a session with these settings. In a session of
+your own set `spark.sql.streaming.stateStore.providerClass`, and before it starts the environment variable
 `PYSPARK_PYTHON` to the Python that has crownless: its workers take ``python3`` otherwise.
 """
 
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LATER", "WITHDRAWN", "LiveRun", "add_events", "end_run", "judge_live", "read_live", "stop"]
 
-#: In seconds: without an event for so long a run has ended; for so long it is remembered that it has; and so late may
-#: events be.
+#: In seconds: the time without events after which a run ends; how long its end is remembered; the greatest lateness of
+#: events.
 IDLE_TIMEOUT, RETENTION, MAX_LATENESS = 60.0, 3600.0, 10.0
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -68,10 +69,9 @@ _ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStorePro
 
 
 def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> DataFrame:
-    """A stream of what is put into a folder: Parquet files if there is one in it now, JSON Lines otherwise.
+    """A stream of the files put into a folder: Parquet if the folder has a Parquet file now, JSON Lines otherwise.
 
-    A file must be there whole at once: write it elsewhere on the same disk, or under a name that begins with a dot, and
-    move it.
+    A file must appear whole: write it elsewhere on the same disk, or under a name that begins with a dot, and move it.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -96,15 +96,15 @@ def judge_live(
     event_time: str | None = None,
     max_lateness: float = MAX_LATENESS,
 ) -> DataFrame:
-    """A stream of what is told of a stream of events: a table as `judging.LogResult.records`, in append mode.
+    """The stream of records of a stream of events: a table as `judging.LogResult.records`, in append mode.
 
     `events` has the columns of a log, or one column `value` of lines of JSON (`read_live`). `first` is the index of the
-    first event of a line. `time` names a column of the log (of lines, a key): time stamps, their texts as in ISO 8601,
-    or seconds since 1970. An event without one counts as part of its run, and does not make it last longer.
+    first event of a line. `event_time` names a column of the log (of lines, a key): time stamps, ISO 8601 texts, or
+    seconds since 1970. An event without a time belongs to its run and does not prolong it.
 
-    While runs have not ended the stream goes on by itself, to look whether they have: give it a trigger shorter than
+    While runs have not ended the stream triggers itself, to poll for their end: give it a trigger shorter than
     `idle_timeout` (``trigger(processingTime="5 seconds")``), and do not wait for it to have processed all. End it with
-    `stop`. Raises `BadInput` if something that Spark needs for it is missing, or no such column is there.
+    `stop`. Raises `BadInput` if the column, or a requirement of Spark, is missing.
     """
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -112,7 +112,7 @@ def judge_live(
     query = Query.of(orders, reading, witnesses=True)
 
     class Runs(StatefulProcessor):
-        """Spark's side of it: state and timers of each run."""
+        """The stateful processor: state and timers of each run."""
 
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.handle = handle
@@ -151,7 +151,7 @@ def judge_live(
             self._keep(live)
 
         def _next_poll(self, state: RunState, timers: Any) -> int:
-            """When to look next whether the run has ended. One whose times are not known waits for the next of all."""
+            """The time of the next poll for the end of the run; without known times, the next watermark."""
             now = _now(timers, event_time)
             if event_time is None:
                 return now + int(1000 * idle_timeout / POLLS_TO_END)
@@ -182,7 +182,7 @@ def judge_live(
 
 
 def stop(query: StreamingQuery, within: float = 30.0) -> None:
-    """Ends a stream between two batches: in the middle of one Spark would complain that it cannot write its state."""
+    """Stops a stream between two batches: within a batch Spark would fail to write its state."""
     until, last = monotonic() + within, _batch(query)
     while query.isActive and query.status["isTriggerActive"] and _batch(query) == last and monotonic() < until:
         sleep(0.02)
@@ -190,24 +190,25 @@ def stop(query: StreamingQuery, within: float = 30.0) -> None:
 
 
 def _batch(query: StreamingQuery) -> Any:
-    """The last batch that is done."""
+    """The number of the last finished batch."""
     progress = query.lastProgress
     return None if progress is None else progress["batchId"]
 
 
 def _require_state_store(spark: SparkSession) -> None:
-    """Sees that state can be kept; only a session of our own is changed."""
+    """Checks that the session has a state store; sets it in a session made by `pipeline.session`."""
     if find_spec("google") is None or find_spec("google.protobuf") is None:
-        raise BadInput("PySpark keeps state with the help of protobuf, which is missing", hint="pip install protobuf")
+        raise BadInput("PySpark keeps state by protobuf, which is missing", hint="pip install protobuf")
     if spark.conf.get(_STORE, "") == _ROCKS_DB:
         return
     if spark.conf.get("spark.app.name", "") != "crownless":
-        raise BadInput("this session keeps no state of live runs", hint=f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")')
+        hint = f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")'
+        raise BadInput("this session has no state store for live runs", hint=hint)
     spark.conf.set(_STORE, _ROCKS_DB)
 
 
 class _BufferedState:
-    """A store in Spark's state: each text is read and written once a batch."""
+    """A store in Spark's state that reads and writes each text once a batch."""
 
     def __init__(self, state: MapState) -> None:
         self.state = state
@@ -239,7 +240,7 @@ class _BufferedState:
 
 
 def _now(timers: Any, event_time: str | None) -> int:
-    """In milliseconds, by the clock that ends runs."""
+    """The current time in milliseconds, by the clock that ends runs."""
     now = timers.getCurrentProcessingTimeInMs() if event_time is None else timers.getCurrentWatermarkInMs()
     return int(now)
 
@@ -264,7 +265,7 @@ def _row(record: Record) -> Row:
 def _lines(events: DataFrame, event_time: str | None, max_lateness: float) -> DataFrame:
     """run, line (of JSON), at (milliseconds since 1970, null if unknown) of each event.
 
-    Spark drops rows that come behind the watermark, if it knows their times; here they come as numbers, so it does not.
+    Spark drops rows behind the watermark if it knows their times; here times are numbers, so it keeps them.
     """
     from pyspark.sql import functions as f
 
@@ -289,7 +290,7 @@ def _lines(events: DataFrame, event_time: str | None, max_lateness: float) -> Da
 
 _AT = "crownless_at"
 _LINES = "run string, line string, at long"
-#: No event happens before the year 0 or after the year 9999, in seconds since 1970.
+#: Times outside the years 0 to 9999 are ignored; in seconds since 1970.
 _EARLIEST, _LATEST = -62e9, 253e9
 
 
@@ -316,7 +317,7 @@ def _time(events: DataFrame, name: str, as_text: bool) -> Column:
 
 
 def _read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Lines of JSON; empty ones are no events."""
+    """The run, line and time of lines of JSON; empty lines are skipped."""
     import pyarrow as pa
 
     for batch in batches:

@@ -1,22 +1,22 @@
-"""What is told of one run while its events come, a batch at a time, late, twice and in any order.
+"""Verdicts on one run while its events arrive: in batches, late, twice and in any order.
 
-*Certain* are, of each line, the events before the first one missing, each deliver after its send: no event that comes
-later can come between them. After each batch an order is told as broken if the certain events break it, read as a run
-in progress (`pending`). More events do not undo that. Two things can: a row that contradicts another one, or cannot
-be used, so that what was certain no longer is; and a row that never comes, since messages that are not delivered on a
-line with a hole do not count as sent (see `model_check.event_logs`). Therefore:
+The *certain* events of a line are those before the first missing one, each deliver after its send: no later event can
+come between them. After each batch an order is reported as broken if the certain events break it, read as a run in
+progress (`pending`). Two kinds of rows can invalidate the report: a row that contradicts another or is unusable, after
+which no event is certain; and a row that never arrives, since messages not delivered on a line with a hole do not count
+as sent (see `model_check.event_logs`). Therefore:
 
-- with the first row of a run that contradicts another or cannot be used, all that was told is withdrawn, and nothing
-  more is told before the run has ended;
-- then the run is judged whole (`judge_run`), and what was told and does not hold of all its rows is withdrawn.
+- at the first contradicting or unusable row of a run, all its reported verdicts are withdrawn, and there are no more
+  reports before the run has ended;
+- then the run is judged whole (`judge_run`), and a reported verdict that does not hold of all its rows is withdrawn.
 
-So in the end that verdict stands, of each order, that `judge_run` gives on all rows that have come.
+So in the end the verdict on each order is that of `judge_run` on all rows that have arrived.
 
-A batch costs what is in it, however long the run is already. FIFO and causal order are decided by vector times, from
-where the lines end and the first message missing on each channel. For the other orders events are judged by the spec
-until they are *settled*: no message leads out of them or into them, so that no cycle can lead from later events
-back to them. If more than `UNSETTLED_UP_TO` are not, that order is told when the run has ended, and this is said. The
-rows themselves are kept, unread, to the end.
+The cost of a batch depends on its own size, not on the length of the run. FIFO and causal order are decided by vector
+times, from the ends of the lines and the first message missing on each channel. For the other orders the spec checks
+the events until they are *settled*: no message leads out of them or into them, so no cycle can lead from later events
+back to them. If more than `UNSETTLED_UP_TO` events are unsettled, the order is reported only when the run has ended,
+and a record says so. The rows themselves are kept, unread, to the end.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query
 from .rows import UNKNOWN_RUN
 from .runs import judge_run
 
-#: What is told of live runs alone: a verdict does not stand any longer; orders will be told only in the end.
+#: Record types of live runs only: a verdict is withdrawn; an order will be reported when the run has ended.
 WITHDRAWN, LATER = "withdrawn", "later"
-#: So many certain events that are not settled are judged by the spec after each batch.
+#: The spec checks at most this many unsettled certain events after each batch.
 UNSETTLED_UP_TO = 400
-#: So many times the stream must have looked for more of a run, in vain and in time, before the run has ended.
+#: A run has ended after this many punctual polls in a row without new events.
 POLLS_TO_END = 3
 
 COPY = "a copy of an earlier event"
@@ -49,7 +49,7 @@ RECORD_FIELDS = [part.split()[0] for part in RECORD_SCHEMA.split(", ")]
 
 
 class Store(Protocol):
-    """Texts by key, more of them than are to be read with each batch; a dictionary will do."""
+    """Texts by key, of which a batch reads only a few; a dictionary is one."""
 
     def get(self, key: str, /) -> str | None: ...
 
@@ -62,9 +62,9 @@ class Store(Protocol):
 
 @dataclass
 class RunState:
-    """What is read with each batch: it does not grow with the run, but with its processes.
+    """The state that each batch reads; it grows with the processes of the run, not with its length.
 
-    `next_up`: of each line the index of the first event that is not certain; `beyond`: past the last that has come.
+    `next_up`: of each line the index of the first event that is not certain; `beyond`: past its last row.
     `times`: the vector time of each process. `channels`: receiver → sender → the first message missing, where it was
     sent on its line, and the last message.
     """
@@ -79,9 +79,10 @@ class RunState:
     times: dict[str, dict[str, int]] = field(default_factory=dict)
     channels: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     unicasts: bool = True
-    #: The certain events that are not settled, as process, kind, message, receivers.
+    #: The unsettled certain events, as process, kind, message, receivers.
     unsettled: list[list[Any]] = field(default_factory=list)
-    #: When its last event happened, if that is known; how often the stream has looked in vain, and since which start.
+    #: The time of its last event, if known; the number of polls without new events; the start of the stream they belong
+    #: to.
     latest: int | None = None
     polls: int = 0
     start: str = ""
@@ -89,7 +90,7 @@ class RunState:
 
 @dataclass
 class LiveRun:
-    """A run, live: what is known of it, and in stores all its rows and what is said of each message."""
+    """A live run: its state, and in stores all its rows and the facts about each message."""
 
     state: RunState = field(default_factory=RunState)
     rows: Store = field(default_factory=dict[str, str])
@@ -105,7 +106,7 @@ class LiveRun:
 
 
 def add_events(live: LiveRun, run: str, lines: Iterable[str], query: Query, *, first: int = 0) -> Iterator[Record]:
-    """More events of a run have come: what that tells. `first` is the index of the first event of a line."""
+    """Adds events of a run; yields the new records. `first` is the index of the first event of a line."""
     ready: list[str] = []
     for line in lines:
         if live.state.ended:
@@ -114,7 +115,7 @@ def add_events(live: LiveRun, run: str, lines: Iterable[str], query: Query, *, f
         try:
             event = _event(line)
         except BadInput as problem:
-            if run == UNKNOWN_RUN:  # nothing can come that makes any use of it
+            if run == UNKNOWN_RUN:  # no later row can make it usable
                 yield _record(run, record_type=QUARANTINE, row=line, because=problem.message, rows=1)
                 continue
             _keep_unplaced(live, line)
@@ -132,7 +133,7 @@ def add_events(live: LiveRun, run: str, lines: Iterable[str], query: Query, *, f
 
 
 def end_run(live: LiveRun, run: str, query: Query) -> Iterator[Record]:
-    """Nothing more comes of a run: the verdicts that are not told yet, and what is wrong with its events."""
+    """Ends a run; yields the remaining verdicts and the data-quality records."""
     found = judge_run(run, live.rows.values(), query.orders, query.reading)
     for order_verdict in found.order_verdicts:
         reported = order_verdict.order in live.state.reported
@@ -151,17 +152,17 @@ def end_run(live: LiveRun, run: str, query: Query) -> Iterator[Record]:
 
 
 def on_batch(state: RunState, start: str, latest: int | None = None) -> None:
-    """Events of a run have come, in this start of the stream; when the last of them happened, if that is known."""
+    """Notes that events of a run have arrived in this start of the stream; `latest`: the time of the last, if known."""
     state.polls, state.start = 0, start
     state.latest = max((time for time in (state.latest, latest) if time is not None), default=None)
 
 
 def on_poll(state: RunState, start: str, overdue: float, idle_timeout: float) -> bool:
-    """The stream looks again whether more has come of a run, and it has not. Has the run ended?
+    """Notes a poll without new events; true if the run has ended.
 
-    That takes `POLLS_TO_END` looks, each in time. One is not if the stream has been started anew since the last
-    (`start` names the start), or if it is late by more than `idle_timeout`: what has not come may be waiting in the
-    source. Then all begins again.
+    A run ends after `POLLS_TO_END` punctual polls. A poll is not punctual if the stream has restarted since the last
+    one (`start` names the start), or if it is overdue by more than `idle_timeout`: events may be waiting in the source.
+    Then counting begins again.
     """
     state.polls = 0 if state.start != start or overdue > idle_timeout else state.polls + 1
     state.start = start
@@ -196,21 +197,21 @@ def _event(line: str) -> _LogEvent:
 
 @dataclass
 class _Message:
-    """What the rows that have come say of a message; and what is certain of it."""
+    """The facts about a message in the rows so far; and which of them are certain."""
 
     sender: str | None = None
     receivers: list[str] = field(default_factory=list)
     sent_at: int | None = None
     delivery_rows: list[str] = field(default_factory=list)
-    #: What happened before its send, once that is certain; and where it is certainly delivered.
+    #: The vector time of its send, once certain; and the receivers whose delivers are certain.
     stamp: dict[str, int] | None = None
     delivered: list[str] = field(default_factory=list)
-    #: The lines that wait for its send; and for each receiver the next message on the channel.
+    #: The lines that wait for its send; and for each receiver the next message of the channel.
     awaited: list[str] = field(default_factory=list)
     following: dict[str, str] = field(default_factory=dict)
 
     def add(self, event: _LogEvent) -> str | None:
-        """Another row about it: what in the rows before that contradicts, if anything does."""
+        """Adds a row about the message; the reason if it contradicts the rows before, else None."""
         senders = {event.process} if event.kind == "send" else set(event.peers)
         if self.sender is not None and senders - {self.sender}:
             return f"{event.message} is said to be sent by {' and by '.join(sorted({self.sender, *senders}))}"
@@ -230,7 +231,7 @@ class _Message:
 
 
 def _add_row(live: LiveRun, line: str, event: _LogEvent, first: int) -> str | None:
-    """Keeps a row; says that it is a copy, or why it does not go together with the rows before."""
+    """Keeps a row; returns COPY, or the reason why it contradicts the rows before, else None."""
     state, key = live.state, _key(event.process, event.place)
     there = live.rows.get(key) if event.place < state.beyond.get(event.process, 0) else None
     if there is not None and _event(there) == event:
@@ -241,7 +242,7 @@ def _add_row(live: LiveRun, line: str, event: _LogEvent, first: int) -> str | No
     live.rows[key] = line
     state.beyond[event.process] = max(event.place + 1, state.beyond.get(event.process, 0))
     if event.place < first:
-        return f"{event.process} has an event {event.place}, and events were to be counted from {first}"
+        return f"{event.process} has an event {event.place}, but events count from {first}"
     if state.invalid_because is not None or event.kind == "internal":
         return None
     message = _message(live, event.message)
@@ -251,7 +252,7 @@ def _add_row(live: LiveRun, line: str, event: _LogEvent, first: int) -> str | No
 
 
 def _keep_unplaced(live: LiveRun, line: str) -> None:
-    """Keeps a row that has no place of its own."""
+    """Keeps a row that has no valid place."""
     live.rows[_key("", live.state.unplaced)] = line
     live.state.unplaced += 1
 
@@ -266,7 +267,7 @@ def _message(live: LiveRun, name: str) -> _Message:
 
 
 def _invalidate(live: LiveRun, run: str, reason: str) -> Iterator[Record]:
-    """A row contradicts another, or cannot be used: nothing is certain any more."""
+    """Withdraws all reported verdicts: after a contradicting or unusable row no event is certain."""
     state = live.state
     if state.invalid_because is None:
         for order in state.reported:
@@ -275,22 +276,22 @@ def _invalidate(live: LiveRun, run: str, reason: str) -> Iterator[Record]:
         live.state = RunState(invalid_because=reason, unplaced=state.unplaced, beyond=state.beyond, latest=state.latest)
 
 
-# -- what is certain ---------------------------------------------------------------------------------------------------
+# -- certain events ----------------------------------------------------------------------------------------------------
 
 
 class _CertainEvents:
-    """Along the lines, as far as is certain now; and what orders that breaks (`broken`, with witnesses as JSON)."""
+    """A walk along the certain events of the lines; `broken` has the orders that they break, with witnesses as JSON."""
 
     def __init__(self, live: LiveRun, run: str, query: Query, first: int) -> None:
         self.live, self.state, self.run, self.first = live, live.state, run, first
         self.open = [order for order in query.orders if order not in ("asynchronous", *self.state.reported)]
         self.messages: dict[str, _Message] = {}
         self.broken: dict[str, str] = {}
-        #: The first messages found to break FIFO and causal order: one is missing where the other is delivered.
+        #: The first messages found to break FIFO and causal order: one is missing at the delivery of the other.
         self.overtaking: dict[str, tuple[str, str, str]] = {}
 
     def records(self, ready: list[str]) -> Iterator[Record]:
-        """The next events of these lines have come."""
+        """Walks along these lines, whose next events have arrived; yields the new records."""
         if not self.open:
             return
         while ready:
@@ -305,7 +306,7 @@ class _CertainEvents:
             self.live.messages[name] = json.dumps(asdict(message))
 
     def _advance(self, process: str) -> list[str]:
-        """Along one line; which others may then go on."""
+        """Walks along one line; returns the lines that can be resumed."""
         resumable: list[str] = []
         while True:
             place = self.state.next_up.get(process, self.first)
@@ -327,7 +328,7 @@ class _CertainEvents:
         return self.messages[name]
 
     def _send(self, event: _LogEvent) -> list[str]:
-        """Whose lines have waited for it."""
+        """Notes a send; returns the lines that waited for it."""
         message = self._message(event.message)
         message.stamp = {**self.state.times.get(event.process, {}), event.process: event.place}
         self.state.unicasts &= len(event.peers) == 1
@@ -341,7 +342,7 @@ class _CertainEvents:
         return message.awaited
 
     def _deliver(self, event: _LogEvent) -> bool:
-        """Not before its send is certain."""
+        """Notes a deliver; false if its send is not certain yet."""
         message = self._message(event.message)
         stamp, sender = message.stamp, message.sender
         if stamp is None or sender is None:
@@ -363,7 +364,7 @@ class _CertainEvents:
         return True
 
     def _next_missing(self, sender: str, receiver: str) -> None:
-        """Leaves behind what is delivered at the head of a channel."""
+        """Removes delivered messages from the head of a channel."""
         channel = self.state.channels[receiver][sender]
         while receiver in (head := self._message(channel[_FIRST])).delivered:
             if receiver not in head.following:
@@ -373,7 +374,7 @@ class _CertainEvents:
             channel[_SENT_AT] = self._message(channel[_FIRST]).sent_at
 
     def _overtakings(self) -> None:
-        """FIFO and causal order, and those that keep them too."""
+        """Notes broken FIFO and causal order, and the stronger orders."""
         for weak in ("fifo", "causal"):
             if weak in self.overtaking:
                 witness = self._overtaken(*self.overtaking[weak])
@@ -392,7 +393,7 @@ class _CertainEvents:
         return json.dumps(witness, ensure_ascii=False)
 
     def _check_by_spec(self) -> Iterator[Record]:
-        """The other orders."""
+        """Checks the other orders by the spec."""
         left = [order for order in self.open if order in _BY_SPEC and order not in (*self.broken, *self.state.deferred)]
         if left:
             found = judge_run(self.run, _as_lines(self.state.unsettled), left, "pending")
@@ -402,7 +403,7 @@ class _CertainEvents:
             left = [order for order in left if order not in self.broken]
         self.state.unsettled = _unsettled(self.state.unsettled) if left else []
         if len(self.state.unsettled) > UNSETTLED_UP_TO:
-            because = f"more than {UNSETTLED_UP_TO:,} events are not settled: it is told when the run has ended"
+            because = f"more than {UNSETTLED_UP_TO:,} events are not settled: reported when the run has ended"
             for order in left:
                 yield _record(self.run, record_type=LATER, order=order, because=because)
             self.state.deferred += left
@@ -415,7 +416,7 @@ _BY_SPEC = ("mailbox", "one-n", "n-n", "synchronous")
 
 
 def _as_lines(events: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """These events as a log of their own."""
+    """These events as the lines of a log."""
     index: defaultdict[str, int] = defaultdict(int)
     for process, kind, message, peers in events:
         peer = list(peers) if kind == "send" else None
@@ -425,10 +426,10 @@ def _as_lines(events: Sequence[Sequence[Any]]) -> Iterator[str]:
 
 
 def _unsettled(events: Sequence[list[Any]]) -> list[list[Any]]:
-    """The events but those of the largest beginning of all lines that no message leads out of.
+    """The events outside the largest prefix of all lines that no message leaves.
 
-    No constraint of any order leads back into such a beginning: what is in it comes first on its line, and so do its
-    messages at each sender and at each receiver.
+    No constraint of any order leads back into such a prefix: its events come first on their lines, and its messages
+    come first at each sender and each receiver.
     """
     lines: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     at: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
@@ -457,12 +458,12 @@ def _unsettled(events: Sequence[list[Any]]) -> list[list[Any]]:
     return left
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- records -----------------------------------------------------------------------------------------------------------
 
 
 def _verdict(run: str, order: str, verdict: str, witness: str | None, because: str | None) -> Record:
     return _record(run, record_type=VERDICT, order=order, verdict=verdict, witness=witness, because=because)
 
 
-def _record(run: str | None, **said: Any) -> Record:
-    return dict[str, Any].fromkeys(RECORD_FIELDS) | {"run": None if run == UNKNOWN_RUN else run} | said
+def _record(run: str | None, **fields: Any) -> Record:
+    return dict[str, Any].fromkeys(RECORD_FIELDS) | {"run": None if run == UNKNOWN_RUN else run} | fields

@@ -1,15 +1,13 @@
 """One run too large for one executor: FIFO, causal, mailbox, one-n and synchronous order of millions of events.
 
-All that looks at rows, lines, channels or messages by themselves is Spark's: which rows contradict each other, where
-lines have holes, which send goes with which deliver, what is delivered before what. What is left, and cannot be cut
-into independent parts, is to walk along the lines (`walks`): one task reads the events as numbers, stretch by
-stretch of all lines, and holds what is not walked yet, the vector time of each process, and the messages under way.
-How much that is depends on the run; if it becomes more than `most_held` rows, the verdicts still open are `unknown`.
+Spark does the work on single rows, lines, channels or messages: contradictions between rows, holes in lines, the send
+of each deliver, the order of deliveries. The walk along the lines (`walks`) cannot be cut into independent parts: one
+task reads the events as numbers, stretch by stretch of all lines, and holds the events not walked yet, the vector time
+of each process, and the messages in flight. If these exceed `most_held` rows, the verdicts still open are `unknown`.
 
-Verdicts are those of `crownless classify`, and rows that cannot be used are told of as there (see `runs`). Witnesses
-are genuine, not surely the smallest. n-n is decided only as far as the other orders settle it. Runs of multicasts are
-not decided at all, nor, while messages not received may still be (`pending`), synchronous and one-n order of a run
-that has such.
+Verdicts are those of `crownless classify`, and unusable rows are reported as there (see `runs`). Witnesses are genuine,
+but may not be the smallest. n-n is decided only as far as the other orders settle it. Runs of multicasts are not
+decided, nor synchronous and one-n order of a run with unreceived messages that count as `pending`.
 """
 
 from __future__ import annotations
@@ -39,15 +37,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-#: At most so many events are held that cannot be walked yet, and so many messages under way, before it is given up.
+#: A walk is given up beyond this many events that cannot be walked yet, or this many messages in flight.
 MOST_HELD = 2_000_000
-#: How many events are walked at once.
+#: The number of events walked at once.
 STRETCH = 200_000
-#: Up to so many rows one task is quicker than many that hand rows to each other.
+#: Up to this many rows one task is quicker than a shuffle.
 SMALL = 100_000
 
-#: Is told what is being done, how many events are walked, and of how many (0 until they are counted). While the walk
-#: goes on it is called from another thread.
+#: Receives the current step, the number of events walked, and their total (0 until counted). During the walk it is
+#: called from another thread.
 Progress = Callable[[str, int, int], None]
 
 _HOLES = "nothing in the log breaks it, but the log has holes"
@@ -55,13 +53,13 @@ _HOLES = "nothing in the log breaks it, but the log has holes"
 
 @dataclass(frozen=True)
 class OneRunResult(LogResult):
-    """What is known of the one run, as `LogResult` of many; and what of it is at hand without asking Spark again."""
+    """The result for one run, as `LogResult` for many; the further fields need no Spark job."""
 
     order_verdicts: tuple[OrderVerdict, ...]
     rows: int
     judged: int
     quarantined: int
-    #: The most events that were held at once, waiting for others.
+    #: The most events held at once, waiting for others.
     most_held: int = 0
 
 
@@ -86,7 +84,7 @@ def judge_one_run(
         report("reading the rows", 0, 0)
         run, count = _single_run(rows)
         checked_rows = checked(rows.coalesce(1) if count <= SMALL else rows).persist()
-        report("holding the rows against each other", 0, 0)
+        report("comparing the rows", 0, 0)
         lines = _lines(checked_rows)
         rows.unpersist()
         return _decide_run(checked_rows, lines, run, query, most_held, stretch, report)
@@ -101,7 +99,7 @@ def _no_progress(doing: str, walked: int, of: int) -> None:
 
 
 def _single_run(rows: DataFrame) -> tuple[str, int]:
-    """The run that these rows are of, and how many they are; raises `BadInput` if there are several."""
+    """The run of these rows, and their number; raises `BadInput` if there are several runs."""
     from pyspark.sql import functions as f
 
     run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run"))
@@ -112,16 +110,16 @@ def _single_run(rows: DataFrame) -> tuple[str, int]:
     return found["least"] or "", found["rows"]
 
 
-# -- rows held against each other --------------------------------------------------------------------------------------
+# -- rows compared with each other -------------------------------------------------------------------------------------
 
 
 def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
-    """Plain rows with what is wrong with each, if so: `reason` (null for those that can be used).
+    """Plain rows with the `reason` why each is unusable (null for usable rows).
 
-    `copy`: it says no more than another, and so its loss does no harm. Of the message that a row is about, by the rows
-    that can be used: `sent` and `delivered` (are there such rows?), `sender` (whom delivers name), `first_deliverer`.
-    Rows with the same `about`, by run, are all that are about a message.
-    `extra_problem` is a further reason against single rows. Further columns are kept; a copy must agree in them, too.
+    `copy`: true for a copy of another row, whose loss makes no hole. For the message of a row, by the usable rows:
+    `sent` and `delivered` (true if there is such a row), `sender` (as named by delivers), `first_deliverer`. Rows of
+    one run with the same `message_key` are those about one message. `extra_problem` is a further reason against single
+    rows. Further columns are kept; a copy must agree in them, too.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -142,7 +140,7 @@ def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
     rows = rows.withColumn("copy", copy)
     counted = f.col("reason").isNull() & ~f.col("copy")
     rows = rows.withColumn("at_place", f.sum(counted.cast("int")).over(place))
-    # Rows about one message meet; of all others each stays by itself.
+    # Rows about one message share a key; every other row has its own.
     rows = rows.withColumn("message_key", f.coalesce("message", f.concat_ws(" ", "process", "index")))
     return _with_conflicts(rows, counted).select(*COLUMNS, *further, *_CHECK_COLUMNS)
 
@@ -170,14 +168,14 @@ def _row_problem() -> Column:
 
 
 def is_no_name(name: Column) -> Column:
-    """Is it missing, empty, or does it hold what cannot be printed (see `model_check.event_logs`)?"""
+    """True if the name is missing, empty or not printable (see `model_check.event_logs`)."""
     plainly = name.rlike(r"\A[ -~]+\z")  # as nearly all are
     return name.isNull() | (name == "") | (~plainly & name.rlike(_unprintable_characters()))
 
 
 @cache
 def _unprintable_characters() -> str:
-    """All characters that Python holds not to be printable, for Java, whose Unicode may be of another year."""
+    """A regular expression of all characters unprintable in Python, for Java, whose Unicode version may differ."""
     ranges: list[list[int]] = []
     for code in range(0x110000):
         if not chr(code).isprintable():
@@ -189,7 +187,7 @@ def _unprintable_characters() -> str:
 
 
 def _with_conflicts(rows: DataFrame, counted: Column) -> DataFrame:
-    """The rows with the reasons that lie in other rows, and what is said of their messages."""
+    """The rows with the reasons found in other rows, and the facts about their messages."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -233,7 +231,7 @@ def _with_conflicts(rows: DataFrame, counted: Column) -> DataFrame:
 
 
 def quarantined(checked_rows: DataFrame) -> DataFrame:
-    """What is told of checked rows that have a reason, in the columns of `records.RECORD_SCHEMA`."""
+    """The records of the unusable rows, in the columns of `records.RECORD_SCHEMA`."""
 
     def as_json(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -267,7 +265,7 @@ def _with_clock(line: str, row: dict[str, Any]) -> str:
 
 
 def _further(rows: DataFrame) -> list[str]:
-    """The columns that the log has besides those of all logs."""
+    """The log's columns besides `COLUMNS`."""
     return [name for name in rows.columns if name not in (*COLUMNS, *_CHECK_COLUMNS)]
 
 
@@ -276,9 +274,9 @@ def _further(rows: DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The processes by number; those that may have more events than the log; what shows that; how many rows there are.
+    """The processes by number; those whose events may be missing; the evidence; the numbers of rows.
 
-    `multicasts`: is there a message to several receivers?
+    `multicasts`: true if there is a message to several receivers.
     """
 
     numbers: dict[str, int]
@@ -341,7 +339,7 @@ def _lines(checked_rows: DataFrame) -> _Lines:
             some = "a message whose send is" if row["unsent"] == 1 else f"{row['unsent']:,} messages whose sends are"
             holes.append(f"{row['process']} delivers {some} not in the log")
         processes_with_gaps |= set(row["senders"])
-    # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
+    # A process that delivers its own message has sent it earlier on its line, so not past the end of it.
     processes_with_gaps |= {
         name for name in names if messages_of_nobody > (lines[name]["of_nobody"] if name in lines else 0)
     }
@@ -357,7 +355,7 @@ def _is_name(name: str | None) -> bool:
 
 
 def _processes_of_texts(checked_rows: DataFrame) -> set[str | None]:
-    """The processes of rows that could not be read as columns; None if one may be any process's."""
+    """The processes of rows that could not be read as columns; None if one may belong to any process."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -371,18 +369,18 @@ def _processes_of_texts(checked_rows: DataFrame) -> set[str | None]:
 
 
 def _messages(checked_rows: DataFrame, lines: _Lines) -> DataFrame:
-    """The messages that certainly were sent, by number of process and place on its line: message, p, s, q, r.
+    """The messages that were certainly sent, by number of process and place on its line: message, p, s, q, r.
 
-    From the s-th event of process p to the r-th of q (null if it is not delivered). Then the events that come just
-    before: `before`, the send of what q delivers before it; `earlier`, where what p sent before it was delivered last.
-    `behind_lost`: it is delivered, and p sent one before it that is not.
+    Each goes from the s-th event of process p to the r-th of q (null if not delivered). The events just before it:
+    `before`, the send of the message that q delivers just before; `earlier`, the last delivery of a message that p sent
+    before. `behind_lost`: the message is delivered, and an earlier one of p is not.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     number = f.create_map(*(f.lit(part) for name_number in lines.numbers.items() for part in name_number))
     sends, delivers = f.col("kind") == "send", f.col("kind") == "deliver"
-    # A message not delivered where events are missing may have been delivered there: it does not count as sent.
+    # A message to a process with missing events may have been delivered in the gap: it does not count as sent.
     certain = f.col("delivered") | ~f.col("peer").isin(sorted(lines.processes_with_gaps))
     walked = checked_rows.where(f.col("reason").isNull()).where((sends & certain) | (delivers & f.col("sent")))
     line = Window.partitionBy("process").orderBy("index")
@@ -411,7 +409,7 @@ def _messages(checked_rows: DataFrame, lines: _Lines) -> DataFrame:
 
 
 def _events(messages: DataFrame) -> DataFrame:
-    """The events of the messages, as they are walked."""
+    """The events of the messages, as rows of a walk."""
     from pyspark.sql import functions as f
 
     def event(process: str, place: str, delivers: int, m: str | None, o: str | None) -> Column:
@@ -448,7 +446,7 @@ def _decide_run(
     try:
         unreceived = f.when(f.col("r").isNull(), f.struct("p", "s", "message", "q"))
         behind_unreceived = f.when(f.col("behind_lost"), f.struct("p", "s", "message", "q"))
-        report("finding what comes before what", 0, 0)
+        report("ordering the events", 0, 0)
         facts = messages.agg(
             (f.count("*") + f.count("r")).alias("events"),
             f.min(unreceived).alias("r"),
@@ -500,7 +498,7 @@ _Found = dict[str, list[int]]
 def _walked(
     messages: DataFrame, n: int, count: int, query: Query, most_held: int, stretch: int, report: Progress
 ) -> _Found:
-    """What the walks find, by name; a walk that was given up is not there."""
+    """The findings of the walks, by name; a walk that was given up is absent."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -519,16 +517,17 @@ def _walked(
             columns = [pa.array(list(found), pa.string()), pa.array(list(found.values()), pa.list_(pa.int64()))]
             yield pa.RecordBatch.from_arrays(columns, names=["what", "numbers"])
 
-        # All lines at about the same pace, so that little need be held: each by the share of it that is behind.
+        # All lines advance at about the same pace, so that few events are held: sorted by the fraction of the line
+        # walked.
         share = (f.col("place") / f.count("*").over(Window.partitionBy("process"))).alias("share")
         in_turn = _events(messages).select("*", share).orderBy("share", "process", "place").drop("share")
         rows = in_turn.coalesce(1).mapInArrow(walk, _WALKED).collect()
-    # Without events there is no task that could find anything.
+    # Without events there is no task, hence no findings.
     found = {row["what"]: list(row["numbers"]) for row in rows}
     return found or {name: [] for name in (_TIMES, "fifo", "causal", *walks)} | {"held": [0]}
 
 
-#: Where the task says how far it is: host, port, and a word that is in each datagram.
+#: The address for the task's progress: host, port, and a secret that begins each datagram.
 _ProgressAddress = tuple[str, int, bytes]
 
 
@@ -536,7 +535,7 @@ _ProgressAddress = tuple[str, int, bytes]
 def _receive_progress(
     spark: SparkSession, on_progress: Callable[[int], None], wanted: bool
 ) -> Iterator[_ProgressAddress | None]:
-    """Hears how far the task is, wherever it runs. What is lost on the way is not missed: more will come."""
+    """Receives the progress of the task, wherever it runs. A lost datagram does not matter: later ones follow."""
     host = spark.conf.get("spark.driver.host", None) if wanted else None
     try:
         here = None if host is None else _bound(host)
@@ -635,7 +634,7 @@ def _walk(
     if held:
         feed(np.concatenate(held))
     for name, walk in open_walks.items():
-        assert walk.finished(), f"{name}: a line waits for an event that is not there"
+        assert walk.finished(), f"{name}: a line waits for a missing event"
         found[name] = []
         if isinstance(walk, TimedWalk):
             found |= {"fifo": list(walk.fifo or ())} | {"causal": list(walk.causal or ())}
@@ -647,7 +646,7 @@ _P, _AT, _DELIVERS, _S_P, _S_AT, _R_P, _R_AT, _M_P, _M_AT, _O_P, _O_AT = range(1
 
 
 def _as_walked(walk: str, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The events with what each waits for in that walk."""
+    """The events, each with the event that it waits for in that walk."""
     delivers = rows[:, _DELIVERS] == 1
     waits_p, waits_at = np.where(delivers, rows[:, _S_P], -1), rows[:, _S_AT].copy()
     if walk == _MAILBOX:
@@ -675,12 +674,12 @@ def _as_walked(walk: str, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 # -- verdicts and witnesses --------------------------------------------------------------------------------------------
 
-#: The event at a place, in words, and its message.
+#: The place of an event: the number of its process, and its index among the walked events.
 _Place = tuple[int, int]
 
 
 def _places(found: _Found) -> set[_Place]:
-    """The places of the events that witnesses speak of."""
+    """The places of the events named in witnesses."""
     places: set[_Place] = set()
     for name in (_TIMES, _MAILBOX, _ONE_N, _SYNCHRONOUS):
         cycle = found.get(name, [])
@@ -705,7 +704,7 @@ class _WitnessEvent:
 
 
 def _at_places(messages: DataFrame, found: _Found) -> dict[_Place, _WitnessEvent]:
-    """The events that witnesses speak of."""
+    """The events named in witnesses."""
     places = _places(found)
     if not places:
         return {}
@@ -724,7 +723,7 @@ _Outcome = tuple[str, dict[str, Any] | None, str | None]
 class _Verdicts:
     found: _Found
     events: dict[_Place, _WitnessEvent]
-    #: The first message that is not received, and the first that is sent after such a one by the same process.
+    #: The first unreceived message, and the first received one that its process sent after an unreceived one.
     unreceived: Any
     behind_unreceived: Any
     names: Sequence[str]
@@ -765,7 +764,7 @@ class _Verdicts:
         return "broken", {"kind": "cycle", "cycle": self.describe_cycle(cycle)}, None
 
     def _n_n(self) -> _Outcome:
-        """n-n lies between synchronous order and both others."""
+        """The verdict on n-n, which lies between synchronous order and both mailbox and one-n."""
         if self._outcome("synchronous")[0] == "kept":
             return "kept", None, None
         for weaker in ("mailbox", "one-n"):
@@ -775,7 +774,7 @@ class _Verdicts:
         return "unknown", None, "not decided at this size unless other orders settle it"
 
     def _not_decided(self) -> _Outcome:
-        return "unknown", None, "given up: too many events were waiting for others, or too many messages under way"
+        return "unknown", None, "given up: too many events were waiting for others, or too many messages in flight"
 
     def _overtaking(self, order: str) -> _Outcome:
         if order not in self.found:
@@ -797,9 +796,9 @@ class _Verdicts:
         """Each message has an event before one of the next on some line: so its send is before that one's receive."""
         round_ = list(zip(cycle[::2], cycle[1::2], strict=True))
         if len(round_) == 1:
-            # A message to oneself, which waits for what comes between its send and its receive.
+            # A message to oneself, which waits for the events between its send and its receive.
             round_.append(_after(cycle))
-        # A line waits for the next one to move: what the next one is about comes first.
+        # A line waits for the next one to move: the event of the next one comes first.
         messages = [self.events[place].message for place in reversed(round_)]
         return {"kind": "crown", "messages": [name for k, name in enumerate(messages) if name != messages[k - 1]]}
 

@@ -1,4 +1,4 @@
-"""What is told of the runs of a bucket: the kernels' verdicts, and the spec's where it is asked."""
+"""Verdicts on the runs of a bucket: by the kernels, and by the spec where they leave one open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .wait_queue import NONE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Everything that is told of a log is one table: `about` says what a row is about.
+#: All records of a log are one table; `record_type` says what a row reports.
 RECORD_SCHEMA = (
     "record_type string, run string, order string, verdict string, witness string, because string, "
     "row string, rows long"
@@ -39,7 +39,9 @@ _KINDS = {"send": kernels.SEND, "deliver": kernels.DELIVER, "receive": kernels.D
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked of each run. Without `witnesses` the spec is not asked why an order is broken: most of the work."""
+    """The orders to decide for each run. Without `witnesses` the spec does not search for witnesses, which is most of
+    the work.
+    """
 
     orders: tuple[str, ...]
     reading: UnreceivedPolicy
@@ -54,7 +56,7 @@ class Query:
 
 
 def records_of_runs(rows: Rows, query: Query) -> Iterator[pa.RecordBatch]:
-    """All that is told of these runs, and how many of their rows were judged."""
+    """The records of these runs, and the number of their rows that were judged."""
     found = _by_kernels(rows, query)
     left = np.zeros(len(found), bool)
     for order in query.orders:
@@ -76,7 +78,7 @@ def records_of_runs(rows: Rows, query: Query) -> Iterator[pa.RecordBatch]:
 
 
 def _by_kernels(rows: Rows, query: Query) -> Numbers:
-    """For each run and order of the question KEPT, BROKEN or ASK."""
+    """For each run and order of the query KEPT, BROKEN or UNDECIDED."""
     numbers = _numbers(rows)
     queues = any(order in query.orders for order in ("mailbox", "one-n", "n-n"))
     decided = kernels.decide_runs(rows.first, numbers, pending=query.reading == "pending", queues=queues)
@@ -94,7 +96,7 @@ def _by_kernels(rows: Rows, query: Query) -> Numbers:
 
 
 def _numbers(rows: Rows) -> dict[str, Numbers]:
-    """The columns as the kernels take them."""
+    """The columns in the form of the kernels."""
     empty = np.full(len(rows.index), NONE, np.int32)
     process, peer, message = rows.named.get("process"), rows.named.get("peer"), rows.named.get("message")
     number: dict[str, int] = {}
@@ -112,7 +114,7 @@ def _numbers(rows: Rows) -> dict[str, Numbers]:
 
 
 def _in_common(column: Named, number: dict[str, int]) -> Numbers:
-    """The numbers of names of processes and peers alike; -2 for what is no name."""
+    """The common numbers of names of processes and peers; -2 for an invalid name."""
     usable = _usable(column).tolist()
     names = column.names.to_pylist()
     new = [number.setdefault(name, len(number)) if ok else -2 for name, ok in zip(names, usable, strict=True)]
@@ -125,7 +127,7 @@ def _kinds(column: Named) -> Numbers:
 
 
 def _by_code(table: Numbers, column: Named, otherwise: int) -> Numbers:
-    return np.append(table, np.int32(otherwise))[column.codes]  # what is not there has the code -1, the last
+    return np.append(table, np.int32(otherwise))[column.codes]  # a missing value has the code -1, the last
 
 
 def _marked(table: Numbers, column: Named) -> Numbers:
@@ -133,13 +135,13 @@ def _marked(table: Numbers, column: Named) -> Numbers:
 
 
 def _usable(column: Named, *, empty: bool = False) -> Numbers:
-    """Which of the names may be names (see `model_check.event_logs`)."""
+    """For each name, whether it is valid (see `model_check.event_logs`)."""
     names = column.names.to_pylist()
     return np.fromiter((name.isprintable() and (empty or name != "") for name in names), bool, len(names))
 
 
 def _judge_by_spec(rows: Rows, run: int, found: Numbers, query: Query, records: list[dict[str, Any]]) -> int:
-    """Has the spec judge one run; how many of its rows could be judged."""
+    """Decides one run by the spec; returns the number of its rows that could be judged."""
     name = rows.named["run"].names[run].as_py()
     lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
     by_spec = judge_run(name, lines, query.orders, query.reading)
@@ -163,7 +165,7 @@ def _judge_by_spec(rows: Rows, run: int, found: Numbers, query: Query, records: 
 
 
 def data_quality_records(run: str | None, by_spec: RunResult) -> Iterator[dict[str, Any]]:
-    """What is told of a run's quarantined rows and holes."""
+    """The records of a run's quarantined rows and holes."""
     for text, reason in by_spec.quarantine:
         yield {"record_type": QUARANTINE, "run": run, "row": text, "because": reason, "rows": 1}
     for hole in by_spec.holes:

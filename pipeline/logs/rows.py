@@ -2,8 +2,8 @@
 
 A log's columns are those of `model_check.event_logs`: `run` (may be missing), `process`, `index`, `kind`, `message`,
 `peer` (a name, or a list of names); others are ignored. As *plain* rows, which everything here works on, all are
-strings but the index; the receivers of a multicast are one string, divided by a character that no name may hold; and
-a row that could not be read as columns at all keeps its `text`, to be quarantined with it.
+strings but the index; the receivers of a multicast are one string, divided by a character that no name may hold; and a
+row that could not be read as columns keeps its `text`, which goes to quarantine.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 #: The plain columns, for Spark.
 PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
 COLUMNS = ("run", "process", "index", "kind", "message", "peer", "text")
-#: Divides the receivers of a multicast in `peer`; no name holds it, since it cannot be printed.
+#: Separates the receivers of a multicast in `peer`; no name contains it, since it is not printable.
 PEER_SEPARATOR = "\x1f"
-#: The kind of a row that could not be read as columns, and the run of one of which nobody knows whose it is.
+#: The kind of a row that could not be read as columns; the run of a row whose run is unknown.
 UNREADABLE = "?"
 UNKNOWN_RUN = "\x1e"
 
 MAX_INDEX = 1 << 62
-#: On the column `text` of rows that are plain already: a log may have a column of that name for its own ends.
+#: On the column `text` of rows that are plain already: a log may have a column of that name for its own purposes.
 _MARK = {"crownless": "plain rows"}
 
 
@@ -61,7 +61,7 @@ def plain(events: DataFrame) -> DataFrame:
         peer = f.array_join(names, PEER_SEPARATOR).alias("peer")
     else:
         has_separator = peer.contains(PEER_SEPARATOR)
-    # A name that holds what divides names keeps its row's text, as any row that is no event.
+    # A row with the separator inside a name keeps its text, as any row that is not an event.
     columns = [f.col(f"`{name}`") for name in COLUMNS[:-1] if name in types]
     kept = f.when(has_separator, f.to_json(f.struct(*columns))).otherwise(none).alias("text", metadata=_MARK)
     return events.select(run, text("process"), index, text("kind"), text("message"), peer, kept)
@@ -132,7 +132,7 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def _json_if_separator_in_name(row: dict[str, Any]) -> str | None:
-    """A row with a name that holds what divides names, as JSON."""
+    """The row as JSON if a name in it contains the separator, else None."""
     peers = row["peer"] if isinstance(row["peer"], list) else [row["peer"]]
     if not any(PEER_SEPARATOR in (name or "") for name in peers):
         return None
@@ -140,7 +140,7 @@ def _json_if_separator_in_name(row: dict[str, Any]) -> str | None:
 
 
 def plain_lines(lines: DataFrame) -> DataFrame:
-    """The same of a DataFrame of lines of JSON (`spark.read.text`); empty lines are no events."""
+    """Plain rows of a DataFrame of lines of JSON (`spark.read.text`); empty lines are skipped."""
     from pyspark.sql import functions as f
 
     found = as_bytes(lines).mapInArrow(read_lines, PLAIN)
@@ -148,7 +148,7 @@ def plain_lines(lines: DataFrame) -> DataFrame:
 
 
 def as_bytes(lines: DataFrame) -> DataFrame:
-    """Lines as `read_lines` takes them: not every line of a file need be text."""
+    """Lines as bytes, for `read_lines`: a line of a file may not be valid UTF-8."""
     from pyspark.sql import functions as f
 
     return lines.select(f.col("value").cast("binary").alias("value"))
@@ -174,8 +174,8 @@ Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | No
 
 
 def plain_line(line: str | bytes) -> Plain:
-    """One line of JSON as a plain row. What is odd keeps its text, for `runs` to say what is wrong with it; of what is
-    no UTF-8 the bytes are told in hexadecimal.
+    """One line of JSON as a plain row. An unusable line keeps its text, and `runs` reports the reason; bytes that are
+    not UTF-8 are shown in hexadecimal.
     """
     text = line if isinstance(line, str) else line.decode(errors="backslashreplace")
     try:
@@ -214,12 +214,12 @@ def plain_line(line: str | bytes) -> Plain:
 
 
 def _is_encodable(value: object) -> bool:
-    """Is it a string that can be written? JSON can have halves of characters, which cannot."""
+    """True if the value is a string that can be encoded; JSON allows lone surrogates, which cannot."""
     return type(value) is str and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def json_line(row: dict[str, Any]) -> str:
-    """A plain row as a line of a JSON Lines log: its text, if it has kept it."""
+    """A plain row as a line of a JSON Lines log: its original text, if kept."""
     if row["text"] is not None:
         return str(row["text"])
     fields = {name: row[name] for name in COLUMNS[:-1] if row[name] is not None and (name, row[name]) != ("run", "")}

@@ -1,10 +1,10 @@
-"""One small run as the spec judges it, whatever its rows are like: what cannot be used is put in quarantine.
+"""The spec's verdict on one small run with damaged rows; unusable rows go to quarantine.
 
-`crownless classify` refuses a log with a row that it cannot use. Here there may be millions of other runs in the log,
-so the row goes into quarantine with the reason, and the run is judged by the others. As with any event that a log has
-lost, what is left can show that an order is broken and cannot show that it is kept: the row's process counts as having
-a hole (every process does, if the row names none). Rows that contradict each other are all put in quarantine, since
-nothing says which of them is right. Only an exact copy of a row is put there without further harm.
+`crownless classify` refuses a log with a row that it cannot use. Here the log may have millions of other runs, so the
+row goes to quarantine with the reason, and the other rows decide. As after any lost event, the remaining rows can show
+that an order is broken and cannot show that it is kept: the row's process counts as having a hole (every process does,
+if the row names none). Rows that contradict each other all go to quarantine, since it is unknown which of them is
+right. An exact copy of a row goes there without a hole.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-#: So far past the end of every line an event makes a hole in the line for `read_log`.
+#: An event this far past the end of every line makes a hole in the line for `read_log`.
 BEYOND = 10**15
 
 
 class OrderVerdict(NamedTuple):
-    """The outcome for one order: kept, broken (with a witness as JSON) or unknown (because of something)."""
+    """The outcome for one order: kept, broken (with a witness as JSON) or unknown (with the reason)."""
 
     order: str
     verdict: str
@@ -35,7 +35,7 @@ class OrderVerdict(NamedTuple):
 
 @dataclass
 class RunResult:
-    """What is known of a run. Each of its lines was either judged or is in quarantine, with the reason."""
+    """The verdicts of a run. Each of its lines was either judged or is in quarantine, with the reason."""
 
     order_verdicts: list[OrderVerdict] = field(default_factory=list)
     quarantine: list[tuple[str, str]] = field(default_factory=list)
@@ -44,7 +44,9 @@ class RunResult:
 
 
 def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: UnreceivedPolicy = "lost") -> RunResult:
-    """The run of these JSON lines. Their order does not matter, but that of two copies the later is the copy."""
+    """The verdicts on the run of these JSON lines. Their order matters only between equal lines: the later one is the
+    copy.
+    """
     found = RunResult()
     rows, processes_with_gaps = _usable(lines, found)
     found.judged = len(rows)
@@ -67,7 +69,7 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Un
 
 
 def _describe_hole(hole: Hole, beyond: int) -> str:
-    """The hole, unless it is `_logged` that made it, since rows of its process cannot be used."""
+    """The text of a hole; `_logged` makes one for each process with unusable rows."""
     made = isinstance(hole, Gap) and hole.last == beyond - 1
     return f"{hole.process}: rows of it are in quarantine" if made else hole.text
 
@@ -92,7 +94,7 @@ class _Row(NamedTuple):
 
 
 def _usable(lines: Iterable[str], found: RunResult) -> tuple[list[_Row], set[str]]:
-    """The rows that say something and contradict no other; and the processes that others are missing from."""
+    """The rows that can be used and contradict no other; and the processes with missing rows."""
     rows: list[_Row] = []
     processes_with_gaps: set[str] = set()
     every = False
@@ -125,7 +127,7 @@ def _usable(lines: Iterable[str], found: RunResult) -> tuple[list[_Row], set[str
 
 
 def process_of(text: str) -> str | None:
-    """The process that a line is about, though it is otherwise of no use."""
+    """The process named in a line that is otherwise unusable; None if there is no name."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
@@ -145,7 +147,7 @@ def _row(text: str) -> _Row:
 
 
 def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
-    """The rows that do not go together with others, and why."""
+    """The rows that contradict others, with the reasons."""
     reasons: dict[_Row, str] = {}
 
     def several(rows: Iterable[_Row], key: Callable[[_Row], Hashable], problem: str) -> None:
@@ -174,7 +176,7 @@ def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
 
 
 def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
-    """Do the rows about a message agree who sends it, and to whom?"""
+    """The reason why the rows about a message disagree about its sender or receivers; None if they agree."""
     senders = {row.process for row in rows if row.kind == "send"}
     senders |= {sender for row in rows if row.kind == "deliver" for sender in row.peers}
     if len(senders) > 1:

@@ -1,7 +1,7 @@
-"""Lines that wait for one another as they are walked along: which are to be looked at again?
+"""The wait queue of a walk along the lines of a run: lines that wait for one another, and those to resume.
 
 `waiters[q]` is the first of the lines that wait for line q to move, `next_waiter[p]` the next after p of those; `queue`
-holds the lines that are to be looked at.
+holds the lines to resume.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NONE = -1
 
 @compiled
 def enqueue_all(n: Any, waiters: Any, queue: Any) -> Any:
-    """At first nobody waits for anybody, and all n lines are to be looked at: how many."""
+    """Puts all n lines into the queue, with no waiters; returns n."""
     for p in range(n):
         waiters[p] = NONE
         queue[p] = p
@@ -24,7 +24,7 @@ def enqueue_all(n: Any, waiters: Any, queue: Any) -> Any:
 
 @compiled
 def wait(p: Any, q: Any, next_waiter: Any, waiters: Any) -> None:
-    """Line p waits for line q. One that waits for itself waits for ever."""
+    """Adds line p to the waiters of line q. A line that waits for itself waits for ever."""
     if q != p:
         next_waiter[p] = waiters[q]
         waiters[q] = p
@@ -32,7 +32,7 @@ def wait(p: Any, q: Any, next_waiter: Any, waiters: Any) -> None:
 
 @compiled
 def notify(p: Any, next_waiter: Any, waiters: Any, queue: Any, waiting: Any) -> Any:
-    """Line p has moved: all that wait for it are to be looked at. How many there are now."""
+    """Puts the waiters of line p, which has moved, into the queue; returns the queue's new length."""
     waiter = waiters[p]
     waiters[p] = NONE
     while waiter != NONE:

@@ -1,9 +1,9 @@
-"""One run too large to be held at once: its lines are walked along together while their events come in, in any order.
+"""Walks along the lines of a run too large for memory, while its events arrive in any order.
 
-Of each line what has come and not been walked yet is held, and of what was walked only where it ended (the *frontier*).
-An event waits for at most one event of another line (see `kernels`, which has the same walks for small runs). A
-line that waits for an event that has not come yet is taken up again when more has. If lines wait for each other in
-a circle they will do so for ever: the circle is a witness, and what comes later cannot undo it.
+Each line's events that arrived and are not walked yet are held; of the walked part only its end is kept (the
+*frontier*). An event waits for at most one event of another line (see `kernels`, which has the same walks for small
+runs). A line that waits for an event that has not arrived is resumed with the next events. If lines wait for each other
+in a cycle, they do so for ever: the cycle is a witness, and later events cannot undo it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .wait_queue import NONE, enqueue_all, notify, wait
 
 Numbers = np.ndarray[Any, Any]
 
-#: Columns of events that are walked: whose and which on its line, what it waits for; 1 for a deliver; the send of its
-#: message; and to whom that goes.
+#: Columns of walked events: process and place; the event it waits for; 1 for a deliver; the send and the receiver of
+#: its message.
 PROCESS, PLACE, WAITS_P, WAITS_AT, DELIVERS, SENDER, SENT_AT, RECEIVER = range(8)
 
 
 @dataclass
 class Walk:
-    """A walk along n lines. `cycle` is not empty once lines are known to wait for each other."""
+    """A walk along n lines. `cycle` is not empty once lines wait for each other."""
 
     n: int
     frontier: Numbers = field(init=False)
@@ -39,7 +39,7 @@ class Walk:
         self.held = np.empty((0, 8), np.int64)
 
     def feed(self, events: Numbers) -> None:
-        """More events, those of each line in order."""
+        """Adds events, those of each line in order."""
         if self.cycle:
             return
         held = np.concatenate([self.held, events])
@@ -61,7 +61,7 @@ class Walk:
         _advance(self.n, held, first, at, self.frontier, np.zeros((3, self.n), np.int64))
 
     def _find_cycle(self, held: Numbers, first: Numbers, at: Numbers) -> list[tuple[int, int]]:
-        """Lines whose next events are here and wait each for the next line, round in a circle: (process, place)."""
+        """A cycle of lines whose next events have arrived and wait each for the next line: (process, place)."""
         stands = [p for p in range(self.n) if at[p] < first[p + 1] and held[at[p], PLACE] == self.frontier[p]]
         next_waiter = {p: int(held[at[p], WAITS_P]) for p in stands}
         checked: set[int] = set()
@@ -79,9 +79,9 @@ class Walk:
 
 @dataclass
 class TimedWalk(Walk):
-    """A walk with vector times, which tells whether FIFO and causal order are kept.
+    """A walk with vector times, which decides FIFO and causal order.
 
-    The time of a message is kept until it is delivered; of each channel which messages are missing, in order. `fifo`
+    The time of a message is kept until it is delivered; the missing messages of each channel are kept in order. `fifo`
     and `causal` are the first violation found: (first sender, place of the send, second sender, place, receiver).
     """
 
@@ -99,7 +99,7 @@ class TimedWalk(Walk):
 
     def _walk(self, held: Numbers, first: Numbers, at: Numbers) -> None:
         key = held[:, SENDER] << 44 | held[:, SENT_AT]
-        # Of each message that is under way, or sent among these events, a place for its time.
+        # A slot for the time of each message that is in flight or sent by these events.
         new = key[held[:, DELIVERS] == 0]
         self._make_room(new)
         order = np.argsort(self.keys)
@@ -127,7 +127,7 @@ class TimedWalk(Walk):
         self.delivered = np.concatenate([self.delivered, np.zeros(len(more), bool)])
 
     def _clear(self) -> None:
-        """Forgets the messages that are delivered, and not needed any more to find what follows them."""
+        """Forgets delivered messages that are no longer needed to find their successors."""
         needed = ~self.delivered
         for end in self.ends:
             needed[end[end != NONE]] = True
@@ -152,7 +152,7 @@ def _advance(
     frontier: Any,
     scratch: Any,
 ) -> Any:
-    """Walks as far as can be: `at` and `frontier` move."""
+    """Walks as far as possible; moves `at` and `frontier`."""
     next_waiter, waiters, queue = scratch[0], scratch[1], scratch[2]
     waiting = enqueue_all(n, waiters, queue)
     while waiting:
@@ -206,7 +206,7 @@ def _advance_with_times(
                     wait(p, by, next_waiter, waiters)
                     break
                 for l in range(n):
-                    # Of each channel to here the first that is missing; delivered ones are left behind.
+                    # The first missing message of each channel to this process; delivered ones are skipped.
                     c = l * n + p
                     while head[c] != NONE and delivered[head[c]] and following[head[c]] != NONE:
                         head[c] = following[head[c]]

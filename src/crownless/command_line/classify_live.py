@@ -24,15 +24,16 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_l
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: How often is looked for new files, and for runs that have ended: in seconds, and in this part of the patience.
+#: The interval of polls for new files and ended runs: at most this many seconds, and at least this often in an idle
+#: timeout.
 POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
-#: How often is looked for an interrupt.
+#: The interval of checks for an interrupt, in seconds.
 INTERRUPT_INTERVAL = 0.2
 PARTITIONS_A_PROCESSOR = 2
 
 
 class _Standing:
-    """What is told, batch by batch, and which verdicts stand."""
+    """Prints records, batch by batch, and keeps the verdicts that stand."""
 
     def __init__(self, print_record: Callable[[dict[str, Any]], None]) -> None:
         self._print = print_record
@@ -74,17 +75,17 @@ def classify_live(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Tells what is known of the runs in a folder as files are put into it, until it is interrupted; the exit code.
+    """Reports verdicts on the runs in a folder as files are put into it, until interrupted; returns the exit code.
 
-    `out`: a folder to which all that is told is added, as Parquet. `checkpoint`: a folder from which another call goes
-    on where this one ended. The rest is as of `judge_live`.
+    `out`: a folder to which all records are appended, as Parquet. `checkpoint`: a folder from which a later call
+    resumes. The other parameters are those of `judge_live`.
     """
     limits = limits or Limits()
     with ExitStack() as stack:
         with status(quiet) as line:
             if line is not None:
                 line.update("starting Spark")
-            # Each partition has a store of its own, and looks after it with each batch.
+            # Each partition maintains a store of its own in each batch.
             partitions = str(PARTITIONS_A_PROCESSOR * (os.cpu_count() or 1))
             spark = session(master, spark_sql_shuffle_partitions=partitions)
         stack.enter_context(spark_errors_as_bad_input())
@@ -110,9 +111,9 @@ def classify_live(
         if not quiet:
             say(f"judging what is put into {folder}; Ctrl-C ends it")
         began = time_now()
-        # An interrupt that is raised in the midst of a talk with Java would break it off.
-        with deferred() as asked_to_end:
-            while query.isActive and not asked_to_end() and not limits.reached(time_now() - began):
+        # An interrupt raised during a call to Java would break the connection.
+        with deferred() as interrupted:
+            while query.isActive and not interrupted() and not limits.reached(time_now() - began):
                 sleep(INTERRUPT_INTERVAL)
             stop(query)
         failed = query.exception()
@@ -140,7 +141,7 @@ def _print(row: dict[str, Any]) -> None:
     elif row["record_type"] == WITHDRAWN:
         said = f"{row['order']}: withdrawn{because}"
     elif row["record_type"] == LATER:
-        said = f"{row['order']}: told when the run has ended{because}"
+        said = f"{row['order']}: reported when the run has ended{because}"
     elif row["record_type"] == QUARANTINE:
         said = f"quarantine{because}: {row['row']}"
     else:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 How = Literal["runs", "one-run", "clocks"]
 
-#: So many of what is odd, and of what is broken, are shown; --out has all.
+#: At most this many quarantined rows, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
 
 
@@ -55,15 +55,15 @@ def classify_on_spark(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Judges a Parquet or JSON Lines log, and prints a summary; the exit code.
+    """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
     `how`: run by run; as one run that may be larger than memory (`logs.one_run`); or by the vector clocks in the
     log (`logs.clocks`), whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses,
     quarantined rows and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
     """
     if out is not None and not _is_unfinished(Path(out)) and Path(out).exists():
-        raise BadInput("it is there already", hint="name a folder that is not", file=out)
-    is_parquet(dataset)  # before Spark is started for nothing
+        raise BadInput("the folder exists already", hint="name a new folder", file=out)
+    is_parquet(dataset)  # refuses a bad dataset before Spark starts
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
         def show(what: str) -> None:
@@ -71,7 +71,7 @@ def classify_on_spark(
                 line.update(what)
 
         show("starting Spark")
-        # The rows of Parquet files that are here never pass through Java.
+        # The rows of local Parquet files never pass through Java.
         spark = session(master, rows_in_java="://" in dataset or not is_parquet(dataset))
         show(f"judging {dataset}")
         with (
@@ -127,7 +127,7 @@ def _judged(
 
 
 def _is_unfinished(folder: Path) -> bool:
-    """Is that all that a run left which was killed while it wrote? Then it is as if it were not there."""
+    """True if a run that was killed while writing left the folder; removes it then."""
     if not folder.is_dir() or any(path.name != "_temporary" for path in folder.iterdir()):
         return False
     shutil.rmtree(folder)
@@ -136,7 +136,7 @@ def _is_unfinished(folder: Path) -> bool:
 
 @contextmanager
 def _removed_on_failure(folder: str | None) -> Iterator[None]:
-    """What was written so far is of no use, and would be in the way the next time."""
+    """Removes a partly written folder after a failure."""
     try:
         yield
     except BaseException:
@@ -199,7 +199,7 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
 
 
 def _run_prefix(name: str | None) -> str:
-    """Of a row that names no run, and of a run without a name, none is told."""
+    """The prefix `run NAME: `; empty if there is no name."""
     return f"run {name}: " if name else ""
 
 
