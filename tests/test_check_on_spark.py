@@ -61,7 +61,7 @@ def test_a_search_in_parts(crownless: Any, spark: SparkSession, tmp_path: Path) 
     assert not (tmp_path / "saved").exists()
 
 
-def test_what_is_refused(crownless: Any) -> None:
+def test_unsupported_options_are_refused(crownless: Any) -> None:
     assert crownless("check", "rst", "--engine", "spark", "--crash", "P1") == (
         2,
         "",
@@ -74,7 +74,7 @@ def test_what_is_refused(crownless: Any) -> None:
     )
 
 
-def test_a_search_that_the_native_engine_saved_is_not_gone_on_with_here(crownless: Any, tmp_path: Path) -> None:
+def test_a_search_saved_by_the_native_engine_is_not_resumed_here(crownless: Any, tmp_path: Path) -> None:
     directory = str(tmp_path / "saved")
     assert crownless("check", "rst", "-n", "3", "-m", "4", "--max-states", "500", "--checkpoint", directory)[0] == 3
     message = f"crownless: --resume {directory}: saved by another engine; leave out --engine spark\n"

@@ -60,8 +60,8 @@ def log(tmp_path: Path) -> Path:
 
 def outcomes(out: str) -> dict[str, list[str]]:
     return {
-        order: [outcome for outcome, n in expected["runs"].items() if n]
-        for order, expected in json.loads(out)["summary"]["orders"].items()
+        order: [outcome for outcome, n in facts["runs"].items() if n]
+        for order, facts in json.loads(out)["summary"]["orders"].items()
     }
 
 
@@ -85,13 +85,13 @@ def test_clocks_decide_causal_order(crownless: Any, log: Path, spark: SparkSessi
     assert (code, outcomes(out)) == (3, {"fifo": ["unknown"], "causal": ["unknown"]})
 
 
-def test_a_live_log_is_told_until_it_is_interrupted(
+def test_a_live_log_is_reported_until_an_interrupt(
     crownless: Any,
     log: Path,
     spark: SparkSession,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    folder, out = tmp_path / "in", tmp_path / "told"
+    folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
     log.rename(folder / "log.jsonl")
 
@@ -108,11 +108,11 @@ def test_a_live_log_is_told_until_it_is_interrupted(
     )
     thread.join()
     assert (code, err) == (1, f"crownless: judging what is put into {folder}; Ctrl-C ends it\n")
-    expected = [json.loads(line)["update"] for line in printed.splitlines()]
-    assert {(row["run"], row["order"], row["verdict"]) for row in expected} >= {
+    records = [json.loads(line)["update"] for line in printed.splitlines()]
+    assert {(row["run"], row["order"], row["verdict"]) for row in records} >= {
         ("r", order, "broken") for order in ("causal", "mailbox", "one-n", "n-n", "synchronous")
     }
-    assert len(expected) == spark.read.parquet(str(out)).where("about != 'judged'").count()
+    assert len(records) == spark.read.parquet(str(out)).where("record_type != 'judged'").count()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_live_log_is_told_until_it_is_interrupted(
         ("--engine spark --live --idle-timeout 0", "Invalid value for '--idle-timeout'"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options: str, expected: str, crownless: Any, log: Path) -> None:
+def test_incompatible_options_are_refused(options: str, expected: str, crownless: Any, log: Path) -> None:
     code, out, err = crownless(log, *options.split())
     assert (code, out) == (2, "")
     assert err.startswith(f"crownless: {expected}")

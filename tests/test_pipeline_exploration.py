@@ -262,7 +262,11 @@ def test_a_difference_in_an_earlier_version_is_noticed_in_every_later_one(tmp_pa
         (lambda _: os.kill(os.getpid(), signal.SIGKILL), "Python worker exited unexpectedly (crashed)"),
     ],
 )
-def test_why_a_task_failed_is_told_in_a_line(task: Callable[[Any], Any], why: str, spark: SparkSession) -> None:  # noqa: F811
+def test_the_cause_of_a_failed_task_is_reported_in_one_line(
+    task: Callable[[Any], Any],
+    why: str,
+    spark: SparkSession,  # noqa: F811
+) -> None:
     with (
         patch.object(exploration, "MAX_ROWS_ON_DRIVER", -1),
         patch.object(exploration, "merge_on_executor", task),
@@ -273,14 +277,15 @@ def test_why_a_task_failed_is_told_in_a_line(task: Callable[[Any], Any], why: st
     assert "\n" not in str(refused.value)
 
 
-def test_a_session_that_cannot_send_off_tasks_is_refused() -> None:
+def test_a_session_that_cannot_submit_tasks_is_refused() -> None:
     with pytest.raises(BadInput, match="not of Spark Connect"):
         found_by(question("rst", 3, 3), cast(Any, SimpleNamespace()))
 
 
 # -- what is saved -----------------------------------------------------------------------------------------------------
 
-#: A driver in a process of its own, which ends itself by SIGKILL: where, and with what session, is told to it.
+#: A driver in a process of its own, which ends itself by SIGKILL; its arguments are the directory, the moment and the
+#: level.
 DRIVER = """
 import os, signal, sys
 from pathlib import Path

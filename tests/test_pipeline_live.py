@@ -1,4 +1,4 @@
-"""Live logs: what is told early is what the certain events say, and in the end the verdicts of `judge_run` stand."""
+"""Live logs: early verdicts are those of the certain events, and the final verdicts are those of `judge_run`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 ALL = Query.of((), "lost", True)
 
 
-# -- what is told of one run -------------------------------------------------------------------------------------------
+# -- the records of one run --------------------------------------------------------------------------------------------
 
 
 def spoilt(chance: Random, k: int, run: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
@@ -90,13 +90,13 @@ def broken_by(lines: Sequence[str]) -> set[str]:
 
 
 def has_unusable_rows(lines: Sequence[str]) -> bool:
-    """Is there a row that cannot be used, or contradicts another?"""
+    """True if a row is unusable, or contradicts another."""
     reasons = [reason for _, reason in judge_run("r", lines, ALL.orders).quarantine]
     return any("a copy of" not in reason and "circle" not in reason and "cycl" not in reason for reason in reasons)
 
 
 def standing(records: Sequence[Record]) -> dict[str, str]:
-    """Which verdicts stand, after all that was told; a withdrawn one comes before the one that stands instead."""
+    """The verdicts that stand after these records; a withdrawal precedes the verdict that replaces it."""
     stand: dict[str, str] = {}
     for row in records:
         if row["record_type"] == "withdrawn":
@@ -109,7 +109,7 @@ def standing(records: Sequence[Record]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
-def test_what_stands_is_what_the_certain_events_break_and_in_the_end_what_all_rows_say(seed: int) -> None:
+def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_of_all_rows(seed: int) -> None:
     chance = Random(seed)
     seen: Counter[str] = Counter()
     for k in range(200):
@@ -141,7 +141,7 @@ def test_what_stands_is_what_the_certain_events_break_and_in_the_end_what_all_ro
             order_verdict.order: order_verdict.verdict for order_verdict in whole.order_verdicts
         }, (k, kind)
         assert set(standing(records)) == set(ORDERS)
-        # No row is lost, and none is told twice.
+        # No row is lost, and none is reported twice.
         assert sum(row["rows"] for row in records if row["record_type"] == "judged") == whole.judged
         quarantine = sorted(row["row"] for row in records if row["record_type"] == "quarantine")
         assert quarantine == sorted(text for text, _ in whole.quarantine)
@@ -162,7 +162,7 @@ def facts(records: Iterable[Record]) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_a_contradiction_withdraws_what_was_told_and_nothing_more_is_told_before_the_end() -> None:
+def test_a_contradiction_withdraws_reported_verdicts_and_defers_all_others_to_the_end() -> None:
     live, other = LiveRun(), event("P1", 0, "send", "z", "P3")
     assert facts(add_events(live, "r", [X, Y, Y_FIRST], FIFO)) == [("verdict", "fifo", "broken")]
     assert facts(add_events(live, "r", [other], FIFO)) == [("withdrawn", "fifo", "P1 has two events 0")]
@@ -176,7 +176,7 @@ def test_a_contradiction_withdraws_what_was_told_and_nothing_more_is_told_before
     assert facts(end_run(live, "r", FIFO))[0][:2] == ("verdict", "fifo")
 
 
-def test_each_kind_of_contradiction_withdraws_what_was_told_with_the_reason() -> None:
+def test_each_kind_of_contradiction_withdraws_reported_verdicts_with_the_reason() -> None:
     for line, reason in [
         (event("P2", 7, "deliver", "y"), "P2 delivers y twice"),
         (event("P1", 7, "send", "y", "P2"), "y is sent twice"),
@@ -189,7 +189,7 @@ def test_each_kind_of_contradiction_withdraws_what_was_told_with_the_reason() ->
         assert facts(add_events(live, "r", [line], FIFO)) == [("withdrawn", "fifo", reason)]
 
 
-def test_a_witness_says_whether_the_message_overtaken_has_come_since() -> None:
+def test_a_witness_says_whether_the_overtaken_message_was_delivered_later() -> None:
     for later in ([], [event("P2", 1, "deliver", "x")]):
         (records,) = add_events(LiveRun(), "r", [X, Y, Y_FIRST, *later], FIFO)
         witness = {"kind": "overtaking", "first": "x", "second": "y", "receiver": "P2", "first_received": bool(later)}
@@ -203,16 +203,16 @@ def test_a_multicast_that_is_overtaken_breaks_causal_order_and_keeps_one_queue_a
     assert set(standing(records)) == {"causal", "mailbox", "n-n", "synchronous"} == broken_by(lines)
 
 
-def test_what_the_whole_run_does_not_bear_out_is_withdrawn_in_the_end() -> None:
+def test_a_verdict_that_the_whole_run_does_not_support_is_withdrawn_in_the_end() -> None:
     live = LiveRun()
-    # Where x may be delivered among the events that never come, it does not count as sent.
+    # If x may have been delivered among the missing events, it does not count as sent.
     lines = [X, Y, Y_FIRST, event("P2", 5, "internal")]
     assert facts(add_events(live, "r", lines, FIFO)) == [("verdict", "fifo", "broken")]
     because = "nothing in the log breaks it, but the log has holes"
     assert facts(end_run(live, "r", FIFO))[:2] == [("withdrawn", "fifo", because), ("verdict", "fifo", "unknown")]
 
 
-def test_a_log_that_counts_otherwise_than_it_was_said_to_is_no_false_alarm() -> None:
+def test_a_log_with_another_first_index_raises_no_false_alarm() -> None:
     live = LiveRun()
     lines = [event("P1", 1, "send", "x", "P2"), event("P1", 2, "send", "y", "P2"), event("P2", 1, "deliver", "y")]
     assert facts(add_events(live, "r", lines, FIFO, first=1)) == [("verdict", "fifo", "broken")]
@@ -224,7 +224,7 @@ def test_a_log_that_counts_otherwise_than_it_was_said_to_is_no_false_alarm() -> 
     assert facts(end_run(live, "r", FIFO))[0] == ("verdict", "fifo", "broken")
 
 
-def test_a_row_that_names_no_run_is_told_at_once_and_not_kept() -> None:
+def test_a_row_that_names_no_run_is_reported_at_once_and_not_kept() -> None:
     live = LiveRun()
     assert facts(add_events(live, UNKNOWN_RUN, ["{"], ALL)) == [
         ("quarantine", "{", "not JSON: Expecting property name enclosed in double quotes")
@@ -232,7 +232,7 @@ def test_a_row_that_names_no_run_is_told_at_once_and_not_kept() -> None:
     assert live == LiveRun()
 
 
-def test_of_a_run_that_has_ended_nothing_is_kept() -> None:
+def test_the_rows_of_an_ended_run_are_dropped() -> None:
     live = LiveRun()
     list(add_events(live, "r", [X, Y, Y_FIRST, "{"], FIFO))
     assert facts(end_run(live, "r", FIFO))[-1] == ("judged", 3, None)
@@ -244,7 +244,7 @@ def test_of_a_run_that_has_ended_nothing_is_kept() -> None:
 
 
 class Counting(dict[str, str]):
-    """A store that counts how often it is asked."""
+    """A store that counts its reads."""
 
     reads = 0
 
@@ -295,7 +295,7 @@ def test_a_batch_costs_what_is_in_it_however_long_the_run_is(lost: bool, monkeyp
     assert sum(judged) == (102 if lost else 100)
 
 
-def test_orders_whose_events_do_not_settle_are_told_in_the_end_and_this_is_said() -> None:
+def test_orders_with_unsettled_events_are_deferred_to_the_end_with_a_record() -> None:
     live = LiveRun()
     # A message that is under way for long, and after it others in turn.
     records = list(add_events(live, "r", [event("P2", 0, "send", "slow", "P3")], ALL))
@@ -316,15 +316,15 @@ def test_orders_whose_events_do_not_settle_are_told_in_the_end_and_this_is_said(
 
 
 def ended_at(polls: Sequence[tuple[str, float]], idle_timeout: float = 6.0) -> int | None:
-    """At which of these looks (start of the stream, how late) a run has ended whose events came in the start 'a'."""
+    """The poll (start of the stream, how overdue) at which a run has ended whose events arrived in the start 'a'."""
     known = RunState()
     on_batch(known, "a")
     return next((k for k, (start, late) in enumerate(polls) if on_poll(known, start, late, idle_timeout)), None)
 
 
-def test_a_run_ends_when_nothing_has_come_for_the_whole_patience_while_the_stream_ran() -> None:
+def test_a_run_ends_after_the_idle_timeout_while_the_stream_ran() -> None:
     assert ended_at([("a", 0.5)] * 9) == 2
-    # After another start the patience begins anew, however short the stop.
+    # After another start the timeout begins again, however short the stop.
     assert ended_at([("a", 0.5), ("a", 0.5), *[("b", 0.5)] * 9]) == 5
     # So it does after a batch that takes too long; while all do no run ends.
     assert ended_at([("a", 0.5), ("a", 7.0), *[("a", 0.5)] * 9]) == 4
@@ -369,7 +369,7 @@ class Stream:
                 return found
             assert query.exception() is None
             sleep(0.1)
-        raise AssertionError(f"nothing is told of {run}: {self.records}")
+        raise AssertionError(f"there are no records of {run}: {self.records}")
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_rows_of_any_kind_become_lines_with_their_times(spark: SparkSession) -> 
     assert tuple(odd) == (UNKNOWN_RUN, "[", None)
 
 
-def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_are_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"spark.app.name": "mine"}
     session: Any = SimpleNamespace(conf=SimpleNamespace(get=settings.get, set=settings.__setitem__))
     pytest.importorskip("google.protobuf")
@@ -444,7 +444,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest
     assert settings == {"spark.app.name": "mine"}
     assert refused.value.hint is not None
     exec(refused.value.hint, {"spark": session})
-    _require_state_store(session)  # as it was told to be set
+    _require_state_store(session)  # as the hint says
     ours = {"spark.app.name": "crownless"}
     our_session: Any = SimpleNamespace(conf=SimpleNamespace(get=ours.get, set=ours.__setitem__))
     _require_state_store(our_session)

@@ -115,7 +115,7 @@ def table_of(lines: Sequence[str]) -> Any:
 def records_without_spark(
     lines: Sequence[str], reading: UnreceivedPolicy, *, witnesses: bool = True
 ) -> list[dict[str, Any]]:
-    """What the executors would tell, without Spark between them."""
+    """The records that the executors would make, without Spark."""
     blocks = defaultdict(list)
     for batch in log_blocks.packed([table_of(lines)], 5):
         blocks[batch["bucket"][0].as_py()].append(batch["block"][0].as_buffer())
@@ -157,7 +157,7 @@ def test_every_verdict_and_witness_is_that_of_classify(
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_is_hardly_asked(
+def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_few_runs(
     reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged_by_spec: list[str] = []
@@ -215,7 +215,7 @@ SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver", pee
         (event("P2", 1, "deliver", "z", peer=""), 1, "'peer' cannot be"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_told_with_the_reason(bad: str, quarantined: int, reason: str) -> None:
+def test_an_unusable_row_is_reported_with_the_reason(bad: str, quarantined: int, reason: str) -> None:
     other = [event("P1", 0, "send", peer="P2", run="s"), event("P2", 0, "deliver", run="s")]
     records = records_without_spark([SEND, DELIVER, *other, bad], "lost")
     rows = [row for row in records if row["record_type"] == "quarantine"]
@@ -228,11 +228,11 @@ def test_a_row_that_cannot_be_used_is_told_with_the_reason(bad: str, quarantined
         assert [row["because"] for row in rows] == ["P2 delivers x twice"] * 2
     found = verdicts_in(records)
     assert {found["s", order][0] for order in ORDERS} == {"kept"}
-    harmless = bad in ("{", DELIVER)  # a copy; a line of which nobody knows whose it is
+    harmless = bad in ("{", DELIVER)  # a copy; a line without a known process
     assert {found["r", order][0] for order in ORDERS} == ({"kept"} if harmless else {"unknown"})
 
 
-def test_what_is_broken_stays_so_beside_rows_that_cannot_be_used() -> None:
+def test_a_broken_order_stays_broken_beside_unusable_rows() -> None:
     overtaken = [
         event("P1", 0, "send", "x", "P2"),
         event("P1", 1, "send", "y", "P2"),
@@ -258,7 +258,7 @@ def test_a_cyclic_run_is_quarantined_whole() -> None:
 
 
 def as_walked(c: Computation) -> dict[int, list[list[int]]]:
-    """What `one_run` has Spark work out, by line."""
+    """The events that `one_run` computes by Spark, by line."""
     lines = [[e for e in line if e.message is not None] for line in c.lines]
     at = {(e.kind, e.message): (p, k) for p, line in enumerate(lines) for k, e in enumerate(line)}
     before: dict[int, int | None] = {}
@@ -302,7 +302,7 @@ def in_any_order(chance: Random, rows: dict[int, list[list[int]]]) -> Iterator[A
         yield np.array(mixed[k : k + 2], np.int64)
 
 
-def test_the_walks_decide_what_the_spec_decides_in_whatever_stretches_the_events_come() -> None:
+def test_the_walks_agree_with_the_spec_for_any_division_of_the_events() -> None:
     chance = Random(4)
     seen: Counter[tuple[str, bool]] = Counter()
     for logged in read_log(random_log(4, 700, holes=False, multicasts=False)):
@@ -334,7 +334,7 @@ def test_a_walk_that_would_hold_too_much_is_given_up_not_guessed() -> None:
 # -- live logs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_breaks_an_order_is_told_at_once_though_events_come_late_and_twice() -> None:
+def test_a_run_that_breaks_an_order_is_reported_at_once_though_events_arrive_late_and_twice() -> None:
     query = Query.of(("fifo", "causal"), "lost", True)
     live = LiveRun()
     y = [event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y", "P1")]
@@ -352,7 +352,7 @@ def test_a_run_that_breaks_an_order_is_told_at_once_though_events_come_late_and_
     assert late["because"] == "it came after the run had ended"
 
 
-def test_what_is_told_of_a_live_run_holds_of_the_whole_run_and_all_is_told_in_the_end() -> None:
+def test_early_verdicts_on_a_live_run_hold_of_the_whole_run_and_the_end_reports_all() -> None:
     chance = Random(5)
     query = Query.of((), "lost", True)
     early = 0
@@ -538,7 +538,7 @@ def test_clocks_in_the_log_decide_causal_order_row_by_row(spark: SparkSession) -
     assert all(json.loads(row["witness"])["kind"] == "late" for row in found if row["verdict"] == "broken")
 
 
-def test_the_command_sums_up_and_its_exit_code_tells(
+def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(
     spark: SparkSession,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -1,6 +1,6 @@
-"""One large run on Spark, walked or by its clocks: small logs, whose verdicts and witnesses can be told by hand.
+"""One large run on Spark, walked or by its clocks: small logs, whose verdicts and witnesses are known by hand.
 
-Every verdict is also held to that of the spec (`judge_run`), row by row what cannot be used is told with the reason.
+Every verdict is also compared with that of the spec (`judge_run`); every unusable row has its reason.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def cycle(*events: str) -> dict[str, Any]:
 
 
 def round_(witness: dict[str, Any]) -> dict[str, Any]:
-    """A crown goes round: told from its first message by name."""
+    """A crown, rotated to begin with its first message by name."""
     if witness["kind"] == "crown":
         messages = witness["messages"]
         k = messages.index(min(messages))
@@ -219,7 +219,7 @@ SMALL = {
     "a send is missing, of a named sender": Small(
         [*LOST, *log("P4: z<P3")], {}, ALL, {"P4 delivers a message whose send is not in the log"},
     ),
-    "a send is missing, of one whom nobody names": Small(
+    "a send is missing, of an unnamed sender": Small(
         [*LOST, *log("P4: z")], {}, ALL, {"P4 delivers a message whose send is not in the log"},
     ),
     "a send is missing, not of its own receiver": Small(
@@ -309,14 +309,14 @@ def test_rows_of_several_runs_are_refused_not_merged(spark: SparkSession) -> Non
     two = [event("P1", 0, "send", "x", "P2"), event("P2", 0, "internal", run="s")]
     with pytest.raises(BadInput, match="of several runs, such as 'r' and 's'"):
         judge_one_run(frame(spark, two))
-    # No run, the empty name and a line of nobody knows which run are not several.
+    # No run, the empty name and a line of an unknown run are not several.
     one = [*(event("P1", k, "internal", run=run) for k, run in enumerate((None, ""))), "{"]
     found = judge_one_run(frame(spark, one), ("fifo",))
     assert (found.judged, found.quarantined) == (2, 1)
     assert [(row["run"], row["verdict"]) for row in found.verdicts.collect()] == [("", "unknown")]
 
 
-def test_a_log_with_a_multicast_is_not_decided_and_a_multicast_to_nobody_or_twice_to_one_is_no_event(
+def test_a_log_with_a_multicast_is_not_decided_and_an_invalid_multicast_is_quarantined(
     spark: SparkSession,  # noqa: F811
 ) -> None:
     found = judge_one_run(frame(spark, log("P1: x>P2+P3", "P2: x")), ("fifo",))
@@ -340,7 +340,7 @@ def test_the_outcome_is_of_the_same_shape_as_that_of_many_runs(spark: SparkSessi
     assert one.holes.collect() == many.holes.collect()
 
 
-def test_progress_is_told_step_by_step_and_while_the_lines_are_walked(spark: SparkSession) -> None:  # noqa: F811
+def test_progress_is_reported_step_by_step_and_during_the_walk(spark: SparkSession) -> None:  # noqa: F811
     reported: list[tuple[str, int, int]] = []
     lines = log("P1: " + " ".join(f"m{k}>P2" for k in range(300)), "P2: " + " ".join(f"m{k}" for k in range(300)))
     judge_one_run(frame(spark, lines), ("fifo",), stretch=100, progress=lambda *step: reported.append(step))
@@ -373,7 +373,7 @@ def test_a_name_is_what_python_can_print(spark: SparkSession) -> None:  # noqa: 
 
 
 def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: SparkSession) -> None:  # noqa: F811
-    # What is internal, what P3 may have received in its hole, and what nobody sent is not walked.
+    # Internal events, the message that P3 may have received in its hole, and the unsent one are not walked.
     lines = log("P1: - x>P2 l>P2 y>P4 h>P3", "P4: y z>P2", "P2: z x s", "P3: ? -")
     found = checked(frame(spark, lines))
     of_lines = _lines(found)
@@ -394,7 +394,7 @@ def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: S
     }
 
 
-def test_few_rows_are_not_dealt_out_to_many_tasks(spark: SparkSession) -> None:  # noqa: F811
+def test_few_rows_stay_in_one_task(spark: SparkSession) -> None:  # noqa: F811
     found = checked(frame(spark, OVERTAKEN))
     events = _events(_messages(found, _lines(found)))
     assert "Exchange" not in events._jdf.queryExecution().executedPlan().toString()
@@ -415,7 +415,7 @@ def damaged(chance: Random, lines: list[str]) -> list[str]:
 
 
 def assert_genuine(c: Computation, witness: dict[str, Any]) -> None:
-    """Crowns and overtakings are held to their definitions."""
+    """Checks crowns and overtakings by their definitions."""
     number = {message.name: m for m, message in enumerate(c.messages)}
     if witness["kind"] == "crown":
         messages = [number[name] for name in witness["messages"]]
@@ -453,7 +453,7 @@ def test_a_random_log_damaged_or_not(seed: int, spark: SparkSession) -> None:  #
 
 
 class Clocked(NamedTuple):
-    """Events with clocks; what is told of causal order; the reasons and holes, if any."""
+    """Events with clocks; the verdict on causal order and its witness or reason; the reasons and holes, if any."""
 
     rows: list[tuple[Any, ...]]
     verdict: str
@@ -522,7 +522,7 @@ CLOCKED = {
         "unknown", QUARANTINED, [NO_CLOCK] * 4, {OF_P1},
     ),
     "a send that is missing": Clocked([RECEIVED], "unknown", "a send is not in the log", [], {NO_SEND}),
-    "a gap that no clock tells": Clocked(
+    "a gap that no clock shows": Clocked(
         [SENT, ("P2", 1, *RECEIVED[2:])], "unknown", "events of it are missing", [], {"P2: events missing: 1"},
     ),
     "a clock that does not count its own event": Clocked(
@@ -595,7 +595,7 @@ def test_clocks_are_read_from_lines_and_processes_are_taken_in_natural_order(
 
 
 @pytest.mark.parametrize("odd", ["{", event("P2", 1, "internal"), event("P2", 1, "internal", clock=["1", 1])])
-def test_a_line_that_has_no_run_or_no_clock_may_be_a_missing_event_of_the_only_run(
+def test_a_line_without_run_or_clock_may_be_a_missing_event_of_the_only_run(
     odd: str,
     spark: SparkSession,  # noqa: F811
     tmp_path: Path,
