@@ -1,7 +1,7 @@
 """Sweeps of many simulations, in this process or on Spark.
 
     frame = experiments_frame(spark, experiments)      # a row an experiment
-    simulated(frame)                                   # the same rows with what was measured
+    simulated(frame)                                   # the same rows with their figures
 
 `simulated` is a function from DataFrame to DataFrame, for notebooks and `spark-submit`. Remote executors need crownless
 too: an installed wheel, or ``--py-files crownless.whl``.

@@ -96,7 +96,7 @@ def arrow_schema(schema: str = SCHEMA) -> pyarrow.Schema:
 
 
 def required() -> Any:
-    """PyArrow; raises `BadInput` if it is not installed."""
+    """Imports and returns PyArrow; raises `BadInput` if it is not installed."""
     try:
         import pyarrow
     except ImportError:

@@ -26,7 +26,7 @@ STOP_AT_ONE_IN = 8
 
 
 class Places(NamedTuple):
-    """Rows of a level's block that are to be expanded: some by number, in a file, and all from one on."""
+    """The rows of a level's block left to expand: those listed by number in a file, and all rows from `fresh` on."""
 
     again: Block | None
     fresh: int

@@ -160,7 +160,7 @@ class OnSpark:
 
 
 class SparkSearch(NativeSearch):
-    """A search that can be run; see `explore`. Its workers are the owners of rows."""
+    """The native search with its levels on Spark; see `explore`. Its workers are the owners of rows."""
 
     #: Each owner's part of this level, and its parts of the levels before, if they are kept.
     parts: list[Block]

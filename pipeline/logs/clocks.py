@@ -171,7 +171,7 @@ def _facts(rows: DataFrame) -> dict[str, Any]:
 
 
 def _natural(name: str) -> tuple[list[object], str]:
-    """P2 before P10."""
+    """A sort key by which P2 comes before P10."""
     parts = re.split("([0-9]+)", name)
     return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
 

@@ -73,7 +73,7 @@ class LogResult:
         return self.records.where(self.records.record_type == record_type).select(*columns)
 
     def account(self) -> Account:
-        """Counts the rows again: each was judged or is in quarantine, or this raises `AssertionError`."""
+        """Counts the rows again; raises `AssertionError` unless each was judged or is in quarantine."""
         from pyspark.sql import functions as f
 
         counted = self.records.where(f.col("record_type").isin(JUDGED, QUARANTINE)).groupBy("record_type")

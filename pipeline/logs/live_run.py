@@ -173,7 +173,7 @@ def on_poll(state: RunState, start: str, overdue: float, idle_timeout: float) ->
 
 
 class _LogEvent(NamedTuple):
-    """A row that can be used, as `runs` reads it."""
+    """A usable row, read as in `runs`."""
 
     process: str
     place: int
@@ -183,7 +183,7 @@ class _LogEvent(NamedTuple):
 
 
 def _event(line: str) -> _LogEvent:
-    """Raises `BadInput` if it cannot be used."""
+    """The event of a row; raises `BadInput` if the row is unusable."""
     for _ in read_log([line]):
         pass
     fields = json.loads(line)

@@ -793,7 +793,10 @@ class _Verdicts:
         return "broken", witness, None
 
     def _crown(self, cycle: list[int]) -> dict[str, Any]:
-        """Each message has an event before one of the next on some line: so its send is before that one's receive."""
+        """The crown of a cycle of waiting lines.
+
+        Each message has an event before one of the next message on some line, so its send is before that one's receive.
+        """
         round_ = list(zip(cycle[::2], cycle[1::2], strict=True))
         if len(round_) == 1:
             # A message to oneself, which waits for the events between its send and its receive.

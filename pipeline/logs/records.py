@@ -49,7 +49,7 @@ class Query:
 
     @classmethod
     def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: bool) -> Query:
-        """All orders unless some are named."""
+        """A query of the named orders, by default of all."""
         for order in orders:
             order_named(order)
         return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)

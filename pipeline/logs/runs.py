@@ -137,7 +137,7 @@ def process_of(text: str) -> str | None:
 
 
 def _row(text: str) -> _Row:
-    """A line that `read_log` has read."""
+    """The fields of a line that `read_log` accepts."""
     fields: dict[str, Any] = json.loads(text)
     kind = "deliver" if fields["kind"] == "receive" else fields["kind"]
     peer = fields.get("peer")
