@@ -2,9 +2,9 @@
 
 The *certain* events of a line are those before the first missing one, each deliver after its send: no later event can
 come between them. After each batch an order is reported as broken if the certain events break it, read as a run in
-progress (`pending`). Two kinds of rows can invalidate the report: a row that contradicts another or is unusable, after
-which no event is certain; and a row that never arrives, since messages not delivered on a line with a hole do not count
-as sent (see `model_check.event_logs`). Therefore:
+progress (`pending`). Further certain events do not undo this. Two things can: a row that contradicts another or is
+unusable, after which no event is certain; and a row that never arrives, since messages not delivered on a line with a
+hole do not count as sent (see `model_check.event_logs`). Therefore:
 
 - at the first contradicting or unusable row of a run, all its reported verdicts are withdrawn, and there are no more
   reports before the run has ended;
