@@ -106,7 +106,7 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
         return builder.getOrCreate()
     except Exception as problem:  # Java's are of no common kind
         where = defaults.get("spark.master", "the master that is set")
-        hint = "name a reachable master, such as local[2]"
+        hint = "name a master that exists, such as local[2]"
         raise BadInput(f"Spark does not start on {where}: {root_cause(problem)}", hint=hint) from None
     finally:
         # Spark's own handler would end the program without its partial results.
