@@ -2,8 +2,9 @@
 
     python benchmarks/cost_on_spark.py [--master local[2]] [--simulations 1000]
 
-Prints what the workers and the Java side took, and the share of all processors' time that is: from the first task to
-the last result, the start of Spark apart. On a machine that does other things too, the share of what these left over.
+Prints the processor time of the workers and the Java side, and its fraction of all processors' time, from the first
+task to the last result, without the start of Spark; on a busy machine also the fraction of the time that other programs
+left over.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--simulations", type=int, default=1000)
-    asked = parser.parse_args()
-    spark = session(asked.master, rows_in_java=False)
+    options = parser.parse_args()
+    spark = session(options.master, rows_in_java=False)
     processors = spark.sparkContext.defaultParallelism
     protocols = ("rst", "ses", "optimal", "buffer", "murty-garg")
-    seeds = -(-asked.simulations // (2 * len(protocols)))
+    seeds = -(-options.simulations // (2 * len(protocols)))
     experiments = combinations(protocols, processes=(4, 12), loads=(0.05,), seeds=seeds, messages=500)
-    experiments = experiments[: asked.simulations]
-    sweep(combinations(("rst",), seeds=2 * processors, messages=20), engine="spark")  # the workers are there
+    experiments = experiments[: options.simulations]
+    sweep(combinations(("rst",), seeds=2 * processors, messages=20), engine="spark")  # starts the workers
     before, machine_before, began = *processor_times(), time.perf_counter()
     rows = sweep(experiments, engine="spark")
     seconds = time.perf_counter() - began

@@ -2,12 +2,12 @@
 
     python benchmarks/event_logs_on_spark.py [--events 10000000] [--shuffled] [--rows] [--witnesses]
 
-The log is made first, apart: Parquet, all columns strings but the index, runs of 100 events of six processes. Of these
-60 % are synchronous; in 37 % messages are delivered in the order of sending, whoever sends (so that crowns may occur,
-and nothing is overtaken); in 3 % in any order. It is then judged in a process of its own.
+The log is made first, in a separate step: Parquet, all columns strings but the index, runs of 100 events of six
+processes. Of these 60 % are synchronous; in 37 % messages are delivered in the order of sending, across senders (so
+crowns may occur, but no message is overtaken); in 3 % in any order. It is then judged in a separate process.
 
-What is counted is the processor time of that process and of all that it starts, the Java side and the Python workers
-included, in two parts: until a session stands that has run a query, and from there until all verdicts are counted.
+The figure is the processor time of that process and of all that it starts, the Java side and the Python workers
+included, in two parts: until a session has run a query, and from there until all verdicts are counted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FILES, ROW_GROUP = 4, 500_000
 
 
 @compiled
-def make(seed: int, runs: int, columns: Any, under_way: Any, places: Any) -> None:
+def make(seed: int, runs: int, columns: Any, in_flight: Any, places: Any) -> None:
     """Fills the columns run, process, index, kind, message, peer with random runs."""
     np.random.seed(seed)
     row = 0
@@ -39,23 +39,23 @@ def make(seed: int, runs: int, columns: Any, under_way: Any, places: Any) -> Non
         kind = np.random.random()
         for p in range(PROCESSES):
             places[p] = 0
-        sent, flying = 0, 0
-        while sent < RUN_OF or flying:
-            if sent < RUN_OF and (not flying or (kind >= 0.6 and np.random.random() < 0.5)):
+        sent, unreceived = 0, 0
+        while sent < RUN_OF or unreceived:
+            if sent < RUN_OF and (not unreceived or (kind >= 0.6 and np.random.random() < 0.5)):
                 p = np.random.randint(PROCESSES)
                 q = (p + 1 + np.random.randint(PROCESSES - 1)) % PROCESSES
                 message, is_deliver = sent, 0
-                under_way[flying, 0], under_way[flying, 1], under_way[flying, 2] = sent, p, q
+                in_flight[unreceived, 0], in_flight[unreceived, 1], in_flight[unreceived, 2] = sent, p, q
                 sent += 1
-                flying += 1
+                unreceived += 1
             else:
-                k = np.random.randint(flying) if kind >= 0.97 else 0
-                message, q, p = under_way[k, 0], under_way[k, 1], under_way[k, 2]
+                k = np.random.randint(unreceived) if kind >= 0.97 else 0
+                message, q, p = in_flight[k, 0], in_flight[k, 1], in_flight[k, 2]
                 is_deliver = 1
-                flying -= 1
-                for later in range(k, flying):
+                unreceived -= 1
+                for later in range(k, unreceived):
                     for part in range(3):
-                        under_way[later, part] = under_way[later + 1, part]
+                        in_flight[later, part] = in_flight[later + 1, part]
             columns[0, row], columns[1, row], columns[2, row] = run, p, places[p]
             columns[3, row], columns[4, row], columns[5, row] = is_deliver, message, q
             places[p] += 1
@@ -63,7 +63,7 @@ def make(seed: int, runs: int, columns: Any, under_way: Any, places: Any) -> Non
 
 
 def write(directory: Path, events: int, *, shuffled: bool) -> int:
-    """A log of about so many events; `shuffled`: the rows of a file in no order. How many there are."""
+    """Writes a log of about this many events; `shuffled`: rows in random order within a file. Returns their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -94,7 +94,7 @@ def write(directory: Path, events: int, *, shuffled: bool) -> int:
 
 
 def processor_time() -> dict[str, float]:
-    """Of this process and of all that it has started: user and system seconds by the name of the program."""
+    """User and system seconds of this process and its descendants, by the name of the program."""
     this = psutil.Process()
     used: dict[str, float] = {}
     for process in (this, *this.children(recursive=True)):
@@ -122,7 +122,7 @@ def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
         if by_rows
         else judge_parquet(spark, path, orders, witnesses=witnesses)
     )
-    counted = log.everything.groupBy("about", "order", "verdict").agg(
+    counted = log.records.groupBy("record_type", "order", "verdict").agg(
         f.count("*").alias("n"), f.sum("rows").alias("rows")
     )
     found = [row.asDict() for row in counted.collect()]
@@ -132,9 +132,9 @@ def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
 
 @click.command()
 @click.option("--events", default=10_000_000, show_default=True)
-@click.option("--shuffled", is_flag=True, help="The rows of each file in no order, so that every run is all over it.")
-@click.option("--rows", "by_rows", is_flag=True, help="Spark reads the log, as it would any DataFrame.")
-@click.option("--witnesses", is_flag=True, help="Ask the spec for the witness of every order broken, too.")
+@click.option("--shuffled", is_flag=True, help="The rows of each file in random order.")
+@click.option("--rows", "by_rows", is_flag=True, help="Read the log by Spark, as any DataFrame.")
+@click.option("--witnesses", is_flag=True, help="Find the witness of every broken order, too.")
 @click.option("--repeat", default=1, show_default=True)
 @click.option("--measure", "path", hidden=True)
 def main(events: int, shuffled: bool, by_rows: bool, witnesses: bool, repeat: int, path: str | None) -> None:
@@ -164,8 +164,8 @@ def report(figures: dict[str, Any], made: int, load: float) -> None:
         f"{sum(after.values()):.1f}; {figures['seconds']:.1f} s by the clock; load before it {load:.1f}"
     )
 
-    def found(about: str) -> list[dict[str, Any]]:
-        return [row for row in figures["found"] if row["about"] == about]
+    def found(record_type: str) -> list[dict[str, Any]]:
+        return [row for row in figures["found"] if row["record_type"] == record_type]
 
     judged = sum(row["rows"] for row in found("judged"))
     for row in sorted(found("verdict"), key=lambda row: (row["order"], row["verdict"])):

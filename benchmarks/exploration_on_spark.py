@@ -2,10 +2,10 @@
 
     python benchmarks/exploration_on_spark.py [--protocol rst] [-n 3] [-m 9] [--cores 2] [--repeat 1]
 
-Each search runs in a new process, after a small one that loads what is compiled. Counted is the time of all processors,
-in user code and in the system: of the native engine's one process; of the driver, its Java and all Python workers.
-*All* is from the start of the process to the end of the search; *search* leaves out what came before it: for Spark, the
-start of the session. States, transitions, nodes and depth must be equal.
+Each search runs in a new process, after a small one that loads what is compiled. The figure is the time of all
+processors, user and system: of the native engine's one process; of the driver, its Java and all Python workers. *All*
+is from the start of the process to the end of the search; *search* leaves out the start-up: for Spark, the start of the
+session. States, transitions, nodes and depth must be equal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COUNTS = ("states", "transitions", "nodes", "depth")
 
 
 def processor_seconds() -> dict[str, float]:
-    """Of this process and all that it started, by name; of those that ended, with whoever started them."""
+    """Processor seconds of this process and its descendants, by name; an ended one counts for its parent."""
     me = psutil.Process()
     spent: dict[str, float] = {}
     for process in (me, *me.children(recursive=True)):
@@ -57,7 +57,7 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
         spark = session(f"local[{cores}]", rows_in_java=False)
         explore(Check(protocol, 2, 2), spark)
         before, began = processor_seconds(), time.perf_counter()
-        found = explore(Check(protocol, n, m), spark, progress=_tell)
+        found = explore(Check(protocol, n, m), spark, progress=_show_progress)
     seconds, after = time.perf_counter() - began, processor_seconds()
     assert found.stopped is None
     return {
@@ -69,7 +69,7 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
     }
 
 
-def _tell(found: Any, level: int) -> None:
+def _show_progress(found: Any, level: int) -> None:
     print(f"\rlevel {level}, {found.states:,} states  ", end="", file=sys.stderr)
 
 

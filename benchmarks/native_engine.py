@@ -3,16 +3,16 @@
     python benchmarks/native_engine.py [--repeat 5] [--long] [--tlc tla2tools.jar]
     python benchmarks/native_engine.py --reduced
 
-Every search runs in a process of its own, several times, in turn with the others, so that whatever else the machine
-does hits all of them. All engines must count the same states, transitions and depth; if they do not, it ends with 1.
+Every search runs in a process of its own, several times, in turn with the others, so that other load on the machine
+affects all of them. All engines must count the same states, transitions and depth; if they do not, it ends with 1.
 
-What is compared is not quite alike, always in favour of SPIN: it only reaches states, while ours decides all
-properties as well; its seconds are processor time, ours those of the clock, tables included. TLC's are those of the
-clock, the start of Java included. Ours have a start-up, imports and compilation, which is told apart: that of a check
-of two processes and two messages in a fresh process, and not counted in the rate.
+The comparison is not quite even, always in favour of SPIN: it only reaches states, while ours decides all properties as
+well; its seconds are processor time, ours those of the clock, tables included. TLC's are those of the clock, the start
+of Java included. Ours have a start-up, imports and compilation, reported separately and not counted in the rate: that
+of a check of two processes and two messages in a fresh process.
 
-Bytes a state are the growth of the resident set over the search; for SPIN what it says it uses, hash table included,
-and in the column after that without the table.
+Bytes a state are the growth of the resident set over the search; for SPIN the memory that it reports, hash table
+included, and in the column after that without the table.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONG: tuple[Case, ...] = ((3, 8),)
 REDUCED: tuple[Case, ...] = ((4, 8), (3, 10))
 #: The plain explorer and TLC take under a minute for these.
 SMALL: tuple[Case, ...] = ((3, 4), (3, 5), (3, 6), (4, 3), (4, 4))
-#: Known numbers of states: every engine is held to them, and SPIN's hash table is sized by them.
+#: Known numbers of states: every engine is compared with them, and SPIN's hash table is sized by them.
 STATES: dict[Case, int] = {
     (3, 3): 983,
     (3, 4): 7_370,
@@ -75,7 +75,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def measure_ours(engine: str, n: int, m: int) -> dict[str, Any]:
-    """One search by an engine of ours, in this process, and what it took to get ready for it."""
+    """One search by an engine of ours, in this process, and the time of its start-up."""
     began = time.perf_counter()
     from crownless.model_check.check import run_check
     from crownless.model_check.check_result import CheckResult
@@ -144,7 +144,7 @@ def search(engine: str, case: Case, jar: Path | None) -> Figures:
 
 
 def engines_for(case: Case, *, native: bool, jar: Path | None) -> list[str]:
-    """Who searches this."""
+    """The engines that search this case."""
     engines = [SPIN, PLAIN_SPIN] if spin.available() else []
     engines += [ONE, TWO] if native else []
     engines += [PLAIN_EXPLORER] if case in SMALL else []
@@ -152,15 +152,15 @@ def engines_for(case: Case, *, native: bool, jar: Path | None) -> list[str]:
 
 
 def disagreements(runs: dict[Case, dict[str, list[Figures]]]) -> list[str]:
-    """What the engines do not count alike, in words."""
+    """The differences between the engines' counts, as sentences."""
     found = []
     for case, by_engine in runs.items():
         where = f"rst, {case[0]} processes, {case[1]} messages"
         for what in ("states", "transitions", "depth"):
             counts = {engine: sorted({round(run[what]) for run in several}) for engine, several in by_engine.items()}
             if len({tuple(count) for count in counts.values()}) > 1 or any(len(count) > 1 for count in counts.values()):
-                told = "; ".join(f"{engine}: {', '.join(map(str, count))}" for engine, count in counts.items())
-                found.append(f"{where}: the {what} differ: {told}")
+                listed = "; ".join(f"{engine}: {', '.join(map(str, count))}" for engine, count in counts.items())
+                found.append(f"{where}: the {what} differ: {listed}")
             elif what == "states" and case in STATES and any(count != [STATES[case]] for count in counts.values()):
                 found.append(f"{where}: all count {next(iter(counts.values()))[0]} states; known are {STATES[case]}")
     return found
@@ -208,14 +208,14 @@ def table_of(runs: dict[Case, dict[str, list[Figures]]]) -> Table:
 
 
 def print_recorded(console: Console, by_engine: dict[str, list[Figures]]) -> None:
-    """How the others compare with TLC's recorded figure."""
+    """Prints the rates of the others beside TLC's recorded figure."""
     console.print(f"TLC at (3, 6) with one worker: {TLC_RECORDED:,} states/s, recorded elsewhere, not measured here.")
     for engine, several in by_engine.items():
         console.print(f"  {engine}: {rate(several) / TLC_RECORDED:,.1f} times that")
 
 
 def print_reduced(console: Console, cases: tuple[Case, ...]) -> None:
-    """What is too large without reductions."""
+    """Prints the searches that are too large without reductions."""
     for n, m in cases:
         console.print(f"rst, n={n}, m={m}, reductions symmetry and order, 2 workers: searching …")
         found = in_its_own_process("reduced", (n, m))
@@ -230,9 +230,9 @@ def print_reduced(console: Console, cases: tuple[Case, ...]) -> None:
 @click.command()
 @click.option("--repeat", default=3, show_default=True, type=click.IntRange(min=1), help="Runs of each search.")
 @click.option("--long", "with_long", is_flag=True, help="(3, 8) too: 15 million states.")
-@click.option("--reduced", is_flag=True, help="Instead: with reductions, what is too large without.")
+@click.option("--reduced", is_flag=True, help="Instead: searches with reductions that are too large without.")
 @click.option("--case", "cases", nargs=2, type=int, multiple=True, help="N M: this instead of the usual cases.")
-@click.option("--native/--no-native", default=True, show_default=True, help="With our native engine?")
+@click.option("--native/--no-native", default=True, show_default=True, help="Include our native engine.")
 @click.option(
     "--tlc",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

@@ -2,8 +2,8 @@
 
     python benchmarks/plain_explorer.py [--repeat 5]
 
-Each case runs in a process of its own, several times, in turn with the others, so that whatever else the machine does
-hits all of them. Memory is the growth of the resident set over the search. The last column is the rate as a ratio to
+Each case runs in a process of its own, several times, in turn with the others, so that other load on the machine
+affects all of them. Memory is the growth of the resident set over the search. The last column is the rate as a ratio to
 that of a loop that only puts tuples into a dictionary, in the same process: it compares across machines.
 """
 

@@ -2,9 +2,9 @@
 
     python benchmarks/reach.py [--seconds 10] [PROTOCOL ...]
 
-Three processes unless told otherwise, over the channel that the protocol needs; the native engine on all processors,
-without reductions and with all that the protocol admits. A search counts if it ends within the time, tables and all;
-every one runs in this process, after a small one that loads what is compiled.
+Three processes by default, over the channel that the protocol needs; the native engine on all processors, without
+reductions and with all that apply to the protocol. A search counts if it ends within the time, tables included; each
+runs in this process, after a small one that loads the compiled code.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ def main(protocols: tuple[str, ...], seconds: float, n: int) -> None:
     console = Console(width=120)
     for protocol in protocols or PROTOCOLS:
         small = Check(protocol, n, 1)
-        admitted = tuple(name for name in REDUCTIONS if why_not_applicable(small, None, (name,)) is None)
+        applicable = tuple(name for name in REDUCTIONS if why_not_applicable(small, None, (name,)) is None)
         plain = reach(protocol, n, seconds, "plain", ())
         native = reach(protocol, n, seconds, "native", ())
-        reduced = reach(protocol, n, seconds, "native", admitted) if admitted else native
+        reduced = reach(protocol, n, seconds, "native", applicable) if applicable else native
         most = max(native, reduced)
         table.add_row(
             protocol,
             str(plain[0]),
             str(native[0]),
-            str(reduced[0]) if admitted else "",
+            str(reduced[0]) if applicable else "",
             f"{most[0] - plain[0]:+}",
             f"{most[1]:,}",
-            ", ".join(admitted),
+            ", ".join(applicable),
         )
         console.print(f"[dim]{protocol}: {plain} {native} {reduced}[/dim]", highlight=False)
     console.print(table)

@@ -8,9 +8,9 @@
    "transitions" are one more than ours, since it counts the way to the initial state; its "depth reached" is ours.
 
    - left     sends that may still happen; it follows from SENT, as our count of the messages on each channel does
-   - sent     SENT_i[k, l], without the diagonal: nobody sends to himself, so that is always 0
+   - sent     SENT_i[k, l], without the diagonal: no process sends to itself, so that is always 0
    - deliv    DELIV_i[k], likewise
-   - flight   the packets under way, sorted by channel and number on the channel, so that equal sets are equal states:
+   - flight   the packets in flight, sorted by channel and number on the channel, so that equal sets are equal states:
               1 + the channel, or 0 where there is none; the number on the channel k → l is the stamp's [k, l]
    - stamp    what each of them carries, as in sent; 0 where there is no packet
 

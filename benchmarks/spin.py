@@ -22,16 +22,16 @@ MEMORY = 16_000
 
 
 def available() -> bool:
-    """Are SPIN and a C compiler on the PATH?"""
+    """True if SPIN and a C compiler are on the PATH."""
     return all(shutil.which(program) for program in ("spin", "gcc"))
 
 
 def explore(n: int, m: int, *, states: int = 1 << 20, as_it_comes: bool = False) -> dict[str, float]:
-    """One search. `states`, about how many there are, sizes the hash table: one or two slots for each.
+    """One search. `states`, an estimate of their number, sizes the hash table: one or two slots for each.
 
     - `states`, `transitions`, `depth`: counted as ours are
     - `seconds`: processor time of the search alone, user and system; SPIN's own `elapsed` has but two decimals, and
-      counts what else the machine does
+    counts other load on the machine
     - `compile_seconds`: from the model to the program that searches
     - `bytes`: memory for a state, the hash table included, by SPIN's own account; `bytes_alone`: without the table
     """
@@ -71,5 +71,5 @@ def _run(directory: str, *command: str) -> str:
 def _figure(pattern: str, printed: str) -> float:
     found = re.search(pattern, printed)
     if found is None:
-        raise RuntimeError(f"SPIN printed nothing like {pattern!r}:\n{printed}")
+        raise RuntimeError(f"SPIN's output does not match {pattern!r}:\n{printed}")
     return float(found[1])

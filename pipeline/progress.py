@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Seconds between looks.
-EVERY = 0.5
+#: Seconds between polls.
+POLL_INTERVAL = 0.5
 
 
 @contextmanager
-def tasks_told(spark: SparkSession, tell: Callable[[str], None] | None) -> Iterator[None]:
-    """Within it `tell` is told every now and then how many tasks of the stages that run are done.
+def task_progress(spark: SparkSession, report: Callable[[str], None] | None) -> Iterator[None]:
+    """Within it `report` receives, every `POLL_INTERVAL`, the number of finished tasks of the running stages.
 
-    Nothing is told where Spark does not let itself be asked, as a session of Spark Connect does not.
+    There are no reports without a status tracker, as in a session of Spark Connect.
     """
     try:
         tracker = spark.sparkContext.statusTracker()
     except Exception:  # of several kinds
         tracker = None
-    if tell is None or tracker is None:
+    if report is None or tracker is None:
         yield
         return
     ended = threading.Event()
 
-    def look() -> None:
-        while not ended.wait(EVERY):
+    def poll() -> None:
+        while not ended.wait(POLL_INTERVAL):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             known = [stage for stage in stages if stage is not None]
             if known:
                 done, tasks = sum(each.numCompletedTasks for each in known), sum(each.numTasks for each in known)
-                tell(f"{done:,} of {tasks:,} tasks")
+                report(f"{done:,} of {tasks:,} tasks")
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = threading.Thread(target=poll, daemon=True)
     thread.start()
     try:
         yield

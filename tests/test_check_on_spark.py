@@ -36,32 +36,32 @@ def facts(out: str) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in ("seconds", "engine", "scope", "workers")}
 
 
-@pytest.mark.parametrize("asked", ["rst -n 3 -m 3", "unordered -n 3 -m 3", "buffer --program mf-program-3"])
-def test_the_same_facts(asked: str, crownless: Any, spark: SparkSession) -> None:  # noqa: F811
-    with patch.object(exploration, "FEW", 200), patch.object(checking, "FEW_STATES", 10):
-        there = crownless("check", *asked.split(), "--engine", "spark", "--json")
-    here = crownless("check", *asked.split(), "--engine", "native", "--json")
+@pytest.mark.parametrize("options", ["rst -n 3 -m 3", "unordered -n 3 -m 3", "buffer --program mf-program-3"])
+def test_the_same_facts(options: str, crownless: Any, spark: SparkSession) -> None:  # noqa: F811
+    with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 200), patch.object(checking, "FEW_STATES", 10):
+        there = crownless("check", *options.split(), "--engine", "spark", "--json")
+    here = crownless("check", *options.split(), "--engine", "native", "--json")
     assert (there[0], there[2]) == (here[0], "")
     assert facts(there[1]) == facts(here[1])
 
 
 def test_a_search_in_parts(crownless: Any, spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
-    asked = ["check", "rst", "-n", "3", "-m", "4", "--engine", "spark", "--json"]
+    options = ["check", "rst", "-n", "3", "-m", "4", "--engine", "spark", "--json"]
     directory = str(tmp_path / "saved")
-    code, _, err = crownless(*asked, "--max-states", "500", "--checkpoint", directory)
+    code, _, err = crownless(*options, "--max-states", "500", "--checkpoint", directory)
     assert (code, err) == (
         3,
         f"crownless: saved in {directory}; go on with: crownless check --engine spark --resume {directory}\n",
     )
-    told = f"crownless: --resume {directory}: saved by another engine; add --engine spark\n"
-    assert crownless("check", "--resume", directory) == (2, "", told)
+    message = f"crownless: --resume {directory}: saved by another engine; add --engine spark\n"
+    assert crownless("check", "--resume", directory) == (2, "", message)
     code, out, err = crownless("check", "--engine", "spark", "--resume", directory, "--json")
     assert (code, err) == (0, "")
     assert facts(out) == facts(crownless("check", "rst", "-n", "3", "-m", "4", "--engine", "native", "--json")[1])
     assert not (tmp_path / "saved").exists()
 
 
-def test_what_is_refused(crownless: Any) -> None:
+def test_unsupported_options_are_refused(crownless: Any) -> None:
     assert crownless("check", "rst", "--engine", "spark", "--crash", "P1") == (
         2,
         "",
@@ -74,9 +74,9 @@ def test_what_is_refused(crownless: Any) -> None:
     )
 
 
-def test_a_search_that_the_native_engine_saved_is_not_gone_on_with_here(crownless: Any, tmp_path: Path) -> None:
+def test_a_search_saved_by_the_native_engine_is_not_resumed_here(crownless: Any, tmp_path: Path) -> None:
     directory = str(tmp_path / "saved")
     assert crownless("check", "rst", "-n", "3", "-m", "4", "--max-states", "500", "--checkpoint", directory)[0] == 3
-    told = f"crownless: --resume {directory}: saved by another engine; leave out --engine spark\n"
-    assert crownless("check", "--engine", "spark", "--resume", directory) == (2, "", told)
+    message = f"crownless: --resume {directory}: saved by another engine; leave out --engine spark\n"
+    assert crownless("check", "--engine", "spark", "--resume", directory) == (2, "", message)
     assert crownless("check", "--resume", directory)[0] == 0

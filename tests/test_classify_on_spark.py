@@ -60,8 +60,8 @@ def log(tmp_path: Path) -> Path:
 
 def outcomes(out: str) -> dict[str, list[str]]:
     return {
-        order: [outcome for outcome, n in told["runs"].items() if n]
-        for order, told in json.loads(out)["summary"]["orders"].items()
+        order: [outcome for outcome, n in facts["runs"].items() if n]
+        for order, facts in json.loads(out)["summary"]["orders"].items()
     }
 
 
@@ -85,13 +85,13 @@ def test_clocks_decide_causal_order(crownless: Any, log: Path, spark: SparkSessi
     assert (code, outcomes(out)) == (3, {"fifo": ["unknown"], "causal": ["unknown"]})
 
 
-def test_a_live_log_is_told_until_it_is_interrupted(
+def test_a_live_log_is_reported_until_an_interrupt(
     crownless: Any,
     log: Path,
     spark: SparkSession,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    folder, out = tmp_path / "in", tmp_path / "told"
+    folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
     log.rename(folder / "log.jsonl")
 
@@ -103,29 +103,31 @@ def test_a_live_log_is_told_until_it_is_interrupted(
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    code, printed, err = crownless(folder, "--engine", "spark", "--live", "--patience", "600", "--out", out, "--json")
+    code, printed, err = crownless(
+        folder, "--engine", "spark", "--live", "--idle-timeout", "600", "--out", out, "--json"
+    )
     thread.join()
     assert (code, err) == (1, f"crownless: judging what is put into {folder}; Ctrl-C ends it\n")
-    told = [json.loads(line)["update"] for line in printed.splitlines()]
-    assert {(row["run"], row["order"], row["verdict"]) for row in told} >= {
+    records = [json.loads(line)["update"] for line in printed.splitlines()]
+    assert {(row["run"], row["order"], row["verdict"]) for row in records} >= {
         ("r", order, "broken") for order in ("causal", "mailbox", "one-n", "n-n", "synchronous")
     }
-    assert len(told) == spark.read.parquet(str(out)).where("about != 'judged'").count()
+    assert len(records) == spark.read.parquet(str(out)).where("record_type != 'judged'").count()
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "expected"),
     [
         ("--one-run", "--master, --out, --one-run, --clocks and --live go with --engine spark"),
         ("--engine spark --one-run --live", "--one-run, --clocks and --live are three ways to judge a log"),
-        ("--engine spark --patience 3", "--patience: of --live only"),
-        ("--engine spark --live --delay 3", "--delay: of --time only"),
+        ("--engine spark --idle-timeout 3", "--idle-timeout: of --live only"),
+        ("--engine spark --live --max-lateness 3", "--max-lateness: of --event-time only"),
         ("--engine spark --processes P1", "--processes: of --clocks only"),
-        ("--engine spark --live --patience 0", "Invalid value for '--patience'"),
+        ("--engine spark --live --idle-timeout 0", "Invalid value for '--idle-timeout'"),
     ],
 )
-def test_what_does_not_go_together_is_refused(asked: str, told: str, crownless: Any, log: Path) -> None:
-    code, out, err = crownless(log, *asked.split())
+def test_incompatible_options_are_refused(options: str, expected: str, crownless: Any, log: Path) -> None:
+    code, out, err = crownless(log, *options.split())
     assert (code, out) == (2, "")
-    assert err.startswith(f"crownless: {told}")
+    assert err.startswith(f"crownless: {expected}")
     assert err.count("\n") == 1

@@ -40,7 +40,7 @@ from crownless.model_check.simulation.traffic import TRAFFIC, Applications
 from crownless.pipeline.costs import figures_on_spark
 from crownless.pipeline.costs import page as cost_page
 from crownless.pipeline.costs import table as cost_table
-from crownless.pipeline.costs.sweeps import dealt, effort, sweep
+from crownless.pipeline.costs.sweeps import balance_tasks, effort, sweep
 from crownless.proofs.ledger import cost_evidence
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
@@ -66,15 +66,15 @@ def mean(figure: str, runs: Sequence[Measured]) -> float:
 
 
 def promising(order: str, name: str, n: int) -> ProtocolMachine:
-    """A protocol that is held to an order which it does not keep."""
+    """A protocol that promises an order which it does not keep."""
     return type("Promising", (PROTOCOLS[name],), {"promises": order})(n)  # type: ignore[no-any-return]
 
 
 class Recorded(Simulation):
     """A simulation that keeps the lines of events."""
 
-    def __init__(self, *asked: Any) -> None:
-        super().__init__(*asked)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.lines: list[list[tuple[str, Message]]] = [[] for _ in range(self.n)]
 
     def _observe(self, kind: Any, process: int, message: Message) -> None:
@@ -107,7 +107,7 @@ def test_every_run_has_a_computation_of_the_promised_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rst-column", "unordered"])
-def test_a_run_that_breaks_the_order_is_told(name: str) -> None:
+def test_a_run_that_breaks_the_order_is_reported(name: str) -> None:
     runs = [
         simulate_machine(
             promising("causal", name, 3), Experiment(name, 3, load=2, latency="pareto", messages=600, seed=seed)
@@ -117,7 +117,7 @@ def test_a_run_that_breaks_the_order_is_told(name: str) -> None:
     assert not all(run.kept for run in runs)
 
 
-def test_a_message_delivered_twice_is_told() -> None:
+def test_a_message_delivered_twice_is_reported() -> None:
     class Twice(Rst):
         def on_packet(self, i: int, state: Any, packet: Packet) -> list[Step]:
             (step,) = super().on_packet(i, state, packet)
@@ -144,8 +144,8 @@ def test_a_simulation_is_a_function_of_its_experiment() -> None:
 def test_delays_add_up_and_nothing_is_lost(
     name: str, workload: str, latency: str, n: int, work: float, bandwidth: float, seed: int
 ) -> None:
-    asked = Experiment(name, n, workload, 0.2, latency, messages=40, seed=seed, work=work, bandwidth=bandwidth)
-    run = simulate(asked)
+    experiment = Experiment(name, n, workload, 0.2, latency, messages=40, seed=seed, work=work, bandwidth=bandwidth)
+    run = simulate(experiment)
     assert run.kept
     assert run.undelivered == 0 or name == "rendezvous"
     if run.added is not None and run.before is not None and run.room is not None and run.after is not None:
@@ -196,7 +196,7 @@ def test_a_sender_that_blocks_waits_for_a_round_trip() -> None:
     assert simulate(Experiment("rst", 3, "client-server", 0.1, "constant", messages=300)).committed == 0
 
 
-def test_blocking_senders_deadlock_and_it_is_told() -> None:
+def test_a_deadlock_of_blocking_senders_is_reported() -> None:
     assert simulate(Experiment("rendezvous", 6, load=0.3, messages=300)).undelivered > 0
     assert simulate(Experiment("murty-garg", 6, load=0.05, messages=300)).undelivered == 0
 
@@ -230,8 +230,8 @@ def test_what_a_message_costs_is_exact_where_each_costs_the_same(
         assert run.bytes == control * HEADER + (control - 1) * 100 * (name == "murty-garg")
 
 
-class Told(ProtocolMachine):
-    """Everybody transmits what it is handed over at once, and after each delivery tells P1 of it in a packet of its
+class Notifying(ProtocolMachine):
+    """Every process transmits each submitted message at once, and after each delivery notifies P1 in a packet of its
     own.
     """
 
@@ -249,17 +249,17 @@ class Told(ProtocolMachine):
     def on_packet(self, i: int, state: int, packet: Packet) -> list[Step]:
         if packet.message is None:
             return [Step(state)]
-        return [Step(state, [Packet(i, (i + 1) % self.n, "told")], [AppEvent("deliver", packet.message)])]
+        return [Step(state, [Packet(i, (i + 1) % self.n, "notice")], [AppEvent("deliver", packet.message)])]
 
 
 def test_a_packet_without_a_message_counts_with_the_message_that_made_it() -> None:
-    run = Simulation(Told(3), Experiment("told", 3, load=1, latency="pareto", messages=100))
+    run = Simulation(Notifying(3), Experiment("notifying", 3, load=1, latency="pareto", messages=100))
     assert run.run().control == 1
     assert sorted(each.about for each in run.sent) == sorted([*range(100), *range(100)])
 
 
 def test_an_acknowledgement_is_for_the_oldest_message_from_there() -> None:
-    class OneLate(Told):
+    class OneLate(Notifying):
         """The second message from a process acknowledges the first, and so on."""
 
         def initial(self, i: int) -> tuple[int, ...]:  # type: ignore[override]
@@ -283,12 +283,12 @@ def test_an_acknowledgement_is_for_the_oldest_message_from_there() -> None:
 
 def test_what_waits_on_the_average_is_what_comes_times_how_long_it_waits() -> None:
     """Little's law, where something waits in each of the three places."""
-    for asked in (
+    for experiment in (
         Experiment("buffer", 4, load=0.3, messages=4000),
         Experiment("rst", 4, load=2, messages=4000),
         Experiment("buffer", 4, load=0.2, messages=4000, work=1.5),
     ):
-        run = simulate(asked)
+        run = simulate(experiment)
         for length, most, wait in (
             (run.unsent, run.unsent_most, run.before),
             (run.waiting, run.waiting_most, run.room),
@@ -338,7 +338,7 @@ def test_near_saturation_the_studys_runs_are_long_enough() -> None:
 
 
 def test_all_outcomes_are_as_likely_also_where_the_application_is_busy() -> None:
-    class Loses(Told):
+    class Loses(Notifying):
         """Delivers a message, or does not."""
 
         def on_packet(self, i: int, state: int, packet: Packet) -> list[Step]:
@@ -359,9 +359,9 @@ def test_all_optimal_protocols_make_messages_wait_alike() -> None:
 
 
 def test_clearing_one_way_costs_what_any_way_costs() -> None:
-    asked = [Experiment("extra-messages", 4, load=1, messages=300, seed=seed) for seed in range(5)]
-    one = estimate(simulate(each).control for each in asked)
-    any_ = estimate(simulate_machine(ExtraMessages(4), each).control for each in asked)
+    experiments = [Experiment("extra-messages", 4, load=1, messages=300, seed=seed) for seed in range(5)]
+    one = estimate(simulate(each).control for each in experiments)
+    any_ = estimate(simulate_machine(ExtraMessages(4), each).control for each in experiments)
     assert one is not None
     assert any_ is not None
     assert abs(one.mean - any_.mean) < one.error + any_.error
@@ -378,9 +378,9 @@ def test_an_application_that_takes_time_makes_messages_wait() -> None:
 
 
 def test_over_fifo_channels_a_busy_application_does_not_let_messages_overtake() -> None:
-    asked = Experiment("unordered", load=1, messages=400, work=0.5, channel="fifo")
-    assert simulate_machine(promising("fifo", "unordered", 4), asked).kept
-    assert not simulate_machine(promising("fifo", "unordered", 4), replace(asked, channel="unordered")).kept
+    experiment = Experiment("unordered", load=1, messages=400, work=0.5, channel="fifo")
+    assert simulate_machine(promising("fifo", "unordered", 4), experiment).kept
+    assert not simulate_machine(promising("fifo", "unordered", 4), replace(experiment, channel="unordered")).kept
 
 
 def test_a_narrow_line_takes_time() -> None:
@@ -392,8 +392,8 @@ def test_a_narrow_line_takes_time() -> None:
 
 
 def test_packets_leave_a_narrow_line_one_after_the_other() -> None:
-    asked = Experiment("unordered", 4, "bursts", 0.001, "constant", messages=200, bandwidth=120.0)
-    assert simulate(asked).before == pytest.approx((1 + 2 + 3 + 4 + 5) / 5, abs=0.05)
+    experiment = Experiment("unordered", 4, "bursts", 0.001, "constant", messages=200, bandwidth=120.0)
+    assert simulate(experiment).before == pytest.approx((1 + 2 + 3 + 4 + 5) / 5, abs=0.05)
 
 
 def test_each_link_has_a_mean_of_its_own_from_a_tenth_to_nearly_two() -> None:
@@ -482,14 +482,14 @@ def test_a_row_says_all_of_an_experiment() -> None:
     assert len(keys) == len(small())
 
 
-def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = sweep(small(2), out=tmp_path)
     (tmp_path / ".part-1.parquet.unfinished").write_bytes(b"killed here")
-    told: list[tuple[int, int]] = []
-    monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", lambda asked: pytest.fail("simulated again"))
-    again = sweep(small(2), out=tmp_path, progress=lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", lambda experiment: pytest.fail("simulated again"))
+    again = sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append((done, total)))
     assert again == first
-    assert told == [(16 - 2, 14)]
+    assert reported == [(16 - 2, 14)]
     monkeypatch.undo()
     more = sweep(small(3), out=tmp_path)
     assert {row["key"] for row in first} < {row["key"] for row in more}
@@ -527,11 +527,11 @@ def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatc
         done.append(experiment)
         return simulate(experiment)
 
-    told: list[int] = []
+    reported: list[int] = []
     monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        sweep(small(2), out=tmp_path, progress=lambda done, total: told.append(done))
-    assert told == [0, 1, 2, 3, 4, 5], "each simulation is told when it is done"
+        sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append(done))
+    assert reported == [0, 1, 2, 3, 4, 5], "each finished simulation is reported"
     assert [experiment_of(row) for row in cost_table.read(tmp_path)] == done
 
 
@@ -550,7 +550,7 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
         return simulate(experiment)
 
-    for more, told in (
+    for more, expected in (
         (
             ["--out", str(tmp_path)],
             f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command goes on from there",
@@ -558,17 +558,17 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
         ([], "crownless: 2 of 4 simulations done, none kept; with --out FOLDER they are"),
     ):
         monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
-        asked = ["rst", "--seeds", "4", "-m", "60"]
-        assert told in CliRunner().invoke(cost, [*asked, *more]).output.splitlines()
+        options = ["rst", "--seeds", "4", "-m", "60"]
+        assert expected in CliRunner().invoke(cost, [*options, *more]).output.splitlines()
         monkeypatch.undo()
     assert len(cost_table.read(tmp_path)) == 2
-    assert CliRunner().invoke(cost, [*asked, "--out", str(tmp_path)]).exit_code == 0
+    assert CliRunner().invoke(cost, [*options, "--out", str(tmp_path)]).exit_code == 0
     assert len(cost_table.read(tmp_path)) == 4
 
 
-def test_a_table_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "part-1.parquet").write_bytes(b"nonsense")
-    with pytest.raises(BadInput, match="no Parquet file"):
+    with pytest.raises(BadInput, match="not a Parquet file"):
         sweep(small(1), out=tmp_path)
 
 
@@ -588,18 +588,18 @@ def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     sweep(small(2), out=tmp_path)
     (file,) = tmp_path.glob("*.parquet")
     file.write_bytes(file.read_bytes().replace(b"withheld_most", b"withheld_mos\xec"))
-    with pytest.raises(BadInput, match=r"unreadable values|no table of costs|no Parquet file"):
+    with pytest.raises(BadInput, match=r"unreadable values|not a table of costs|not a Parquet file"):
         sweep(small(2), out=tmp_path)
 
 
-def test_tasks_are_dealt_evenly_and_the_dearest_start_first() -> None:
+def test_tasks_are_balanced_and_the_most_expensive_start_first() -> None:
     rows = [row_of(each) for each in cost_studies.of_the_page(1)]
-    tasks = dealt(rows, 16)
+    tasks = balance_tasks(rows, 16)
     loads = [sum(map(effort, task)) for task in tasks]
     assert sorted(row["key"] for task in tasks for row in task) == sorted(row["key"] for row in rows)
     assert loads == sorted(loads, reverse=True)
     assert loads[0] < 1.1 * loads[-1]
-    assert len(dealt(rows[:3], 16)) == 3
+    assert len(balance_tasks(rows[:3], 16)) == 3
 
 
 def test_points_have_the_means_of_their_rows() -> None:
@@ -620,10 +620,10 @@ def test_points_have_the_means_of_their_rows() -> None:
 
 def made(protocol: str = "rst", stuck: int = 0, **figures: tuple[float, ...]) -> cost_figures.Point:
     """An experiment of three runs with these figures, and zeros else."""
-    asked = row_of(Experiment(protocol))
+    row = row_of(Experiment(protocol))
     zeros = dict.fromkeys(cost_figures.AVERAGED, 0.0)
     rows = [
-        {**asked, **zeros, "key": str(k), "seed": k, "kept": True, "undelivered": int(k < stuck)}
+        {**row, **zeros, "key": str(k), "seed": k, "kept": True, "undelivered": int(k < stuck)}
         | {name: values[k] for name, values in figures.items()}
         for k in range(3)
     ]
@@ -631,7 +631,7 @@ def made(protocol: str = "rst", stuck: int = 0, **figures: tuple[float, ...]) ->
     return point
 
 
-def test_a_delay_that_surely_grows_is_told() -> None:
+def test_a_growing_delay_is_reported() -> None:
     growing = made(added=(10.0, 11.0, 12.0), drift=(5.0, 5.5, 6.0))
     assert growing.growing
     assert cost_findings._growing(growing) == "11.0 ± 2.5 and growing"
@@ -669,7 +669,7 @@ def test_the_command_marks_a_delay_that_grows() -> None:
     assert done.output.splitlines()[-1].endswith("delay growing")
 
 
-def test_a_wait_longer_than_is_proved_is_told() -> None:
+def test_a_wait_longer_than_the_proved_bound_is_reported() -> None:
     experiments = [
         replace(each, messages=40) for each in cost_studies.STUDIES["withheld"](2) if each.processes in (3, 6)
     ]
@@ -686,13 +686,13 @@ def mean_of(rows: Sequence[Any], protocol: str) -> float:
     return float(sum(values) / len(values))
 
 
-def test_a_parameter_that_nobody_has_is_told() -> None:
+def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(BadInput, match="parameter 'k'"):
         cost_studies.combinations(("rst",), parameters=[{"k": 5}])
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"protocol": "rts"}, "unknown protocol"),
         ({"protocol": "cbcast"}, "broadcasts"),
@@ -710,8 +710,8 @@ def test_a_parameter_that_nobody_has_is_told() -> None:
         ({"messages": 1}, "1 messages"),
     ],
 )
-def test_what_makes_no_sense_is_told(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_invalid_settings_are_refused(change: dict[str, Any], expected: str) -> None:
+    with pytest.raises(BadInput, match=expected):
         simulate(replace(Experiment("rst"), **change))
 
 
@@ -720,17 +720,17 @@ def test_what_makes_no_sense_is_told(change: dict[str, Any], told: str) -> None:
 
 def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
     plain = sweep(small(2))
-    told: list[int] = []
-    assert sweep(small(2), engine="spark", out=tmp_path, progress=lambda done, total: told.append(done)) == plain
-    assert told == list(range(15))
+    reported: list[int] = []
+    assert sweep(small(2), engine="spark", out=tmp_path, progress=lambda done, total: reported.append(done)) == plain
+    assert reported == list(range(15))
     assert sweep(small(2), out=tmp_path) == plain
     frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(plain)))
     found = {tuple(row[name] for name in (*cost_figures.ASKED_OF_ALL, "figure")): row for row in frame.collect()}
     for point in cost_figures.points(plain):
-        asked = tuple(point.asked.values())
-        assert found[*asked, "stuck"]["mean"] == found[*asked, "broken"]["mean"] == 0
+        key = tuple(point.asked.values())
+        assert found[*key, "stuck"]["mean"] == found[*key, "broken"]["mean"] == 0
         for name in cost_figures.AVERAGED:
-            row, expected = found[*asked, name], point[name]
+            row, expected = found[*key, name], point[name]
             if expected is None:
                 assert row["values"] == 0
             else:
@@ -740,8 +740,8 @@ def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:  # n
 
 
 def test_on_spark_too_there_are_no_figures_where_a_run_got_stuck(spark: SparkSession) -> None:  # noqa: F811
-    asked = cost_studies.combinations(("rendezvous",), processes=(6,), loads=(0.05,), seeds=4, messages=40)
-    rows = sweep(asked)
+    experiments = cost_studies.combinations(("rendezvous",), processes=(6,), loads=(0.05,), seeds=4, messages=40)
+    rows = sweep(experiments)
     (point,) = cost_figures.points(rows)
     assert 0 < point.stuck < 4
     frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(rows)))

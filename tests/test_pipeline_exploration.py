@@ -43,12 +43,12 @@ ALL = 1 << 60
 
 @pytest.fixture
 def on_driver() -> Iterator[None]:
-    with patch.object(exploration, "FEW", ALL):
+    with patch.object(exploration, "MAX_ROWS_ON_DRIVER", ALL):
         yield
 
 
 def found_by(
-    asked: Question,
+    case: Question,
     spark: SparkSession = NOWHERE,  # noqa: F811
     partitions: int | None = 3,
     reductions: Sequence[str] = (),
@@ -58,10 +58,10 @@ def found_by(
 ) -> Exploration:
     """What the search on Spark finds, of protocols that are in no registry too."""
     on = OnSpark(spark, partitions)
-    engine = engine_for(asked.check, engine="native", reductions=reductions)
+    engine = engine_for(case.check, engine="native", reductions=reductions)
     with (
-        on.saving(asked.check, engine, checkpoint, resume) as saving,
-        on.search(asked.check, engine, asked.all_monitors(), asked.properties(), saving) as search,
+        on.saving(case.check, engine, checkpoint, resume) as saving,
+        on.search(case.check, engine, case.all_monitors(), case.properties(), saving) as search,
     ):
         found = search.explore(limits)
         if saving is not None and not found.stopped:
@@ -76,8 +76,8 @@ def found_by(
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str, on_driver: None) -> None:
     n, m = {"unordered": (3, 3), "duplicating": (2, 2)}.get(channel, (2, 3))
-    asked = question(protocol, *bound(protocol, n, m, channel), channel)
-    assert told(found_by(asked)) == told(asked.native())
+    case = question(protocol, *bound(protocol, n, m, channel), channel)
+    assert told(found_by(case)) == told(case.native())
 
 
 #: The arguments of `question`, and reductions.
@@ -96,8 +96,8 @@ OTHERS: tuple[tuple[Mapping[str, Any], Sequence[str]], ...] = (
 
 @pytest.mark.parametrize(("facts", "reductions"), OTHERS, ids=str)
 def test_other_questions_and_reductions(facts: Mapping[str, Any], reductions: Sequence[str], on_driver: None) -> None:
-    asked = question(**facts)
-    found, expected = found_by(asked, reductions=reductions), asked.native(reductions=reductions)
+    case = question(**facts)
+    found, expected = found_by(case, reductions=reductions), case.native(reductions=reductions)
     assert told(found) == told(expected)
     assert (found.levels, found.acyclic) == (expected.levels, expected.acyclic)
 
@@ -105,8 +105,8 @@ def test_other_questions_and_reductions(facts: Mapping[str, Any], reductions: Se
 @pytest.mark.parametrize("program", ["mf-fig1", "mf-program-1-selective", "mf-program-3"])
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "rendezvous"])
 def test_programs_and_where_they_block(protocol: str, program: str, on_driver: None) -> None:
-    asked = question(protocol, program=load_program(program))
-    assert told(found_by(asked)) == told(asked.native())
+    case = question(protocol, program=load_program(program))
+    assert told(found_by(case)) == told(case.native())
 
 
 #: A broken protocol of each file.
@@ -118,8 +118,8 @@ def test_what_breaks_and_how_soon(module: str, on_driver: None) -> None:
     machine, catch = FAULTS[module]
     setup = catch.setup
     sizes = min(catch.processes, 3), min(catch.messages, 3)
-    asked = question(machine, *sizes, setup.channel, sends=setup.sends, parameters=setup.parameters)
-    assert told(found_by(asked)) == told(asked.native())
+    case = question(machine, *sizes, setup.channel, sends=setup.sends, parameters=setup.parameters)
+    assert told(found_by(case)) == told(case.native())
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_what_breaks_and_how_soon(module: str, on_driver: None) -> None:
     ids=str,
 )
 def test_on_executors(facts: Mapping[str, Any], spark: SparkSession) -> None:  # noqa: F811
-    asked = question(**facts)
-    with patch.object(exploration, "FEW", 8):
-        assert told(found_by(asked, spark, 2)) == told(asked.native())
+    case = question(**facts)
+    with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 8):
+        assert told(found_by(case, spark, 2)) == told(case.native())
 
 
 @pytest.mark.slow
@@ -152,9 +152,9 @@ def test_on_executors(facts: Mapping[str, Any], spark: SparkSession) -> None:  #
     ids=str,
 )
 def test_on_executors_at_larger_bounds(facts: Mapping[str, Any], spark: SparkSession) -> None:  # noqa: F811
-    asked = question(**facts)
-    with patch.object(exploration, "FEW", 1 << 10):
-        assert told(found_by(asked, spark, 4)) == told(asked.native())
+    case = question(**facts)
+    with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 1 << 10):
+        assert told(found_by(case, spark, 4)) == told(case.native())
 
 
 def test_without_more_ado(spark: SparkSession) -> None:  # noqa: F811
@@ -166,19 +166,19 @@ def test_without_more_ado(spark: SparkSession) -> None:  # noqa: F811
 
 
 def test_small_rounds_and_shares_need_all_kinds_of_retries() -> None:
-    asked = question("isis", 3, 3)
+    case = question("isis", 3, 3)
     with (
-        patch.object(exploration, "FEW", ALL),
-        patch.multiple(levels, BLOCK=4, MISSED=3, PART_MISSED=4),
+        patch.object(exploration, "MAX_ROWS_ON_DRIVER", ALL),
+        patch.multiple(levels, BLOCK=4, MISSES_TO_STOP_AT=3, STOP_AT_ONE_IN=4),
         patch("crownless.model_check.native.search.SHARE", 8),
     ):
-        assert told(found_by(asked)) == told(asked.native())
+        assert told(found_by(case)) == told(case.native())
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
 def test_counts_do_not_depend_on_partitions(partitions: int, on_driver: None) -> None:
-    asked = question("ses", 3, 4)
-    assert told(found_by(asked, partitions=partitions)) == told(asked.native())
+    case = question("ses", 3, 4)
+    assert told(found_by(case, partitions=partitions)) == told(case.native())
 
 
 def test_limits(on_driver: None) -> None:
@@ -207,15 +207,15 @@ def dying_append(file: Any, *_: Any) -> Any:
 
 def in_this_process(stack: ExitStack) -> None:
     """Tasks are sent off, but run here."""
-    stack.enter_context(patch.object(exploration, "FEW", -1))
+    stack.enter_context(patch.object(exploration, "MAX_ROWS_ON_DRIVER", -1))
     stack.enter_context(patch.object(SparkSearch, "_on_spark", twice))
 
 
 def test_attempts_run_twice_count_once() -> None:
-    asked = question("rst", 3, 3)
+    case = question("rst", 3, 3)
     with ExitStack() as stack:
         in_this_process(stack)
-        assert told(found_by(asked)) == told(asked.native())
+        assert told(found_by(case)) == told(case.native())
 
 
 def test_that_test_can_fail() -> None:
@@ -262,25 +262,30 @@ def test_a_difference_in_an_earlier_version_is_noticed_in_every_later_one(tmp_pa
         (lambda _: os.kill(os.getpid(), signal.SIGKILL), "Python worker exited unexpectedly (crashed)"),
     ],
 )
-def test_why_a_task_failed_is_told_in_a_line(task: Callable[[Any], Any], why: str, spark: SparkSession) -> None:  # noqa: F811
+def test_the_cause_of_a_failed_task_is_reported_in_one_line(
+    task: Callable[[Any], Any],
+    why: str,
+    spark: SparkSession,  # noqa: F811
+) -> None:
     with (
-        patch.object(exploration, "FEW", -1),
-        patch.object(exploration, "take_in_there", task),
-        pytest.raises(BadInput) as told_,
+        patch.object(exploration, "MAX_ROWS_ON_DRIVER", -1),
+        patch.object(exploration, "merge_on_executor", task),
+        pytest.raises(BadInput) as refused,
     ):
         found_by(question("rst", 3, 3), spark, 2)
-    assert str(told_.value).startswith(f"a task on Spark failed: {why}")
-    assert "\n" not in str(told_.value)
+    assert str(refused.value).startswith(f"a task on Spark failed: {why}")
+    assert "\n" not in str(refused.value)
 
 
-def test_a_session_that_cannot_send_off_tasks_is_refused() -> None:
+def test_a_session_that_cannot_submit_tasks_is_refused() -> None:
     with pytest.raises(BadInput, match="not of Spark Connect"):
         found_by(question("rst", 3, 3), cast(Any, SimpleNamespace()))
 
 
 # -- what is saved -----------------------------------------------------------------------------------------------------
 
-#: A driver in a process of its own, which ends itself by SIGKILL: where, and with what session, is told to it.
+#: A driver in a process of its own, which ends itself by SIGKILL; its arguments are the directory, the moment and the
+#: level.
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
@@ -323,7 +328,7 @@ else:
     account, SparkSearch._take_account = SparkSearch._take_account, take_account
 
 spark = SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2))
-exploration.FEW = 1 << 60
+exploration.MAX_ROWS_ON_DRIVER = 1 << 60
 if moment == "in a round on Spark":
     class DiesOnce:
         '''The first attempt of each task is killed once it has written all that it found.'''
@@ -338,7 +343,7 @@ if moment == "in a round on Spark":
             return answer
     on_spark = SparkSearch._on_spark
     SparkSearch._on_spark = lambda self, do, tasks: on_spark(self, DiesOnce(do), tasks)
-    exploration.FEW = 200
+    exploration.MAX_ROWS_ON_DRIVER = 200
     spark = session("local[2,4]")
 explore(Check("rst", 3, 4), spark, checkpoint=directory)
 """
@@ -376,11 +381,11 @@ def test_a_killed_search_goes_on(
     assert json.loads((directory / MANIFEST).read_text("utf-8"))["facts"]["level"] == saved
     there = moment.endswith("on Spark")
     # Each kind of task had its first attempt killed, of each owner.
-    assert len(list(tmp_path.glob("*-To*"))) == 4 * there
-    asked = question("rst", 3, 4)
-    with patch.object(exploration, "FEW", 200 if there else ALL):
-        found = found_by(asked, request.getfixturevalue("spark") if there else NOWHERE, resume=directory)
-    assert told(found) == told(asked.native())
+    assert len(list(tmp_path.glob("*-*Task"))) == 4 * there
+    case = question("rst", 3, 4)
+    with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 200 if there else ALL):
+        found = found_by(case, request.getfixturevalue("spark") if there else NOWHERE, resume=directory)
+    assert told(found) == told(case.native())
     assert not directory.exists()
 
 
@@ -410,7 +415,7 @@ class KillsItsExecutorOnce:
 
 on_spark = SparkSearch._on_spark
 SparkSearch._on_spark = lambda self, do, tasks: on_spark(self, KillsItsExecutorOnce(do), tasks)
-exploration.FEW = 500
+exploration.MAX_ROWS_ON_DRIVER = 500
 settings = {"interval": "10ms", "multiplier": "1.01", "quantile": "0.1", "minTaskRuntime": "1ms"}
 speculation = {f"spark_speculation_{name}": value for name, value in settings.items()}
 spark = session("local-cluster[2,1,1024]", spark_speculation="true", spark_executor_memory="512m", **speculation)
@@ -446,14 +451,14 @@ def saved(tmp_path: Path, on_driver: None) -> Path:
 
 @pytest.mark.parametrize("protocol", ["rst", "kearns", "ses-rollback"])
 def test_a_search_in_parts_finds_what_one_search_finds(protocol: str, tmp_path: Path, on_driver: None) -> None:
-    asked = question(protocol, 3, 3, "fifo")
-    whole = asked.native()
+    case = question(protocol, 3, 3, "fifo")
+    whole = case.native()
     directory = tmp_path / "saved"
-    assert found_by(asked, limits=Limits(states=whole.states // 3), checkpoint=directory).stopped
+    assert found_by(case, limits=Limits(states=whole.states // 3), checkpoint=directory).stopped
     first = json.loads((directory / MANIFEST).read_text("utf-8"))["facts"]["level"]
-    assert found_by(asked, limits=Limits(states=whole.states * 2 // 3), resume=directory).stopped
+    assert found_by(case, limits=Limits(states=whole.states * 2 // 3), resume=directory).stopped
     assert json.loads((directory / MANIFEST).read_text("utf-8"))["facts"]["level"] > first
-    found = found_by(asked, partitions=5, resume=directory)
+    found = found_by(case, partitions=5, resume=directory)
     assert told(found) == told(whole)
     assert (found.levels, directory.exists()) == (whole.levels, False)
 
@@ -524,19 +529,19 @@ def test_other_code_is_refused(saved: Path) -> None:
 
 
 def test_a_directory_in_use_is_refused(saved: Path, tmp_path: Path) -> None:
-    asked = question("rst", 3, 3)
-    engine = engine_for(asked.check, engine="native")
+    case = question("rst", 3, 3)
+    engine = engine_for(case.check, engine="native")
     with (
-        OnSpark(NOWHERE).saving(asked.check, engine, None, saved),
+        OnSpark(NOWHERE).saving(case.check, engine, None, saved),
         pytest.raises(BadInput, match="another search is saving there"),
     ):
-        found_by(asked, resume=saved)
+        found_by(case, resume=saved)
     with pytest.raises(BadInput, match="holds a checkpoint already"):
-        found_by(asked, checkpoint=saved)
+        found_by(case, checkpoint=saved)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").touch()
     with pytest.raises(BadInput, match=r"holds other files, such as mine\.txt"):
-        found_by(asked, checkpoint=tmp_path / "other")
+        found_by(case, checkpoint=tmp_path / "other")
 
 
 def test_on_a_cluster_a_directory_must_be_named() -> None:

@@ -1,4 +1,4 @@
-"""Live logs: what is told early is what the certain events say, and in the end the verdicts of `judge_run` stand."""
+"""Live logs: early verdicts are those of the certain events, and the final verdicts are those of `judge_run`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crownless.pipeline.logs import live_run
-from crownless.pipeline.logs.answers import Query
-from crownless.pipeline.logs.live_run import COPY, Known, Live, Told, come, end, looked, more
-from crownless.pipeline.logs.rows import NOWHERE
+from crownless.pipeline.logs.live_run import COPY, LiveRun, Record, RunState, add_events, end_run, on_batch, on_poll
+from crownless.pipeline.logs.records import Query
+from crownless.pipeline.logs.rows import UNKNOWN_RUN
 from crownless.pipeline.logs.runs import judge_run
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
@@ -28,7 +28,7 @@ from spark_session import spark  # noqa: F401
 from test_pipeline_logs import event, random_run
 
 from crownless.pipeline.logs import live as live_on_spark
-from crownless.pipeline.logs.live import _equip, _lines, judge_live, read_live, stop
+from crownless.pipeline.logs.live import _lines, _require_state_store, judge_live, read_live, stop
 from crownless.pipeline.logs.rows import plain_lines
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 ALL = Query.of((), "lost", True)
 
 
-# -- what is told of one run -------------------------------------------------------------------------------------------
+# -- the records of one run --------------------------------------------------------------------------------------------
 
 
 def spoilt(chance: Random, k: int, run: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
@@ -85,31 +85,31 @@ def certain(lines: Iterable[str], first: int) -> list[str]:
 
 
 def broken_by(lines: Sequence[str]) -> set[str]:
-    judgements = judge_run("r", lines, ALL.orders, "pending").judgements if lines else []
-    return {judgement.order for judgement in judgements if judgement.verdict == "broken"}
+    order_verdicts = judge_run("r", lines, ALL.orders, "pending").order_verdicts if lines else []
+    return {order_verdict.order for order_verdict in order_verdicts if order_verdict.verdict == "broken"}
 
 
-def harmed(lines: Sequence[str]) -> bool:
-    """Is there a row that cannot be used, or contradicts another?"""
+def has_unusable_rows(lines: Sequence[str]) -> bool:
+    """True if a row is unusable, or contradicts another."""
     reasons = [reason for _, reason in judge_run("r", lines, ALL.orders).quarantine]
     return any("a copy of" not in reason and "circle" not in reason and "cycl" not in reason for reason in reasons)
 
 
-def standing(told: Sequence[Told]) -> dict[str, str]:
-    """Which verdicts stand, after all that was told; a withdrawn one comes before the one that stands instead."""
+def standing(records: Sequence[Record]) -> dict[str, str]:
+    """The verdicts that stand after these records; a withdrawal precedes the verdict that replaces it."""
     stand: dict[str, str] = {}
-    for row in told:
-        if row["about"] == "withdrawn":
+    for row in records:
+        if row["record_type"] == "withdrawn":
             assert stand.pop(row["order"]) == "broken"
             assert row["because"]
-        elif row["about"] == "verdict":
+        elif row["record_type"] == "verdict":
             assert row["order"] not in stand
             stand[row["order"]] = row["verdict"]
     return stand
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
-def test_what_stands_is_what_the_certain_events_break_and_in_the_end_what_all_rows_say(seed: int) -> None:
+def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_of_all_rows(seed: int) -> None:
     chance = Random(seed)
     seen: Counter[str] = Counter()
     for k in range(200):
@@ -123,27 +123,29 @@ def test_what_stands_is_what_the_certain_events_break_and_in_the_end_what_all_ro
         if chance.random() < 0.7:
             chance.shuffle(lines)
         query = chance.choice([ALL, Query.of((), "pending", True)])
-        live, told, come = Live(), list[Told](), list[str]()
+        live, records, received = LiveRun(), list[Record](), list[str]()
         clean = True
-        while len(come) < len(lines):
-            batch = lines[len(come) : len(come) + chance.choice([1, 2, 5])]
-            live = Live.unpacked(live.packed())
-            told += more(live, "r", batch, query, first=base)
-            come += batch
-            clean = clean and not harmed(come)
-            known = broken_by(certain(come, base)) if clean else set()
-            assert standing(told) == dict.fromkeys(known, "broken"), (k, kind)
-            seen["early"] += bool(known and len(come) < len(lines))
-        seen["withdrawn, a contradiction"] += any(row["about"] == "withdrawn" for row in told)
-        told += end(live, "r", query)
+        while len(received) < len(lines):
+            batch = lines[len(received) : len(received) + chance.choice([1, 2, 5])]
+            live = LiveRun.unpacked(live.packed())
+            records += add_events(live, "r", batch, query, first=base)
+            received += batch
+            clean = clean and not has_unusable_rows(received)
+            known = broken_by(certain(received, base)) if clean else set()
+            assert standing(records) == dict.fromkeys(known, "broken"), (k, kind)
+            seen["early"] += bool(known and len(received) < len(lines))
+        seen["withdrawn, a contradiction"] += any(row["record_type"] == "withdrawn" for row in records)
+        records += end_run(live, "r", query)
         whole = judge_run("r", lines, query.orders, query.reading)
-        assert standing(told) == {judgement.order: judgement.verdict for judgement in whole.judgements}, (k, kind)
-        assert set(standing(told)) == set(ORDERS)
-        # No row is lost, and none is told twice.
-        assert sum(row["rows"] for row in told if row["about"] == "judged") == whole.judged
-        quarantine = sorted(row["row"] for row in told if row["about"] == "quarantine")
+        assert standing(records) == {
+            order_verdict.order: order_verdict.verdict for order_verdict in whole.order_verdicts
+        }, (k, kind)
+        assert set(standing(records)) == set(ORDERS)
+        # No row is lost, and none is reported twice.
+        assert sum(row["rows"] for row in records if row["record_type"] == "judged") == whole.judged
+        quarantine = sorted(row["row"] for row in records if row["record_type"] == "quarantine")
         assert quarantine == sorted(text for text, _ in whole.quarantine)
-        assert {row["because"] for row in told if row["about"] == "hole"} == set(whole.holes)
+        assert {row["because"] for row in records if row["record_type"] == "hole"} == set(whole.holes)
         seen[kind] += 1
     assert min(seen[kind] for kind in (*_SPOILT, "none", "lost", "early", "withdrawn, a contradiction")) > 3, seen
 
@@ -153,25 +155,28 @@ X, Y = event("P1", 0, "send", "x", "P2"), event("P1", 1, "send", "y", "P2")
 Y_FIRST = event("P2", 0, "deliver", "y", "P1")
 
 
-def facts(told: Iterable[Told]) -> list[tuple[Any, ...]]:
-    return [(row["about"], row["order"] or row["row"] or row["rows"], row["verdict"] or row["because"]) for row in told]
+def facts(records: Iterable[Record]) -> list[tuple[Any, ...]]:
+    return [
+        (row["record_type"], row["order"] or row["row"] or row["rows"], row["verdict"] or row["because"])
+        for row in records
+    ]
 
 
-def test_a_contradiction_withdraws_what_was_told_and_nothing_more_is_told_before_the_end() -> None:
-    live, other = Live(), event("P1", 0, "send", "z", "P3")
-    assert facts(more(live, "r", [X, Y, Y_FIRST], FIFO)) == [("verdict", "fifo", "broken")]
-    assert facts(more(live, "r", [other], FIFO)) == [("withdrawn", "fifo", "P1 has two events 0")]
+def test_a_contradiction_withdraws_reported_verdicts_and_defers_all_others_to_the_end() -> None:
+    live, other = LiveRun(), event("P1", 0, "send", "z", "P3")
+    assert facts(add_events(live, "r", [X, Y, Y_FIRST], FIFO)) == [("verdict", "fifo", "broken")]
+    assert facts(add_events(live, "r", [other], FIFO)) == [("withdrawn", "fifo", "P1 has two events 0")]
     crossed = [event("P4", 0, "send", "a", "P5"), event("P4", 1, "send", "b", "P5"), event("P5", 0, "deliver", "b")]
-    assert facts(more(live, "r", [*crossed, X], FIFO)) == [("quarantine", X, COPY)]
-    told = list(end(live, "r", FIFO))
-    assert facts(told)[0] == ("verdict", "fifo", "broken")
-    assert json.loads(told[0]["witness"])["first"] == "a"
-    live = Live()
-    assert facts(more(live, "r", [X, Y, Y_FIRST, other], FIFO)) == []
-    assert facts(end(live, "r", FIFO))[0][:2] == ("verdict", "fifo")
+    assert facts(add_events(live, "r", [*crossed, X], FIFO)) == [("quarantine", X, COPY)]
+    records = list(end_run(live, "r", FIFO))
+    assert facts(records)[0] == ("verdict", "fifo", "broken")
+    assert json.loads(records[0]["witness"])["first"] == "a"
+    live = LiveRun()
+    assert facts(add_events(live, "r", [X, Y, Y_FIRST, other], FIFO)) == []
+    assert facts(end_run(live, "r", FIFO))[0][:2] == ("verdict", "fifo")
 
 
-def test_each_kind_of_contradiction_withdraws_what_was_told_with_the_reason() -> None:
+def test_each_kind_of_contradiction_withdraws_reported_verdicts_with_the_reason() -> None:
     for line, reason in [
         (event("P2", 7, "deliver", "y"), "P2 delivers y twice"),
         (event("P1", 7, "send", "y", "P2"), "y is sent twice"),
@@ -179,72 +184,72 @@ def test_each_kind_of_contradiction_withdraws_what_was_told_with_the_reason() ->
         (event("P2", 7, "deliver", "x", "P3"), "x is said to be sent by P1 and by P3"),
         (event("P2", 7, "odd"), "unknown kind 'odd'"),
     ]:
-        live = Live()
-        assert facts(more(live, "r", [X, Y, Y_FIRST], FIFO)) == [("verdict", "fifo", "broken")]
-        assert facts(more(live, "r", [line], FIFO)) == [("withdrawn", "fifo", reason)]
+        live = LiveRun()
+        assert facts(add_events(live, "r", [X, Y, Y_FIRST], FIFO)) == [("verdict", "fifo", "broken")]
+        assert facts(add_events(live, "r", [line], FIFO)) == [("withdrawn", "fifo", reason)]
 
 
-def test_a_witness_says_whether_the_message_overtaken_has_come_since() -> None:
+def test_a_witness_says_whether_the_overtaken_message_was_delivered_later() -> None:
     for later in ([], [event("P2", 1, "deliver", "x")]):
-        (told,) = more(Live(), "r", [X, Y, Y_FIRST, *later], FIFO)
+        (records,) = add_events(LiveRun(), "r", [X, Y, Y_FIRST, *later], FIFO)
         witness = {"kind": "overtaking", "first": "x", "second": "y", "receiver": "P2", "first_received": bool(later)}
-        assert json.loads(told["witness"]) == witness
+        assert json.loads(records["witness"]) == witness
 
 
 def test_a_multicast_that_is_overtaken_breaks_causal_order_and_keeps_one_queue_a_sender() -> None:
     lines = [event("P1", 0, "send", "x", ["P2", "P3"]), event("P2", 0, "deliver"), event("P2", 1, "send", "y", "P3")]
     lines += [event("P3", 0, "deliver", "y"), event("P3", 1, "deliver", "x")]
-    told = list(more(Live(), "r", lines, ALL))
-    assert set(standing(told)) == {"causal", "mailbox", "n-n", "synchronous"} == broken_by(lines)
+    records = list(add_events(LiveRun(), "r", lines, ALL))
+    assert set(standing(records)) == {"causal", "mailbox", "n-n", "synchronous"} == broken_by(lines)
 
 
-def test_what_the_whole_run_does_not_bear_out_is_withdrawn_in_the_end() -> None:
-    live = Live()
-    # Where x may be delivered among the events that never come, it does not count as sent.
+def test_a_verdict_that_the_whole_run_does_not_support_is_withdrawn_in_the_end() -> None:
+    live = LiveRun()
+    # If x may have been delivered among the missing events, it does not count as sent.
     lines = [X, Y, Y_FIRST, event("P2", 5, "internal")]
-    assert facts(more(live, "r", lines, FIFO)) == [("verdict", "fifo", "broken")]
+    assert facts(add_events(live, "r", lines, FIFO)) == [("verdict", "fifo", "broken")]
     because = "nothing in the log breaks it, but the log has holes"
-    assert facts(end(live, "r", FIFO))[:2] == [("withdrawn", "fifo", because), ("verdict", "fifo", "unknown")]
+    assert facts(end_run(live, "r", FIFO))[:2] == [("withdrawn", "fifo", because), ("verdict", "fifo", "unknown")]
 
 
-def test_a_log_that_counts_otherwise_than_it_was_said_to_is_no_false_alarm() -> None:
-    live = Live()
+def test_a_log_with_another_first_index_raises_no_false_alarm() -> None:
+    live = LiveRun()
     lines = [event("P1", 1, "send", "x", "P2"), event("P1", 2, "send", "y", "P2"), event("P2", 1, "deliver", "y")]
-    assert facts(more(live, "r", lines, FIFO, first=1)) == [("verdict", "fifo", "broken")]
-    assert facts(more(live, "r", [event("P2", 0, "deliver", "x")], FIFO, first=1)) == [
-        ("withdrawn", "fifo", "P2 has an event 0, and events were to be counted from 1")
+    assert facts(add_events(live, "r", lines, FIFO, first=1)) == [("verdict", "fifo", "broken")]
+    assert facts(add_events(live, "r", [event("P2", 0, "deliver", "x")], FIFO, first=1)) == [
+        ("withdrawn", "fifo", "P2 has an event 0, but events count from 1")
     ]
-    live = Live()
-    assert facts(more(live, "r", lines, FIFO)) == []
-    assert facts(end(live, "r", FIFO))[0] == ("verdict", "fifo", "broken")
+    live = LiveRun()
+    assert facts(add_events(live, "r", lines, FIFO)) == []
+    assert facts(end_run(live, "r", FIFO))[0] == ("verdict", "fifo", "broken")
 
 
-def test_a_row_that_names_no_run_is_told_at_once_and_not_kept() -> None:
-    live = Live()
-    assert facts(more(live, NOWHERE, ["{"], ALL)) == [
+def test_a_row_that_names_no_run_is_reported_at_once_and_not_kept() -> None:
+    live = LiveRun()
+    assert facts(add_events(live, UNKNOWN_RUN, ["{"], ALL)) == [
         ("quarantine", "{", "not JSON: Expecting property name enclosed in double quotes")
     ]
-    assert live == Live()
+    assert live == LiveRun()
 
 
-def test_of_a_run_that_has_ended_nothing_is_kept() -> None:
-    live = Live()
-    list(more(live, "r", [X, Y, Y_FIRST, "{"], FIFO))
-    assert facts(end(live, "r", FIFO))[-1] == ("judged", 3, None)
-    assert live == Live(Known(ended=True))
-    assert facts(more(live, "r", [X], FIFO)) == [("quarantine", X, "it came after the run had ended")]
+def test_the_rows_of_an_ended_run_are_dropped() -> None:
+    live = LiveRun()
+    list(add_events(live, "r", [X, Y, Y_FIRST, "{"], FIFO))
+    assert facts(end_run(live, "r", FIFO))[-1] == ("judged", 3, None)
+    assert live == LiveRun(RunState(ended=True))
+    assert facts(add_events(live, "r", [X], FIFO)) == [("quarantine", X, "it came after the run had ended")]
 
 
 # -- what a batch costs ------------------------------------------------------------------------------------------------
 
 
 class Counting(dict[str, str]):
-    """A store that counts how often it is asked."""
+    """A store that counts its reads."""
 
-    asked = 0
+    reads = 0
 
     def get(self, key: str, default: Any = None, /) -> Any:
-        self.asked += 1
+        self.reads += 1
         return super().get(key, default)
 
 
@@ -262,60 +267,64 @@ def there_and_back(k: int) -> list[str]:
 def test_a_batch_costs_what_is_in_it_however_long_the_run_is(lost: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[int] = []
 
-    def counted(run: str, lines: Iterable[str], *more: Any) -> Any:
+    def counted(run: str, lines: Iterable[str], *rest: Any) -> Any:
         lines = list(lines)
         judged.append(len(lines))
-        return judge_run(run, lines, *more)
+        return judge_run(run, lines, *rest)
 
     monkeypatch.setattr(live_run, "judge_run", counted)
     rows, messages = Counting(), Counting()
-    live = Live(rows=rows, messages=messages)
-    told = list(
-        more(live, "r", [event("P3", 0, "send", "never", "P1"), event("P3", 1, "send", "z", "P2")], ALL) if lost else []
+    live = LiveRun(rows=rows, messages=messages)
+    records = list(
+        add_events(live, "r", [event("P3", 0, "send", "never", "P1"), event("P3", 1, "send", "z", "P2")], ALL)
+        if lost
+        else []
     )
     costs = []
     for batch in range(20):
         lines = [line for k in range(25 * batch, 25 * batch + 25) for line in there_and_back(k)]
-        rows.asked = messages.asked = 0
-        known = len(json.dumps(vars(live.known)))
+        rows.reads = messages.reads = 0
+        known = len(json.dumps(vars(live.state)))
         judged.clear()
-        told += more(live, "r", lines, ALL)
-        costs.append((rows.asked, messages.asked, sum(judged), known // 500))
+        records += add_events(live, "r", lines, ALL)
+        costs.append((rows.reads, messages.reads, sum(judged), known // 500))
     assert len(rows) >= 2_000
     assert len(set(costs[2:])) == 1
     assert costs[-1] < (500, 500, 103, 3)
-    assert facts(told) == []
+    assert facts(records) == []
     assert sum(judged) == (102 if lost else 100)
 
 
-def test_orders_whose_events_do_not_settle_are_told_in_the_end_and_this_is_said() -> None:
-    live = Live()
+def test_orders_with_unsettled_events_are_deferred_to_the_end_with_a_record() -> None:
+    live = LiveRun()
     # A message that is under way for long, and after it others in turn.
-    told = list(more(live, "r", [event("P2", 0, "send", "slow", "P3")], ALL))
+    records = list(add_events(live, "r", [event("P2", 0, "send", "slow", "P3")], ALL))
     for k in range(0, 300, 50):
         lines = [event("P2", 1 + j, "send", f"m{j}", "P1") for j in range(k, k + 50)]
         lines += [event("P1", j, "deliver", f"m{j}", "P2") for j in range(k, k + 50)]
-        told += more(live, "r", lines, ALL)
-    assert [(row["about"], row["order"]) for row in told] == [("later", order) for order in list(ORDERS)[3:]]
-    assert live.known.unsettled == []
+        records += add_events(live, "r", lines, ALL)
+    assert [(row["record_type"], row["order"]) for row in records] == [("later", order) for order in list(ORDERS)[3:]]
+    assert live.state.unsettled == []
     # FIFO and causal order need no such room.
-    told = list(more(live, "r", [event("P2", 301, "send", "last", "P3"), event("P3", 0, "deliver", "last")], ALL))
-    assert {row["order"]: row["verdict"] for row in told} == dict.fromkeys(list(ORDERS)[1:], "broken")
+    records = list(
+        add_events(live, "r", [event("P2", 301, "send", "last", "P3"), event("P3", 0, "deliver", "last")], ALL)
+    )
+    assert {row["order"]: row["verdict"] for row in records} == dict.fromkeys(list(ORDERS)[1:], "broken")
 
 
 # -- when a run has ended ----------------------------------------------------------------------------------------------
 
 
-def ended_at(looks: Sequence[tuple[str, float]], patience: float = 6.0) -> int | None:
-    """At which of these looks (start of the stream, how late) a run has ended whose events came in the start 'a'."""
-    known = Known()
-    come(known, "a")
-    return next((k for k, (start, late) in enumerate(looks) if looked(known, start, late, patience)), None)
+def ended_at(polls: Sequence[tuple[str, float]], idle_timeout: float = 6.0) -> int | None:
+    """The poll (start of the stream, how overdue) at which a run has ended whose events arrived in the start 'a'."""
+    known = RunState()
+    on_batch(known, "a")
+    return next((k for k, (start, late) in enumerate(polls) if on_poll(known, start, late, idle_timeout)), None)
 
 
-def test_a_run_ends_when_nothing_has_come_for_the_whole_patience_while_the_stream_ran() -> None:
+def test_a_run_ends_after_the_idle_timeout_while_the_stream_ran() -> None:
     assert ended_at([("a", 0.5)] * 9) == 2
-    # After another start the patience begins anew, however short the stop.
+    # After another start the timeout begins again, however short the stop.
     assert ended_at([("a", 0.5), ("a", 0.5), *[("b", 0.5)] * 9]) == 5
     # So it does after a batch that takes too long; while all do no run ends.
     assert ended_at([("a", 0.5), ("a", 7.0), *[("a", 0.5)] * 9]) == 4
@@ -342,28 +351,30 @@ class Stream:
         self.spark, self.folder, self.how = spark, folder, how
         self.log = folder / "log"
         self.log.mkdir()
-        self.told: dict[int, list[Any]] = {}
+        self.records: dict[int, list[Any]] = {}
 
     def start(self) -> StreamingQuery:
         def keep(batch: DataFrame, number: int) -> None:
-            self.told[number] = batch.collect()
+            self.records[number] = batch.collect()
 
         lines = read_live(self.spark, str(self.log), files_at_once=1)
         out = judge_live(lines, ("fifo", "synchronous"), **self.how).writeStream.foreachBatch(keep)
         out = out.option("checkpointLocation", str(self.folder / "state"))
         return out.trigger(processingTime="300 milliseconds").start()
 
-    def until(self, query: StreamingQuery, about: str, run: str | None) -> list[Any]:
+    def until(self, query: StreamingQuery, record_type: str, run: str | None) -> list[Any]:
         for _ in range(600):
-            found = [row for rows in self.told.values() for row in rows if row["run"] == run]
-            if any(row["about"] == about for row in found):
+            found = [row for rows in self.records.values() for row in rows if row["run"] == run]
+            if any(row["record_type"] == record_type for row in found):
                 return found
             assert query.exception() is None
             sleep(0.1)
-        raise AssertionError(f"nothing is told of {run}: {self.told}")
+        raise AssertionError(f"there are no records of {run}: {self.records}")
 
 
-@pytest.mark.parametrize("how", [{"patience": 4}, {"patience": 40, "time": "time", "delay": 1}], ids=["clock", "log"])
+@pytest.mark.parametrize(
+    "how", [{"idle_timeout": 4}, {"idle_timeout": 40, "event_time": "time", "max_lateness": 1}], ids=["clock", "log"]
+)
 def test_a_run_is_not_ended_by_a_stop_while_its_events_wait_in_the_source(
     how: dict[str, Any],
     spark: SparkSession,  # noqa: F811
@@ -379,14 +390,14 @@ def test_a_run_is_not_ended_by_a_stop_while_its_events_wait_in_the_source(
         (unreadable,) = stream.until(query, "quarantine", None)
         assert unreadable["row"] == "{"
         stop(query)
-        sleep(0 if "time" in how else how["patience"])
+        sleep(0 if "event_time" in how else how["idle_timeout"])
         put(stream.log, "2.json", at(31, event("P9", 0, "internal", run="other")))
         put(stream.log, "3.json", at(32, event("P2", 0, "deliver", "x", "P1")))
         query = stream.start()
-        if "time" in how:  # nothing but later events ends a run
+        if "event_time" in how:  # nothing but later events ends a run
             put(stream.log, "4.json", at(90, event("P9", 1, "internal", run="other")))
-        told = stream.until(query, "verdict", "r")
-        assert [(row["order"], row["verdict"]) for row in told] == [("fifo", "kept"), ("synchronous", "kept")]
+        records = stream.until(query, "verdict", "r")
+        assert [(row["order"], row["verdict"]) for row in records] == [("fifo", "kept"), ("synchronous", "kept")]
         put(stream.log, "5.json", at(33, event("P2", 1, "internal")))
         (_, _, late) = stream.until(query, "quarantine", "r")
         assert late["because"] == "it came after the run had ended"
@@ -404,7 +415,7 @@ def test_rows_of_any_kind_become_lines_with_their_times(spark: SparkSession) -> 
     as_text = spark.createDataFrame([(line,) for line in [*lines, " ", "["]], "value string")
     found = _lines(as_text, "time", 1).collect()
     assert [tuple(row) for row in found[:6]] == [("r", line, at) for line, at in zip(lines, known, strict=True)]
-    assert [tuple(row) for row in found[6:]] == [(NOWHERE, "[", None)]
+    assert [tuple(row) for row in found[6:]] == [(UNKNOWN_RUN, "[", None)]
 
     shape = (
         "run int, process string, index int, kind string, message string, peer array<string>, text string, time double"
@@ -421,25 +432,25 @@ def test_rows_of_any_kind_become_lines_with_their_times(spark: SparkSession) -> 
     rows = plain_lines(spark.createDataFrame([(multicast,), ("[",)], "value string"))
     ((run, line, time), odd) = _lines(rows, None, 1).collect()
     assert (run, json.loads(line), time) == ("r", json.loads(multicast), None)
-    assert tuple(odd) == (NOWHERE, "[", None)
+    assert tuple(odd) == (UNKNOWN_RUN, "[", None)
 
 
-def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_are_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"spark.app.name": "mine"}
     session: Any = SimpleNamespace(conf=SimpleNamespace(get=settings.get, set=settings.__setitem__))
     pytest.importorskip("google.protobuf")
-    with pytest.raises(BadInput, match="keeps no state of live runs") as refused:
-        _equip(session)
+    with pytest.raises(BadInput, match="no state store for live runs") as refused:
+        _require_state_store(session)
     assert settings == {"spark.app.name": "mine"}
     assert refused.value.hint is not None
     exec(refused.value.hint, {"spark": session})
-    _equip(session)  # as it was told to be set
+    _require_state_store(session)  # as the hint says
     ours = {"spark.app.name": "crownless"}
     our_session: Any = SimpleNamespace(conf=SimpleNamespace(get=ours.get, set=ours.__setitem__))
-    _equip(our_session)
+    _require_state_store(our_session)
     assert len(ours) == 2
     with pytest.raises(BadInput, match="there is no such folder"):
         read_live(session, str(tmp_path / "nowhere"))
     monkeypatch.setattr(live_on_spark, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match="protobuf, which is missing"):
-        _equip(session)
+        _require_state_store(session)

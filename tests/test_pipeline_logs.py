@@ -18,15 +18,15 @@ from crownless.command_line import main
 from crownless.command_line.classify_spark import classify_on_spark
 from crownless.model_check.event_logs import read_log
 from crownless.model_check.oracle import NamedComputation, classify
-from crownless.pipeline.logs import answers as log_answers
 from crownless.pipeline.logs import blocks as log_blocks
 from crownless.pipeline.logs import kernels as log_kernels
-from crownless.pipeline.logs.answers import Query, answers
+from crownless.pipeline.logs import records as log_records
 from crownless.pipeline.logs.clocks import causal_by_clocks
-from crownless.pipeline.logs.live import Live, end, judge_live, more
+from crownless.pipeline.logs.live import LiveRun, add_events, end_run, judge_live
 from crownless.pipeline.logs.one_run import _walk, judge_one_run
+from crownless.pipeline.logs.records import Query, records_of_runs
 from crownless.pipeline.logs.rows import COLUMNS, plain_line, plain_types
-from crownless.pipeline.logs.runs import RunJudged, judge_run
+from crownless.pipeline.logs.runs import RunResult, judge_run
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -37,7 +37,7 @@ pytest.importorskip("pyspark")
 
 from spark_session import spark  # noqa: E402, F401
 
-from crownless.pipeline.logs.judging import Judged, judge, judge_lines, judge_parquet, read  # noqa: E402
+from crownless.pipeline.logs.judging import LogResult, judge, judge_lines, judge_parquet, read  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,23 +112,25 @@ def table_of(lines: Sequence[str]) -> Any:
     return pa.table([pa.array([r[k] for r in rows], kind) for k, kind in enumerate(plain_types())], names=list(COLUMNS))
 
 
-def told_of(lines: Sequence[str], reading: UnreceivedPolicy, *, witnesses: bool = True) -> list[dict[str, Any]]:
-    """What the executors would tell, without Spark between them."""
+def records_without_spark(
+    lines: Sequence[str], reading: UnreceivedPolicy, *, witnesses: bool = True
+) -> list[dict[str, Any]]:
+    """The records that the executors would make, without Spark."""
     blocks = defaultdict(list)
     for batch in log_blocks.packed([table_of(lines)], 5):
         blocks[batch["bucket"][0].as_py()].append(batch["block"][0].as_buffer())
     query = Query.of((), reading, witnesses)
     return [
-        row for held in blocks.values() for batch in answers(log_blocks.unpacked(held), query)
+        row for held in blocks.values() for batch in records_of_runs(log_blocks.unpacked(held), query)
         for row in batch.to_pylist()
     ]  # fmt: skip
 
 
-def verdicts_in(told: Sequence[dict[str, Any]]) -> Known:
+def verdicts_in(records: Sequence[dict[str, Any]]) -> Known:
     return {
         (row["run"], row["order"]): (row["verdict"], row["witness"], row["because"])
-        for row in told
-        if row["about"] == "verdict"
+        for row in records
+        if row["record_type"] == "verdict"
     }
 
 
@@ -142,11 +144,11 @@ def test_every_verdict_and_witness_is_that_of_classify(
 ) -> None:
     monkeypatch.setattr(log_blocks, "STRETCH", 700)  # so that runs are divided between blocks
     lines = random_log(seed, 600)
-    told = told_of(lines, reading)
+    records = records_without_spark(lines, reading)
     known = by_classify(lines, reading)
-    assert verdicts_in(told) == known
-    assert sum(row["rows"] for row in told if row["about"] == "judged") == len(lines)
-    assert not [row for row in told if row["about"] == "quarantine"]
+    assert verdicts_in(records) == known
+    assert sum(row["rows"] for row in records if row["record_type"] == "judged") == len(lines)
+    assert not [row for row in records if row["record_type"] == "quarantine"]
     seen = Counter((order, verdict) for (_, order), (verdict, _, _) in known.items())
     for order in ORDERS:
         assert seen[order, "kept"] > 100
@@ -155,34 +157,34 @@ def test_every_verdict_and_witness_is_that_of_classify(
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_is_hardly_asked(
+def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_few_runs(
     reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    judged_by_spec: list[str] = []
 
-    def asking(run: str, *rest: Any) -> RunJudged:
-        asked.append(run)
+    def counted(run: str, *rest: Any) -> RunResult:
+        judged_by_spec.append(run)
         return judge_run(run, *rest)
 
-    monkeypatch.setattr(log_answers, "judge_run", asking)
+    monkeypatch.setattr(log_records, "judge_run", counted)
     lines = random_log(9, 500, holes=False, multicasts=False)
     known = {key: verdict for key, (verdict, _, _) in by_classify(lines, reading).items()}
-    found = verdicts_in(told_of(lines, reading, witnesses=False))
+    found = verdicts_in(records_without_spark(lines, reading, witnesses=False))
     assert {key: verdict for key, (verdict, _, _) in found.items()} == known
     assert all(witness is None for _, witness, _ in found.values())
-    assert len(asked) < 150  # those where n-n does not follow from the others
+    assert len(judged_by_spec) < 150  # those where n-n does not follow from the others
 
 
 def test_a_kernel_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = log_kernels.judged
+    right = log_kernels.decide_runs
 
     def wrong(*rows: Any, **reading: Any) -> Any:
         found = right(*rows, **reading)
         return np.where(found == log_kernels.KEPT, log_kernels.BROKEN, found)
 
-    monkeypatch.setattr(log_kernels, "judged", wrong)
+    monkeypatch.setattr(log_kernels, "decide_runs", wrong)
     with pytest.raises(AssertionError, match="broken by the kernels, kept by the spec"):
-        told_of(random_log(1, 20), "lost")
+        records_without_spark(random_log(1, 20), "lost")
 
 
 def event(process: str, index: int, kind: str, message: str = "x", peer: Any = None, run: str = "r") -> str:
@@ -213,24 +215,24 @@ SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver", pee
         (event("P2", 1, "deliver", "z", peer=""), 1, "'peer' cannot be"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_told_with_the_reason(bad: str, quarantined: int, reason: str) -> None:
+def test_an_unusable_row_is_reported_with_the_reason(bad: str, quarantined: int, reason: str) -> None:
     other = [event("P1", 0, "send", peer="P2", run="s"), event("P2", 0, "deliver", run="s")]
-    told = told_of([SEND, DELIVER, *other, bad], "lost")
-    rows = [row for row in told if row["about"] == "quarantine"]
-    judged = sum(row["rows"] for row in told if row["about"] == "judged")
+    records = records_without_spark([SEND, DELIVER, *other, bad], "lost")
+    rows = [row for row in records if row["record_type"] == "quarantine"]
+    judged = sum(row["rows"] for row in records if row["record_type"] == "judged")
     assert judged + len(rows) == 5
     if bad != event("P2", 1, "deliver", peer="P1"):
         assert len(rows) == quarantined
         assert all(reason in row["because"] for row in rows)
     else:
         assert [row["because"] for row in rows] == ["P2 delivers x twice"] * 2
-    found = verdicts_in(told)
+    found = verdicts_in(records)
     assert {found["s", order][0] for order in ORDERS} == {"kept"}
-    harmless = bad in ("{", DELIVER)  # a copy; a line of which nobody knows whose it is
+    harmless = bad in ("{", DELIVER)  # a copy; a line without a known process
     assert {found["r", order][0] for order in ORDERS} == ({"kept"} if harmless else {"unknown"})
 
 
-def test_what_is_broken_stays_so_beside_rows_that_cannot_be_used() -> None:
+def test_a_broken_order_stays_broken_beside_unusable_rows() -> None:
     overtaken = [
         event("P1", 0, "send", "x", "P2"),
         event("P1", 1, "send", "y", "P2"),
@@ -238,16 +240,16 @@ def test_what_is_broken_stays_so_beside_rows_that_cannot_be_used() -> None:
         event("P2", 1, "deliver", "x"),
         event("P3", 0, "odd"),
     ]
-    found = verdicts_in(told_of(overtaken, "lost"))
+    found = verdicts_in(records_without_spark(overtaken, "lost"))
     assert found["r", "fifo"][0] == "broken"
     # Where the row that is lost may be the missing deliver, nothing is certain.
     perhaps = [*overtaken[:3], event("P2", 1, "odd", "x")]
-    assert verdicts_in(told_of(perhaps, "lost"))["r", "fifo"][0] == "unknown"
+    assert verdicts_in(records_without_spark(perhaps, "lost"))["r", "fifo"][0] == "unknown"
 
 
 def test_a_cyclic_run_is_quarantined_whole() -> None:
-    told = told_of([event("P1", 0, "deliver"), event("P1", 1, "send", peer="P1")], "lost")
-    rows = [row["because"] for row in told if row["about"] == "quarantine"]
+    records = records_without_spark([event("P1", 0, "deliver"), event("P1", 1, "send", peer="P1")], "lost")
+    rows = [row["because"] for row in records if row["record_type"] == "quarantine"]
     assert len(rows) == 2
     assert all("cyclic" in reason for reason in rows)
 
@@ -256,7 +258,7 @@ def test_a_cyclic_run_is_quarantined_whole() -> None:
 
 
 def as_walked(c: Computation) -> dict[int, list[list[int]]]:
-    """What `one_run` has Spark work out, by line."""
+    """The events that `one_run` computes by Spark, by line."""
     lines = [[e for e in line if e.message is not None] for line in c.lines]
     at = {(e.kind, e.message): (p, k) for p, line in enumerate(lines) for k, e in enumerate(line)}
     before: dict[int, int | None] = {}
@@ -300,7 +302,7 @@ def in_any_order(chance: Random, rows: dict[int, list[list[int]]]) -> Iterator[A
         yield np.array(mixed[k : k + 2], np.int64)
 
 
-def test_the_walks_decide_what_the_spec_decides_in_whatever_stretches_the_events_come() -> None:
+def test_the_walks_agree_with_the_spec_for_any_division_of_the_events() -> None:
     chance = Random(4)
     seen: Counter[tuple[str, bool]] = Counter()
     for logged in read_log(random_log(4, 700, holes=False, multicasts=False)):
@@ -332,25 +334,25 @@ def test_a_walk_that_would_hold_too_much_is_given_up_not_guessed() -> None:
 # -- live logs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_breaks_an_order_is_told_at_once_though_events_come_late_and_twice() -> None:
+def test_a_run_that_breaks_an_order_is_reported_at_once_though_events_arrive_late_and_twice() -> None:
     query = Query.of(("fifo", "causal"), "lost", True)
-    live = Live()
+    live = LiveRun()
     y = [event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y", "P1")]
-    assert list(more(live, "r", y, query)) == []  # what P1 did first is not here yet
-    (copy,) = more(live, "r", y[:1], query)
-    assert copy["about"] == "quarantine"
+    assert list(add_events(live, "r", y, query)) == []  # what P1 did first is not here yet
+    (copy,) = add_events(live, "r", y[:1], query)
+    assert copy["record_type"] == "quarantine"
     assert copy["because"] == "a copy of an earlier event"
-    told = list(more(live, "r", [event("P1", 0, "send", "x", "P2")], query))
-    assert [(row["order"], row["verdict"]) for row in told] == [("fifo", "broken"), ("causal", "broken")]
-    assert json.loads(told[0]["witness"])["first"] == "x"
-    told = list(end(live, "r", query))
-    assert [row["about"] for row in told] == ["judged"]
-    assert told[0]["rows"] == 3
-    (late,) = more(live, "r", [event("P2", 1, "deliver", "x")], query)
+    records = list(add_events(live, "r", [event("P1", 0, "send", "x", "P2")], query))
+    assert [(row["order"], row["verdict"]) for row in records] == [("fifo", "broken"), ("causal", "broken")]
+    assert json.loads(records[0]["witness"])["first"] == "x"
+    records = list(end_run(live, "r", query))
+    assert [row["record_type"] for row in records] == ["judged"]
+    assert records[0]["rows"] == 3
+    (late,) = add_events(live, "r", [event("P2", 1, "deliver", "x")], query)
     assert late["because"] == "it came after the run had ended"
 
 
-def test_what_is_told_of_a_live_run_holds_of_the_whole_run_and_all_is_told_in_the_end() -> None:
+def test_early_verdicts_on_a_live_run_hold_of_the_whole_run_and_the_end_reports_all() -> None:
     chance = Random(5)
     query = Query.of((), "lost", True)
     early = 0
@@ -359,22 +361,22 @@ def test_what_is_told_of_a_live_run_holds_of_the_whole_run_and_all_is_told_in_th
         known = {key: verdict for key, (verdict, _, _) in by_classify(lines, "lost").items()}
         first = min(json.loads(line)["index"] for line in lines)
         chance.shuffle(lines)
-        live = Live()
-        told: list[dict[str, Any]] = []
+        live = LiveRun()
+        records: list[dict[str, Any]] = []
         while lines:
-            live = Live.unpacked(live.packed())
-            told += more(live, f"run{k}", [lines.pop() for _ in range(min(3, len(lines)))], query, first=first)
-            assert all(row["verdict"] == "broken" == known[f"run{k}", row["order"]] for row in told)
-            early += bool(lines and told)
-        told += end(live, f"run{k}", query)
-        assert {key: verdict for key, (verdict, _, _) in verdicts_in(told).items()} == known
+            live = LiveRun.unpacked(live.packed())
+            records += add_events(live, f"run{k}", [lines.pop() for _ in range(min(3, len(lines)))], query, first=first)
+            assert all(row["verdict"] == "broken" == known[f"run{k}", row["order"]] for row in records)
+            early += bool(lines and records)
+        records += end_run(live, f"run{k}", query)
+        assert {key: verdict for key, (verdict, _, _) in verdicts_in(records).items()} == known
     assert early > 10
 
 
 # -- on Spark ----------------------------------------------------------------------------------------------------------
 
 
-def collected(judged: Judged) -> Known:
+def collected(judged: LogResult) -> Known:
     return {(r["run"], r["order"]): (r["verdict"], r["witness"], r["because"]) for r in judged.verdicts.collect()}
 
 
@@ -384,8 +386,8 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     tmp_path.joinpath("a.jsonl").write_text("\n".join([*lines[::2], bad[0]]), "utf-8")
     tmp_path.joinpath("b.jsonl").write_text("\n".join([*lines[1::2], "", " \t\r", bad[1]]), "utf-8")
     judged = judge(read(spark, str(tmp_path)))
-    everything = judged.everything.persist()
-    judged = Judged(judged.events, everything)
+    records = judged.records.persist()
+    judged = LogResult(judged.events, records)
     odd = {("odd", order): ("unknown", None, "no row of it can be used") for order in ORDERS}
     assert collected(judged) == by_classify(lines, "lost") | odd
     assert judged.account() == (len(lines) + 2, len(lines), 2)
@@ -396,8 +398,8 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     assert by_lines.account() == judged.account()
     assert not isinstance(judged.events, int)
     with pytest.raises(AssertionError, match="rows were dropped"):
-        Judged(judged.events.unionAll(judged.events.limit(1)), everything).account()
-    everything.unpersist()
+        LogResult(judged.events.unionAll(judged.events.limit(1)), records).account()
+    records.unpersist()
 
 
 def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
@@ -430,14 +432,14 @@ def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession,
     parquet(tmp_path / "a.parquet", ROW, {**ROW, "run": "u", "peer": "P2\x1fP3"})
     parquet(tmp_path / "b.pq", *({"peer": None, **json.loads(line)} for line in (*multicast, odd)))
     lines = [SEND, *multicast, odd, event("P1", 0, "send", peer="P2\x1fP3", run="u")]
-    known = verdicts_in(told_of(lines, "lost"))
+    known = verdicts_in(records_without_spark(lines, "lost"))
     judged = judge_parquet(spark, str(tmp_path))
     assert collected(judged) == known
     assert judged.account() == (5, 3, 2)
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({}, "there is no file in it"),
         ({"a.parquet": b"PAR1"}, "a.parquet: it cannot be read as Parquet: Parquet file size is 4 bytes"),
@@ -448,7 +450,7 @@ def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession,
     ],
 )
 def test_a_dataset_that_cannot_be_read_is_refused_before_anything_is_judged(
-    files: dict[str, Any], told: str, tmp_path: Path
+    files: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     for name, content in files.items():
         if isinstance(content, bytes):
@@ -458,7 +460,7 @@ def test_a_dataset_that_cannot_be_read_is_refused_before_anything_is_judged(
     with pytest.raises(SystemExit) as exit_, patch("sys.stderr", StringIO()) as said:
         main(["classify", "--engine", "spark", str(tmp_path)])
     assert exit_.value.code == 2
-    assert told in said.getvalue()
+    assert message in said.getvalue()
     assert said.getvalue().count("\n") == 1
 
 
@@ -483,9 +485,9 @@ def test_a_column_named_text_is_ignored(spark: SparkSession) -> None:  # noqa: F
 
 def test_an_event_far_out_is_no_hole() -> None:
     far = [event("P1", 10**15, "internal"), event("P1", 10**15 + 1, "odd")]
-    told = told_of([SEND, DELIVER, *far], "lost")
-    assert [row["because"] for row in told if row["about"] == "quarantine"] == ["unknown kind 'odd'"]
-    assert sum(row["rows"] for row in told if row["about"] == "judged") == 3
+    records = records_without_spark([SEND, DELIVER, *far], "lost")
+    assert [row["because"] for row in records if row["record_type"] == "quarantine"] == ["unknown kind 'odd'"]
+    assert sum(row["rows"] for row in records if row["record_type"] == "judged") == 3
 
 
 @pytest.mark.parametrize("seed", [6, pytest.param(1, marks=pytest.mark.slow)])
@@ -499,7 +501,7 @@ def test_one_large_run_is_judged_as_by_classify(seed: int, spark: SparkSession) 
     assert found.judged + found.quarantined == found.rows == len(lines) + 2
     assert found.quarantined == 2
     known = judge_run("r", [*lines, event("P1", 99, "odd")], tuple(ORDERS))
-    for here, there in zip(found.judgements, known.judgements, strict=True):
+    for here, there in zip(found.order_verdicts, known.order_verdicts, strict=True):
         assert here.verdict == there.verdict or "at this size" in (here.because or ""), here.order
 
 
@@ -536,7 +538,7 @@ def test_clocks_in_the_log_decide_causal_order_row_by_row(spark: SparkSession) -
     assert all(json.loads(row["witness"])["kind"] == "late" for row in found if row["verdict"] == "broken")
 
 
-def test_the_command_sums_up_and_its_exit_code_tells(
+def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(
     spark: SparkSession,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -545,8 +547,8 @@ def test_the_command_sums_up_and_its_exit_code_tells(
     log.write_text("\n".join([SEND, DELIVER]), "utf-8")
     assert classify_on_spark(str(log), orders=("fifo",), out=str(tmp_path / "out")) == 0
     assert "2 rows, 2 judged, 0 not" in capsys.readouterr().out
-    assert spark.read.parquet(str(tmp_path / "out")).where("about = 'verdict'").count() == 1
-    with pytest.raises(BadInput, match="it is there already"):
+    assert spark.read.parquet(str(tmp_path / "out")).where("record_type = 'verdict'").count() == 1
+    with pytest.raises(BadInput, match="the folder exists already"):
         classify_on_spark(str(log), out=str(tmp_path / "out"))
     log.write_text("\n".join([SEND, event("P1", 1, "send", "y", "P2"), event("P2", 0, "deliver", "y")]), "utf-8")
     assert classify_on_spark(str(log), orders=("fifo", "causal"), as_json=True) == 1
@@ -563,10 +565,10 @@ def test_a_live_log_on_spark(spark: SparkSession, tmp_path: Path) -> None:  # no
     log = tmp_path / "log"
     log.mkdir()
     shape = "run string, process string, index long, kind string, message string, peer string"
-    stream = judge_live(spark.readStream.schema(shape).json(str(log)), ("fifo",), patience=2)
+    stream = judge_live(spark.readStream.schema(shape).json(str(log)), ("fifo",), idle_timeout=2)
     query = (
         stream.writeStream.format("memory")
-        .queryName("told")
+        .queryName("records")
         .outputMode("append")
         .option("checkpointLocation", str(tmp_path / "state"))
         .start()
@@ -576,10 +578,10 @@ def test_a_live_log_on_spark(spark: SparkSession, tmp_path: Path) -> None:  # no
         (log / "1.json").write_text("\n".join(lines), "utf-8")
         for _ in range(120):  # the stream goes on for as long as there are timers: it is never done
             query.awaitTermination(1)
-            if spark.table("told").where("about = 'judged'").count():
+            if spark.table("records").where("record_type = 'judged'").count():
                 break
-        found = spark.table("told").collect()
-        assert [(row["about"], row["order"], row["verdict"], row["rows"]) for row in found] == [
+        found = spark.table("records").collect()
+        assert [(row["record_type"], row["order"], row["verdict"], row["rows"]) for row in found] == [
             ("verdict", "fifo", "broken", None),
             ("judged", None, None, 3),
         ]

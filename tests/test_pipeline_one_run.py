@@ -1,6 +1,6 @@
-"""One large run on Spark, walked or by its clocks: small logs, whose verdicts and witnesses can be told by hand.
+"""One large run on Spark, walked or by its clocks: small logs, whose verdicts and witnesses are known by hand.
 
-Every verdict is also held to that of the spec (`judge_run`), row by row what cannot be used is told with the reason.
+Every verdict is also compared with that of the spec (`judge_run`); every unusable row has its reason.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import pytest
 
 from crownless.model_check.event_logs import read_log
 from crownless.pipeline.logs.clocks import has_clocks, judge_by_clocks, read_with_clocks
-from crownless.pipeline.logs.judging import Judged, judge, read
+from crownless.pipeline.logs.judging import LogResult, judge, read
 from crownless.pipeline.logs.one_run import (
-    OneRunJudged,
-    _cannot_be_printed,
+    OneRunResult,
     _events,
     _lines,
     _messages,
+    _unprintable_characters,
     checked,
+    is_no_name,
     judge_one_run,
-    no_name,
 )
-from crownless.pipeline.logs.rows import BETWEEN, plain_lines
+from crownless.pipeline.logs.rows import PEER_SEPARATOR, plain_lines
 from crownless.pipeline.logs.runs import judge_run
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -95,19 +95,19 @@ def frame(spark: SparkSession, lines: Sequence[str]) -> DataFrame:  # noqa: F811
     return plain_lines(spark.createDataFrame([(line,) for line in lines], "value string").coalesce(1))
 
 
-def told(judged: Judged) -> tuple[list[tuple[str, ...]], set[str]]:
+def unusable_rows_and_holes(judged: LogResult) -> tuple[list[tuple[str, ...]], set[str]]:
     """The rows in quarantine with the reasons, and the holes."""
     return sorted((r["row"], r["reason"]) for r in judged.quarantine.collect()), {
         r["hole"] for r in judged.holes.collect()
     }
 
 
-def differences(found: OneRunJudged, lines: Sequence[str], reading: UnreceivedPolicy) -> list[str]:
+def differences(found: OneRunResult, lines: Sequence[str], reading: UnreceivedPolicy) -> list[str]:
     """The orders of which the spec says otherwise, but for those that are not decided at this size."""
-    known = judge_run("r", lines, tuple(ORDERS), reading).judgements
+    known = judge_run("r", lines, tuple(ORDERS), reading).order_verdicts
     return [
         here.order
-        for here, there in zip(found.judgements, known, strict=True)
+        for here, there in zip(found.order_verdicts, known, strict=True)
         if here.verdict != there.verdict and "at this size" not in (here.because or "")
     ]
 
@@ -130,7 +130,7 @@ def cycle(*events: str) -> dict[str, Any]:
 
 
 def round_(witness: dict[str, Any]) -> dict[str, Any]:
-    """A crown goes round: told from its first message by name."""
+    """A crown, rotated to begin with its first message by name."""
     if witness["kind"] == "crown":
         messages = witness["messages"]
         k = messages.index(min(messages))
@@ -219,7 +219,7 @@ SMALL = {
     "a send is missing, of a named sender": Small(
         [*LOST, *log("P4: z<P3")], {}, ALL, {"P4 delivers a message whose send is not in the log"},
     ),
-    "a send is missing, of one whom nobody names": Small(
+    "a send is missing, of an unnamed sender": Small(
         [*LOST, *log("P4: z")], {}, ALL, {"P4 delivers a message whose send is not in the log"},
     ),
     "a send is missing, not of its own receiver": Small(
@@ -288,19 +288,19 @@ SMALL = {
 def test_a_small_log(name: str, spark: SparkSession) -> None:  # noqa: F811
     small = SMALL[name]
     found = judge_one_run(frame(spark, small.lines), reading=small.reading)
-    verdicts = {j.order: j.verdict for j in found.judgements}
+    verdicts = {j.order: j.verdict for j in found.order_verdicts}
     unknown = small.unknown.split()
     assert verdicts == {
         order: "broken" if order in small.broken else "unknown" if order in unknown else "kept" for order in ORDERS
     }
     assert differences(found, small.lines, small.reading) == []
-    for order, verdict, witness, because in found.judgements:
+    for order, verdict, witness, because in found.order_verdicts:
         assert (because is None) == (verdict != "unknown")
         known = None if witness is None else round_(json.loads(witness))
         assert known == small.broken.get(order)
     assert found.rows == found.judged + found.quarantined == len(small.lines)
     assert found.quarantined == len(small.reasons)
-    rows, holes = told(found) if small.reasons or small.holes else ([], set())
+    rows, holes = unusable_rows_and_holes(found) if small.reasons or small.holes else ([], set())
     assert sorted(reason for _, reason in rows) == sorted(small.reasons)
     assert holes == small.holes
 
@@ -309,22 +309,22 @@ def test_rows_of_several_runs_are_refused_not_merged(spark: SparkSession) -> Non
     two = [event("P1", 0, "send", "x", "P2"), event("P2", 0, "internal", run="s")]
     with pytest.raises(BadInput, match="of several runs, such as 'r' and 's'"):
         judge_one_run(frame(spark, two))
-    # No run, the empty name and a line of nobody knows which run are not several.
+    # No run, the empty name and a line of an unknown run are not several.
     one = [*(event("P1", k, "internal", run=run) for k, run in enumerate((None, ""))), "{"]
     found = judge_one_run(frame(spark, one), ("fifo",))
     assert (found.judged, found.quarantined) == (2, 1)
     assert [(row["run"], row["verdict"]) for row in found.verdicts.collect()] == [("", "unknown")]
 
 
-def test_a_log_with_a_multicast_is_not_decided_and_a_multicast_to_nobody_or_twice_to_one_is_no_event(
+def test_a_log_with_a_multicast_is_not_decided_and_an_invalid_multicast_is_quarantined(
     spark: SparkSession,  # noqa: F811
 ) -> None:
     found = judge_one_run(frame(spark, log("P1: x>P2+P3", "P2: x")), ("fifo",))
-    assert found.judgements[0][1::2] == ("unknown", "a run of multicasts is not decided at this size")
+    assert found.order_verdicts[0][1::2] == ("unknown", "a run of multicasts is not decided at this size")
     odd = [event("P1", 0, "send", "x", ["P2", "P2"]), event("P1", 1, "send", "y", ["P2", "P\u00a0"])]
     found = judge_one_run(frame(spark, [*odd, event("P2", 0, "internal")]), ("fifo",))
     assert found.judged == 1
-    assert {reason for _, reason in told(found)[0]} == {
+    assert {reason for _, reason in unusable_rows_and_holes(found)[0]} == {
         "'peer' names a receiver twice", "'peer' is missing or no name",
     }  # fmt: skip
 
@@ -332,7 +332,7 @@ def test_a_log_with_a_multicast_is_not_decided_and_a_multicast_to_nobody_or_twic
 def test_the_outcome_is_of_the_same_shape_as_that_of_many_runs(spark: SparkSession) -> None:  # noqa: F811
     lines = [*OVERTAKEN, event("P9", 0, "odd", "v")]
     one, many = judge_one_run(frame(spark, lines)), judge(frame(spark, lines))
-    assert one.everything.dtypes == many.everything.dtypes
+    assert one.records.dtypes == many.records.dtypes
     assert one.account() == many.account() == (5, 4, 1)
     verdicts = [[tuple(row)[:3] for row in judged.verdicts.collect()] for judged in (one, many)]
     assert verdicts[0] == verdicts[1]
@@ -340,16 +340,16 @@ def test_the_outcome_is_of_the_same_shape_as_that_of_many_runs(spark: SparkSessi
     assert one.holes.collect() == many.holes.collect()
 
 
-def test_progress_is_told_step_by_step_and_while_the_lines_are_walked(spark: SparkSession) -> None:  # noqa: F811
-    heard: list[tuple[str, int, int]] = []
+def test_progress_is_reported_step_by_step_and_during_the_walk(spark: SparkSession) -> None:  # noqa: F811
+    reported: list[tuple[str, int, int]] = []
     lines = log("P1: " + " ".join(f"m{k}>P2" for k in range(300)), "P2: " + " ".join(f"m{k}" for k in range(300)))
-    judge_one_run(frame(spark, lines), ("fifo",), stretch=100, progress=lambda *told: heard.append(told))
-    steps = list(dict.fromkeys(doing for doing, _, _ in heard))
+    judge_one_run(frame(spark, lines), ("fifo",), stretch=100, progress=lambda *step: reported.append(step))
+    steps = list(dict.fromkeys(doing for doing, _, _ in reported))
     assert steps == [
-        "reading the rows", "holding the rows against each other", "finding what comes before what",
+        "reading the rows", "comparing the rows", "ordering the events",
         "walking along the lines", "looking up witnesses",
     ]  # fmt: skip
-    walked = [(done, of) for doing, done, of in heard if doing == "walking along the lines"]
+    walked = [(done, of) for doing, done, of in reported if doing == "walking along the lines"]
     assert walked[0] == (0, 600)
     assert walked[-1] == (600, 600)
     assert walked == sorted(walked)
@@ -364,22 +364,22 @@ def test_a_name_is_what_python_can_print(spark: SparkSession) -> None:  # noqa: 
 
     every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     stretches = ["".join(every[k : k + 4096]) for k in range(0, len(every), 4096)]
-    printed = f.regexp_replace("name", _cannot_be_printed(), "")
+    printed = f.regexp_replace("name", _unprintable_characters(), "")
     rows = spark.createDataFrame([(stretch,) for stretch in stretches], "name string").select(printed).collect()
     assert [row[0] for row in rows] == ["".join(filter(str.isprintable, stretch)) for stretch in stretches]
     some = ["P 1", "P\u00e9", "\U0001f600", "", None, "P\n", "\nP", "P\u00a0", "P\u0085", "P\x7f", "\U000e0001"]
-    found = spark.createDataFrame([(name,) for name in some], "name string").select(no_name(f.col("name"))).collect()
+    found = spark.createDataFrame([(name,) for name in some], "name string").select(is_no_name(f.col("name"))).collect()
     assert [row[0] for row in found] == [False] * 3 + [True] * 8
 
 
 def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: SparkSession) -> None:  # noqa: F811
-    # What is internal, what P3 may have received in its hole, and what nobody sent is not walked.
+    # Internal events, the message that P3 may have received in its hole, and the unsent one are not walked.
     lines = log("P1: - x>P2 l>P2 y>P4 h>P3", "P4: y z>P2", "P2: z x s", "P3: ? -")
     found = checked(frame(spark, lines))
     of_lines = _lines(found)
     assert of_lines.numbers == {"P1": 0, "P2": 1, "P3": 2, "P4": 3}
     # The send of s may have been of anybody but P2.
-    assert of_lines.torn == {"P1", "P3", "P4"}
+    assert of_lines.processes_with_gaps == {"P1", "P3", "P4"}
     assert (of_lines.judged, of_lines.quarantined, of_lines.multicasts) == (11, 0, False)
     rows = {tuple(row) for row in _events(_messages(found, of_lines)).collect()}
     no = (-1, -1)
@@ -394,7 +394,7 @@ def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: S
     }
 
 
-def test_few_rows_are_not_dealt_out_to_many_tasks(spark: SparkSession) -> None:  # noqa: F811
+def test_few_rows_stay_in_one_task(spark: SparkSession) -> None:  # noqa: F811
     found = checked(frame(spark, OVERTAKEN))
     events = _events(_messages(found, _lines(found)))
     assert "Exchange" not in events._jdf.queryExecution().executedPlan().toString()
@@ -415,7 +415,7 @@ def damaged(chance: Random, lines: list[str]) -> list[str]:
 
 
 def assert_genuine(c: Computation, witness: dict[str, Any]) -> None:
-    """Crowns and overtakings are held to their definitions."""
+    """Checks crowns and overtakings by their definitions."""
     number = {message.name: m for m, message in enumerate(c.messages)}
     if witness["kind"] == "crown":
         messages = [number[name] for name in witness["messages"]]
@@ -444,20 +444,20 @@ def test_a_random_log_damaged_or_not(seed: int, spark: SparkSession) -> None:  #
     assert found.quarantined == len(known.quarantine)
     if lines == whole:
         (logged,) = read_log(lines)
-        for judgement in found.judgements:
-            if judgement.witness is not None:
-                assert_genuine(logged.computation, json.loads(judgement.witness))
+        for order_verdict in found.order_verdicts:
+            if order_verdict.witness is not None:
+                assert_genuine(logged.computation, json.loads(order_verdict.witness))
 
 
 # -- by clocks ---------------------------------------------------------------------------------------------------------
 
 
 class Clocked(NamedTuple):
-    """Events with clocks; what is told of causal order; the reasons and holes, if any."""
+    """Events with clocks; the verdict on causal order and its witness or reason; the reasons and holes, if any."""
 
     rows: list[tuple[Any, ...]]
     verdict: str
-    told: str | None = None
+    expected: str | None = None
     reasons: list[str] = []
     holes: set[str] = set()
 
@@ -468,7 +468,7 @@ LATE = [
     ("P2", 0, "deliver", "y", "P1", [2, 1]), ("P2", 1, "deliver", "x", "P1", [2, 2]),
 ]  # fmt: skip
 X_IS_LATE = '{"kind":"late","message":"x","receiver":"P2"}'
-HARMED, NONE_LEFT = "rows of it are in quarantine", "no row of it can be used"
+QUARANTINED, NONE_LEFT = "rows of it are in quarantine", "no row of it can be used"
 NOT_FOLLOWING = "a clock does not follow from those before it"
 OF_P1, OF_P2 = "P1: rows of it are in quarantine", "P2: rows of it are in quarantine"
 NO_SEND = "P2 delivers messages whose sends are not in the log: 1"
@@ -482,19 +482,19 @@ CLOCKED = {
     "never delivered, and not known": Clocked([SENT, ("P2", 0, "internal", None, None, [0, 1])], "kept"),
     "an exact copy": Clocked([SENT, SENT, RECEIVED], "kept", reasons=["a copy of another line"]),
     "a copy with another clock": Clocked(
-        [*LATE, ("P1", 0, "send", "x", "P2", [0, 0])], "unknown", HARMED, ["P1 has two events 0"] * 2,
+        [*LATE, ("P1", 0, "send", "x", "P2", [0, 0])], "unknown", QUARANTINED, ["P1 has two events 0"] * 2,
         {OF_P1, "P1: events missing: 1", NO_SEND},
     ),
     "a process that is none": Clocked(
-        [*LATE[1:], ("P9", 0, *SENT[2:])], "unknown", HARMED, ["'process' is none of the clocks' processes"],
+        [*LATE[1:], ("P9", 0, *SENT[2:])], "unknown", QUARANTINED, ["'process' is none of the clocks' processes"],
         {"P9: rows of it are in quarantine", "P1: events missing: 1", NO_SEND},
     ),
     "no process": Clocked(
-        [*LATE, (None, 0, "internal", None, None, [1, 0])], "unknown", HARMED, ["'process' is missing or no name"],
+        [*LATE, (None, 0, "internal", None, None, [1, 0])], "unknown", QUARANTINED, ["'process' is missing or no name"],
         {"any process: rows of it are in quarantine"},
     ),
     "a receiver that is none": Clocked(
-        [*LATE, ("P1", 2, "send", "z", "P9", [3, 0])], "unknown", HARMED, ["'peer' is none of them"], {OF_P1},
+        [*LATE, ("P1", 2, "send", "z", "P9", [3, 0])], "unknown", QUARANTINED, ["'peer' is none of them"], {OF_P1},
     ),
     "delivered to another": Clocked(
         [SENT, ("P1", 1, "deliver", "x", "P1", [2, 0])], "unknown", NONE_LEFT,
@@ -505,24 +505,24 @@ CLOCKED = {
         ["rows differ in who sends x"] * 2, {OF_P1, OF_P2},
     ),
     "an unknown kind": Clocked(
-        [SENT, RECEIVED, ("P2", 1, "dlvr", "y", "P1", [1, 2])], "unknown", HARMED, ["unknown kind"], {OF_P2},
+        [SENT, RECEIVED, ("P2", 1, "dlvr", "y", "P1", [1, 2])], "unknown", QUARANTINED, ["unknown kind"], {OF_P2},
     ),
     "no index, or less than none": Clocked(
         [("P1", None, *SENT[2:]), ("P2", -3, *RECEIVED[2:])], "unknown", NONE_LEFT,
         ["'index' is missing or negative"] * 2, {OF_P1, OF_P2},
     ),
     "delivered twice": Clocked(
-        [SENT, RECEIVED, ("P2", 1, "deliver", "x", "P1", [1, 2])], "unknown", HARMED, ["P2 delivers x twice"] * 2,
+        [SENT, RECEIVED, ("P2", 1, "deliver", "x", "P1", [1, 2])], "unknown", QUARANTINED, ["P2 delivers x twice"] * 2,
         {OF_P2},
     ),
     "a clock too short, too long, or none": Clocked(
         [("P1", 0, "internal", None, None, [1]), ("P1", 1, "internal", None, None, [2, 0, 0]),
          ("P1", 2, "internal", None, None, None), ("P1", 3, "internal", None, None, [4, -1]),
          ("P2", 0, "internal", None, None, [0, 1])],
-        "unknown", HARMED, [NO_CLOCK] * 4, {OF_P1},
+        "unknown", QUARANTINED, [NO_CLOCK] * 4, {OF_P1},
     ),
     "a send that is missing": Clocked([RECEIVED], "unknown", "a send is not in the log", [], {NO_SEND}),
-    "a gap that no clock tells": Clocked(
+    "a gap that no clock shows": Clocked(
         [SENT, ("P2", 1, *RECEIVED[2:])], "unknown", "events of it are missing", [], {"P2: events missing: 1"},
     ),
     "a clock that does not count its own event": Clocked(
@@ -541,7 +541,7 @@ CLOCKED = {
         "unknown", "messages to oneself are not decided by clocks",
     ),
     "a multicast": Clocked(
-        [("P1", 0, "send", "x", f"P2{BETWEEN}P1", [1, 0])],
+        [("P1", 0, "send", "x", f"P2{PEER_SEPARATOR}P1", [1, 0])],
         "unknown", "messages to several receivers are not decided by clocks",
     ),
 }  # fmt: skip
@@ -560,14 +560,14 @@ def test_small_logs_by_their_clocks(spark: SparkSession) -> None:  # noqa: F811
     holes = {(row["run"], row["hole"]) for row in judged.holes.collect()}
     for name, clocked in CLOCKED.items():
         verdict, witness, because = found.pop((name, "causal"))
-        assert (verdict, witness if verdict == "broken" else because) == (clocked.verdict, clocked.told), name
-        fifo = {"broken": ("unknown", None, "clocks tell that FIFO order is kept only where causal order is")}
+        assert (verdict, witness if verdict == "broken" else because) == (clocked.verdict, clocked.expected), name
+        fifo = {"broken": ("unknown", None, "clocks show that FIFO order is kept only where causal order is")}
         assert found.pop((name, "fifo")) == fifo.get(verdict, (verdict, None, because)), name
     assert not found
     assert reasons == Counter((name, reason) for name, clocked in CLOCKED.items() for reason in clocked.reasons)
     assert holes == {(name, hole) for name, clocked in CLOCKED.items() for hole in clocked.holes}
     assert judged.account() == (len(rows), len(rows) - reasons.total(), reasons.total())
-    assert judged.everything.dtypes == judge(frame(spark, OVERTAKEN)).everything.dtypes
+    assert judged.records.dtypes == judge(frame(spark, OVERTAKEN)).records.dtypes
 
 
 def test_clocks_are_read_from_lines_and_processes_are_taken_in_natural_order(
@@ -595,7 +595,7 @@ def test_clocks_are_read_from_lines_and_processes_are_taken_in_natural_order(
 
 
 @pytest.mark.parametrize("odd", ["{", event("P2", 1, "internal"), event("P2", 1, "internal", clock=["1", 1])])
-def test_a_line_that_has_no_run_or_no_clock_may_be_a_missing_event_of_the_only_run(
+def test_a_line_without_run_or_clock_may_be_a_missing_event_of_the_only_run(
     odd: str,
     spark: SparkSession,  # noqa: F811
     tmp_path: Path,
@@ -604,6 +604,6 @@ def test_a_line_that_has_no_run_or_no_clock_may_be_a_missing_event_of_the_only_r
     lines = [event("P1", 0, "send", "x", "P2", clock=[1, 0]), event("P2", 0, "deliver", "x", "P1", clock=[1, 1])]
     path.write_text("\n".join([*lines, odd]), "utf-8")
     judged = judge_by_clocks(read_with_clocks(spark, str(path)))
-    assert {(row["run"], row["because"]) for row in judged.verdicts.collect()} == {("r", HARMED)}
+    assert {(row["run"], row["because"]) for row in judged.verdicts.collect()} == {("r", QUARANTINED)}
     (row,) = judged.quarantine.collect()
     assert row["reason"] == ("it cannot be read as an event" if odd == "{" else NO_CLOCK)

@@ -1,4 +1,4 @@
-"""A session that is there is used as it is; one that does not come up is told in a line and leaves nothing running."""
+"""The current session is used unchanged; a failed start is reported in one line and leaves no process running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("pyspark")
 from spark_session import spark  # noqa: F401
 
 from crownless.pipeline import session as sessions
-from crownless.pipeline.session import last_words, session
+from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 
 
-def test_a_session_that_is_there_is_used_as_it_is_in_any_thread(spark: SparkSession) -> None:  # noqa: F811
+def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession) -> None:  # noqa: F811
     before = str(spark.conf.get(ARROW))
     spark.conf.set(ARROW, "false")
     try:
@@ -39,26 +39,26 @@ def test_a_session_that_is_there_is_used_as_it_is_in_any_thread(spark: SparkSess
         spark.conf.set(ARROW, before)
 
 
-def test_a_session_elsewhere_is_not_passed_off_as_the_one_asked_for(spark: SparkSession) -> None:  # noqa: F811
+def test_a_session_on_another_master_is_not_used(spark: SparkSession) -> None:  # noqa: F811
     with pytest.raises(BadInput, match=r"--master local\[7\]: there is a session already, on local\[2\]"):
         session("local[7]")
 
 
 @pytest.mark.parametrize(
-    ("master", "told"),
+    ("master", "message"),
     [
         ("nonsense", "Spark does not start on nonsense: Could not parse Master URL: 'nonsense'; name a master"),
-        ("yarn", "--master yarn: nothing tells where that cluster is; set HADOOP_CONF_DIR"),
+        ("yarn", "--master yarn: the cluster's address is not configured; set HADOOP_CONF_DIR"),
     ],
 )
-def test_a_master_that_is_none_is_refused_in_a_line(master: str, told: str) -> None:
+def test_an_invalid_master_is_refused_in_one_line(master: str, message: str) -> None:
     hidden = ("PYSPARK_GATEWAY", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
     command = [sys.executable, "-m", "crownless", "check", "rst", "-m", "3", "--engine", "spark", "--master", master]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = (line for line in ended.stderr.splitlines() if "compil" not in line)
-    assert line.startswith(f"crownless: {told}")
+    assert line.startswith(f"crownless: {message}")
 
 
 def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
@@ -79,7 +79,7 @@ def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "last"),
+    ("text", "last"),
     [
         ("An error\n: org.apache.spark.SparkException: Asked to run locally with 0 threads\n at x", "Asked to run"),
         ("Traceback\n  File\nValueError: no\nat java", "ValueError: no"),
@@ -87,11 +87,11 @@ def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
         ("", "RuntimeError"),
     ],
 )
-def test_the_last_words_of_an_error(said: str, last: str) -> None:
-    assert last_words(RuntimeError(said)).startswith(last)
+def test_the_root_cause_of_an_error(text: str, last: str) -> None:
+    assert root_cause(RuntimeError(text)).startswith(last)
 
 
-def test_on_this_machine_all_ports_are_bound_to_loopback_and_ask_for_a_secret(
+def test_on_this_machine_all_ports_are_bound_to_loopback_and_require_a_secret(
     spark: SparkSession,  # noqa: F811
 ) -> None:
     assert spark.range(100).repartition(3).count() == 100
@@ -107,7 +107,7 @@ def test_on_this_machine_all_ports_are_bound_to_loopback_and_ask_for_a_secret(
     assert any(name == "java" for name, _ in listening)
 
 
-def test_what_an_interrupt_does_is_left_as_it_was() -> None:
+def test_the_handler_of_interrupts_is_unchanged() -> None:
     """Spark has a handler of its own for it."""
     script = """
 import signal

@@ -10,12 +10,12 @@ from crownless.model_check.simulation.studies.figures import ASKED_OF_ALL, AVERA
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: From so many repetitions on, Student's t for this many is used on Spark: a little too wide.
+#: Student's t for this many repetitions is used for more, too: intervals are then a little too wide.
 MOST_REPETITIONS = 200
 
 
 def figures(frame: DataFrame) -> DataFrame:
-    """A row an experiment and figure: its mean, and half the width of its confidence interval, as `points` has them.
+    """One row for each experiment and figure: its mean, and half the width of its confidence interval, as in `points`.
 
     `stuck` and `broken` are figures too: the share of the repetitions. Where one is stuck the others have no values.
     """

@@ -23,17 +23,17 @@ from crownless.spec.errors import BadInput
 
 from .plots import draw
 
-#: Plot → the claim beside whose answer it stands.
+#: Plot → the claim whose answer it illustrates.
 BESIDE = {
     "delay": "MF24", "traffic": "MF24", "bandwidth": "MF24", "control": "MG19", "withheld": "MG20",
     "synchronous": "MG21", "thresholds": "SA13",
 }  # fmt: skip
 
-#: Plot → what its own title and axes do not say.
+#: Plot → a note beyond its title and axes.
 NOTES = {
     "delay": "Both axes are logarithmic. At constant latencies the matrix protocol (rst) adds nothing and has no line.",
     "traffic": "The matrix protocol (rst) adds nothing for client and server and has no line there.",
-    "bandwidth": "Open marks: the lines cannot carry all that is handed over, and the delay grows with the run.",
+    "bandwidth": "Open marks: the lines cannot carry all submitted messages, and the delay grows with the run.",
     "control": "Always 1 for a message to a smaller process, and 2 for one to a bigger one.",
     "withheld": "The mean over the runs of the longest in each run; the longest in all runs stands above.",
     "synchronous": "Open marks: the delay grows with the run, since the biggest process cannot keep up.",
@@ -55,7 +55,7 @@ code { background: #f3f3f3; padding: 0 .25rem; }
 
 
 def required() -> None:
-    """Raises `BadInput` if there is nothing to draw with."""
+    """Raises `BadInput` if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -63,7 +63,7 @@ def required() -> None:
 
 
 def write_page(folder: Path, rows: Sequence[Row], seeds: int = SEEDS) -> None:
-    """Writes the page of what was found for `of_the_page(seeds)`, in that order."""
+    """Writes the page of the rows for `of_the_page(seeds)`, in that order."""
     required()
     folder.mkdir(parents=True, exist_ok=True)
     studies = in_studies(rows, seeds)
@@ -99,7 +99,7 @@ def _page(
         f"<p>The machines of <code>impl/</code>, run under a clock: {total:,} simulations. Made by</p>",
         f"<pre><code>{escape(command)}</code></pre>",
         "<p>Times are in mean latencies of the channel; the <em>load</em> is how many messages a process that sends "
-        "hands over in one mean latency (of clients that wait for answers: while they think). Each figure is a mean "
+        "submits in one mean latency (of clients that wait for answers: while they think). Each figure is a mean "
         "over independent runs with its 95% confidence interval (Student). Of each run the first "
         f"{WARM_UP:.0%} and last {COOL_DOWN:.0%} of the messages are not measured; a packet counts with the message "
         "that it carries or acknowledges, or that made a process transmit it. A packet has a "
@@ -124,13 +124,13 @@ def _page(
 
 
 def _unsteady(of: Mapping[str, Sequence[Point]]) -> str:
-    """Which experiments have no mean that longer runs would have too."""
+    """A paragraph on the experiments whose means depend on the length of the run."""
     every = [point for some in of.values() for point in some]
     growing, stuck = sum(point.growing for point in every), sum(point.stuck > 0 for point in every)
     return (
         f"<p>In {growing} of {len(every):,} experiments the later half of the messages was surely delayed longer than "
-        f"the earlier, by more than {GROWTH:g} mean latency: they ask for as much as the protocol can do, or more. "
-        "There the delay depends on how long the run is; it is drawn as an open mark, and told as growing. "
+        f"the earlier, by more than {GROWTH:g} mean latency: they demand as much as the protocol can do, or more. "
+        "There the delay depends on how long the run is; it is drawn as an open mark, and marked as growing. "
         f"In {stuck} experiments some run got stuck; their figures are left out.</p>"
     )
 
@@ -154,7 +154,9 @@ def _figure(name: str, title: str) -> str:
 
 def _list(pairs: Iterable[tuple[str, str]]) -> str:
     return (
-        "<ul>" + "".join(f"<li><strong>{escape(name)}</strong>: {escape(told)}</li>" for name, told in pairs) + "</ul>"
+        "<ul>"
+        + "".join(f"<li><strong>{escape(name)}</strong>: {escape(meaning)}</li>" for name, meaning in pairs)
+        + "</ul>"
     )
 
 
@@ -165,8 +167,8 @@ def _tables(some: Sequence[Point]) -> Iterable[str]:
         ("Delay added, by latency", "latency", {"workload": "uniform"}),
     ):
         yield f"<h2>{title}</h2>"
-        told = ", ".join(f"{what} {value}" for what, value in fixed.items())
-        yield f'<p class="note">{some[0]["processes"]} processes, load {load:g}, {told}; mean latencies.</p>'
+        settings = ", ".join(f"{what} {value}" for what, value in fixed.items())
+        yield f'<p class="note">{some[0]["processes"]} processes, load {load:g}, {settings}; mean latencies.</p>'
         yield _table(chosen(some, **fixed), name, "added")
     yield "<h2>Bytes added and control messages, by traffic</h2>"
     yield _table(chosen(some, latency="exponential"), "workload", "bytes")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours that can be told apart by everybody (Okabe and Ito), one for each protocol wherever it stands.
+#: Colours that are distinguishable with any colour vision (Okabe and Ito), one for each protocol in all plots.
 COLOURS = {
     "rst": "#0072B2", "buffer": "#D55E00", "buffer-pipelined": "#E69F00", "optimal": "#009E73", "unordered": "#999999",
     "murty-garg": "#CC79A7", "rendezvous": "#000000", "extra-messages": "#56B4E9", "ses": "#D81B60",
@@ -25,7 +25,7 @@ MARKERS = {
     "rst": "o", "buffer": "s", "buffer-pipelined": "^", "optimal": "D", "unordered": ".", "murty-garg": "v",
     "rendezvous": "X", "extra-messages": "P", "ses": "*", "fifo-sequence": "<", "cbcast": "h",
 }  # fmt: skip
-#: Lines that lie on another one, and let it be seen.
+#: Dash patterns of lines that coincide with others.
 BROKEN_LINES = {"ses": (0, (2, 3))}
 BY_SIZE = ("#56B4E9", "#0072B2", "#1B2A49")
 
@@ -169,7 +169,7 @@ def sizes(figure: Figure, of: Points) -> None:
     panel.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-#: name → (what draws it, width and height in inches, what it shows).
+#: Name → (function that draws it, width and height in inches, title).
 PLOTS: Mapping[str, tuple[Callable[[Any, Points], None], tuple[float, float], str]] = {
     "delay": (
         delay,
@@ -191,7 +191,7 @@ PLOTS: Mapping[str, tuple[Callable[[Any, Points], None], tuple[float, float], st
 
 
 def draw(folder: Path, of: Points) -> dict[str, str]:
-    """Draws all plots into the folder, each as PNG and SVG; gives name → what it shows."""
+    """Draws all plots into the folder, each as PNG and SVG; returns name → title."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Drawing
@@ -214,8 +214,8 @@ def draw(folder: Path, of: Points) -> dict[str, str]:
 def line(
     panel: Axes, some: Sequence[Point], x: str, y: str, protocol: str, *, label: str | None = None, linestyle: str = "-"
 ) -> None:
-    """A protocol's figure with its confidence intervals; open marks where the delay grows with the run. What got stuck
-    has no figures and is left out.
+    """A protocol's figure with its confidence intervals; open marks where the delay grows with the run. Experiments
+    that got stuck have no figures and are left out.
     """
     these = sorted((point for point in some if point[y] is not None), key=lambda point: point[x])
     growing = [point for point in these if point.growing]

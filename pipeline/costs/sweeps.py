@@ -1,17 +1,17 @@
 """Sweeps of many simulations, in this process or on Spark.
 
     frame = experiments_frame(spark, experiments)      # a row an experiment
-    simulated(frame)                                   # the same rows with what was measured
+    simulated(frame)                                   # the same rows with their figures
 
-`simulated` is a function from DataFrame to DataFrame, for notebooks and `spark-submit`. Executors elsewhere need
-crownless too: an installed wheel, or ``--py-files crownless.whl``.
+`simulated` is a function from DataFrame to DataFrame, for notebooks and `spark-submit`. Remote executors need crownless
+too: an installed wheel, or ``--py-files crownless.whl``.
 
-*Balance.* Simulations differ in cost by orders of magnitude. Each is given a guess (`effort`); the dearest are dealt
-first, each to the task with least to do, and the tasks with most to do start first.
+*Balance.* Simulations differ in cost by orders of magnitude. Each gets an estimate (`effort`); the most expensive are
+assigned first, each to the task with the least effort, and the tasks with the most effort start first.
 
-*Stops.* What was found is appended to the table on disk every few seconds, each time whole, and a sweep that was killed
-goes on from there; one that is interrupted first writes all that is done. On Spark a task is a job of its own, of about
-as long; a few more jobs than there are processors are under way at any time.
+*Stops.* Results are appended to the table on disk every few seconds, each time whole, and a killed sweep resumes from
+there; an interrupted one first writes all finished simulations. On Spark each task is a job of about the same length;
+slightly more jobs than processors run at any time.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from crownless.model_check.simulation.studies.experiment_rows import (
 )
 from crownless.pipeline.session import session
 
-from . import table as kept
+from . import table as cost_table
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
-#: Is told how many of how many simulations are done.
+#: Receives the numbers of finished and of all simulations.
 Progress = Callable[[int, int], None]
 
-#: Tasks of a sweep for each of Spark's processors, at least, and the effort of a task, about: a few seconds.
+#: The least number of tasks of a sweep for each of Spark's processors; the approximate effort of a task: a few seconds.
 TASKS, EFFORT_A_TASK = 8, 2e6
-#: Jobs under way for each of Spark's processors: the next one waits where the last one ends.
+#: Concurrent jobs for each of Spark's processors, so that one is always waiting.
 JOBS = 2
-#: Rows written at a time, at most, and for how many seconds they may wait for that.
+#: The most rows written at a time, and the seconds after which waiting rows are written.
 ROWS_A_FILE, SECONDS_A_FILE = 200, 3.0
 
 
@@ -63,16 +63,18 @@ def sweep(
     progress: Progress = lambda done, total: None,
     found: dict[str, Row] | None = None,
 ) -> list[Row]:
-    """What all the experiments found, in order, each simulated once; those that `out` has are taken from there.
+    """The rows of all experiments, in order, each simulated once; rows that `out` has are reused.
 
-    What is done is in `found` at once, by its key, so that it is known of a sweep that was ended early, too.
+    Finished rows are in `found` at once, by key, also if the sweep is ended early.
     """
-    asked = [row_of(experiment) for experiment in experiments]
-    wanted = {row["key"]: row for row in asked}
+    requested = [row_of(experiment) for experiment in experiments]
+    wanted = {row["key"]: row for row in requested}
     found = {} if found is None else found
     if out is not None:
-        # What was asked is known: of a file only the figures are taken.
-        found.update({row["key"]: {**row, **wanted[row["key"]]} for row in kept.read(out) if row["key"] in wanted})
+        # The parameters are those requested: only the figures are taken from a file.
+        found.update(
+            {row["key"]: {**row, **wanted[row["key"]]} for row in cost_table.read(out) if row["key"] in wanted}
+        )
     missing = [row for key, row in wanted.items() if key not in found]
     progress(len(found), len(wanted))
     with closing(_done(missing, engine, master)) as rows, _written(out) as write:
@@ -80,11 +82,11 @@ def sweep(
             found[row["key"]] = row
             write(row)
             progress(len(found), len(wanted))
-    return [found[row["key"]] for row in asked]
+    return [found[row["key"]] for row in requested]
 
 
 def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row]:
-    """The rows with what was measured, each as soon as it is there."""
+    """The rows with their figures, each as soon as it is finished."""
     if engine == "plain":
         for row in rows:
             yield with_figures(row, simulate(experiment_of(row)))
@@ -94,7 +96,9 @@ def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row
 
 @contextmanager
 def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
-    """Takes rows and appends them to the table on disk: before long, and at the end all, also if it comes too early."""
+    """Yields a function that appends rows to the table on disk, after a short wait; at the end, also an early one,
+    writes the rest.
+    """
     rows: list[Row] = []
     last = time.monotonic()
 
@@ -102,7 +106,7 @@ def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
         nonlocal last
         rows.append(row)
         if out is not None and (len(rows) >= ROWS_A_FILE or time.monotonic() - last >= SECONDS_A_FILE):
-            kept.append(out, rows)
+            cost_table.append(out, rows)
             rows.clear()
             last = time.monotonic()
 
@@ -110,33 +114,33 @@ def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
         yield write
     finally:
         if out is not None:
-            kept.append(out, rows)
+            cost_table.append(out, rows)
 
 
 # -- on Spark ----------------------------------------------------------------------------------------------------------
 
 
 def experiments_frame(spark: SparkSession, experiments: Iterable[Experiment]) -> DataFrame:
-    """A row an experiment, dealt to tasks of about the same effort."""
+    """A row for each experiment, assigned to tasks of about the same effort."""
     return rows_frame(spark, [row_of(experiment) for experiment in experiments])
 
 
 def rows_frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
-    tasks = dealt(rows, max(1, min(len(rows), TASKS * spark.sparkContext.defaultParallelism)))
+    tasks = balance_tasks(rows, max(1, min(len(rows), TASKS * spark.sparkContext.defaultParallelism)))
     placed = [{**row, "task": number} for number, task in enumerate(tasks) for row in task]
-    table = kept.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
+    table = cost_table.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
     return spark.createDataFrame(table).repartitionById(len(tasks), "task").drop("task")
 
 
 def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
-    """Task by task, as they end; if they are not wanted any more, those under way are given up."""
+    """The rows of each task as it ends; running tasks are cancelled if the iterator is closed."""
     processors = spark.sparkContext.defaultParallelism
     least = max(TASKS * processors, math.ceil(sum(map(effort, rows)) / EFFORT_A_TASK))
     tag = f"crownless-{uuid.uuid4()}"
     pool = ThreadPoolExecutor(JOBS * processors)
     jobs: list[Future[list[Row]]] = []
     try:
-        jobs += [pool.submit(_job, spark, task, tag) for task in dealt(rows, min(len(rows), least))]
+        jobs += [pool.submit(_job, spark, task, tag) for task in balance_tasks(rows, min(len(rows), least))]
         for job in as_completed(jobs):
             yield from job.result()
     finally:
@@ -148,32 +152,32 @@ def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
 
 def _job(spark: SparkSession, rows: Sequence[Row], tag: str) -> list[Row]:
     spark.sparkContext.addJobTag(tag)
-    frame = spark.createDataFrame(kept.arrow_table(rows, ASKED_SCHEMA)).coalesce(1)
+    frame = spark.createDataFrame(cost_table.arrow_table(rows, ASKED_SCHEMA)).coalesce(1)
     return [row.asDict() for row in simulated(frame).collect()]
 
 
 def simulated(frame: DataFrame) -> DataFrame:
-    """Every row of `experiments_frame` with what its simulation found; as many tasks as the frame has partitions."""
+    """The rows of `experiments_frame` with the figures of their simulations; one task for each partition."""
     return frame.mapInArrow(_simulate_batches, SCHEMA)
 
 
 def _simulate_batches(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
     for batch in batches:
         rows = [with_figures(row, simulate(experiment_of(row))) for row in batch.to_pylist()]
-        yield from kept.arrow_table(rows).to_batches()
+        yield from cost_table.arrow_table(rows).to_batches()
 
 
-def dealt(rows: Iterable[Row], tasks: int) -> list[list[Row]]:
-    """The rows in so many tasks of about the same effort, the one with most to do first; none is empty."""
-    piles: list[tuple[float, int, list[Row]]] = [(0.0, number, []) for number in range(tasks)]
+def balance_tasks(rows: Iterable[Row], tasks: int) -> list[list[Row]]:
+    """The rows in this many tasks of about the same effort, in descending order; none is empty."""
+    tasks_by_load: list[tuple[float, int, list[Row]]] = [(0.0, number, []) for number in range(tasks)]
     for row in sorted(rows, key=effort, reverse=True):
-        load, number, pile = piles[0]
-        pile.append(row)
-        heapreplace(piles, (load + effort(row), number, pile))
-    return [pile for load, _, pile in sorted(piles, key=lambda each: (-each[0], each[1])) if pile]
+        load, number, task = tasks_by_load[0]
+        task.append(row)
+        heapreplace(tasks_by_load, (load + effort(row), number, task))
+    return [task for load, _, task in sorted(tasks_by_load, key=lambda each: (-each[0], each[1])) if task]
 
 
-#: Protocols → microseconds a message, for n processes: fixed, for each process, for each pair of processes.
+#: Protocol → microseconds for a message: fixed, for each process, for each pair of processes.
 _EFFORT: dict[str, tuple[float, float, float]] = {
     "extra-messages": (100, 30, 20),
     "optimal": (60, 10, 1),
@@ -183,7 +187,7 @@ _EFFORT: dict[str, tuple[float, float, float]] = {
 
 
 def effort(row: Row) -> float:
-    """A guess at what a simulation costs, in microseconds; only their proportions matter."""
+    """The estimated cost of a simulation, in microseconds; only proportions matter."""
     n = row["processes"]
     fixed, each, pair = _EFFORT.get(row["protocol"].split("-gc")[0], (50, 2, 1))
     return float(row["messages"] * (fixed + each * n + pair * n * n))

@@ -22,7 +22,7 @@ LARGEST_FIGURE = 1e100
 
 
 def read(folder: Path) -> list[Row]:
-    """The rows that are there, each once."""
+    """The rows of the table, each once."""
     if not folder.exists():
         return []
     required()
@@ -33,7 +33,7 @@ def read(folder: Path) -> list[Row]:
 
 
 def _rows_in(file: Path) -> list[Row]:
-    """The rows of one file, which anybody may have put there: of the columns of a table of costs, and in range."""
+    """The rows of one file, which may be of any origin: checks columns and ranges."""
     arrow = required()
     from pyarrow import parquet
 
@@ -42,7 +42,7 @@ def _rows_in(file: Path) -> list[Row]:
             table = parquet.read_table(opened)
     except (arrow.ArrowException, OSError, ValueError) as error:
         problem = " ".join(str(error).split())
-        raise BadInput(f"{file}: no Parquet file ({problem})", hint="remove it; its simulations run again") from None
+        raise BadInput(f"{file}: not a Parquet file ({problem})", hint="remove it; its simulations run again") from None
     hint = "remove it; its simulations run again"
     try:
         _check_columns(file, table.schema)
@@ -63,9 +63,9 @@ def _check_columns(file: Path, found: pyarrow.Schema) -> None:
     for column in arrow_schema():
         places = found.get_all_field_indices(column.name)
         if not places:
-            raise BadInput(f"{file}: no table of costs, without {column.name}", hint=hint)
+            raise BadInput(f"{file}: not a table of costs, without {column.name}", hint=hint)
         if len(places) > 1 or found.field(places[0]).type != column.type:
-            raise BadInput(f"{file}: no table of costs: {column.name} is not of {column.type}", hint=hint)
+            raise BadInput(f"{file}: not a table of costs: {column.name} is not of {column.type}", hint=hint)
 
 
 def append(folder: Path, rows: Sequence[Row]) -> None:
@@ -89,14 +89,14 @@ def arrow_table(rows: Iterable[Row], schema: str = SCHEMA) -> pyarrow.Table:
 
 
 def arrow_schema(schema: str = SCHEMA) -> pyarrow.Schema:
-    """The schema that Spark would write so, as Arrow has it."""
+    """The Arrow schema of a Spark schema."""
     arrow = required()
     columns = (column.split() for column in schema.split(", "))
     return arrow.schema([(name, arrow.type_for_alias(_ARROW[kind])) for name, kind in columns])
 
 
 def required() -> Any:
-    """PyArrow; raises `BadInput` if it is not installed."""
+    """Imports and returns PyArrow; raises `BadInput` if it is not installed."""
     try:
         import pyarrow
     except ImportError:

@@ -1,8 +1,8 @@
 """Files of packed rows, which tasks on Spark pass to one another.
 
-A *block* is a stretch of one file: rows, one after the other, then what sleeps of each, then, if it is a level's own,
-whether each is the first with its state. No two attempts of a task write to one file, and nobody reads a file before
-the driver has been told of it: a task may be run twice, or die, at any time.
+A *block* is a stretch of one file: rows, one after the other, then the sleep set of each, then, if it is a level's own,
+whether each is the first with its state. No two attempts of a task write to one file, and no task reads a file before
+the driver knows its name: a task may be run twice, or die, at any time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ALIGNED = 8
 
 
 class Shape(NamedTuple):
-    """What a layout follows from: slots, and bounds of the numbers of monitor states, cells and packets."""
+    """The parameters of a layout: slots, and bounds of the numbers of monitor states, cells and packets."""
 
     slots: int
     monitor_states: int
@@ -37,12 +37,12 @@ class Shape(NamedTuple):
         return layout(n, self.slots, monitor_states=self.monitor_states, cells=self.cells, packets=self.packets)
 
     def joined(self, other: Shape) -> Shape:
-        """The least that has room for both."""
+        """The least shape with room for both."""
         return Shape(*map(max, self, other))
 
 
 class Block(NamedTuple):
-    """Where rows are, how many, and how they are laid out; `sleeps`: is it told what sleeps of each?"""
+    """The place, number and layout of rows; `sleeps`: true if their sleep sets are stored."""
 
     file: str
     start: int
@@ -52,7 +52,7 @@ class Block(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A file that was written whole: its name and, if it is to last, its SHA-256."""
+    """A completely written file: its name and, if it is lasting, its SHA-256."""
 
     file: str
     sha256: str
@@ -60,7 +60,7 @@ class Written(NamedTuple):
 
 @contextmanager
 def new_file(directory: Path, name: str) -> Iterator[tuple[str, BinaryIO]]:
-    """A file of this attempt's own, and its name."""
+    """Opens a file of this attempt only; yields its name and the file."""
     file = f"{name}-{uuid.uuid4().hex[:12]}.rows"
     with (directory / file).open("xb", buffering=0) as opened:
         yield file, opened
@@ -76,13 +76,13 @@ def append(file: BinaryIO, name: str, shape: Shape, rows: Any, asleep: Any, is_n
 
 
 def _write_all(file: BinaryIO, content: memoryview) -> None:
-    """An unbuffered file may take a part only."""
+    """Writes all of the content; an unbuffered file may accept only a part at once."""
     while content.nbytes:
         content = content[file.write(content) :]
 
 
 def whole(directory: Path, name: str) -> Any:
-    """The bytes of a file, read where they are needed. What is written to them stays here."""
+    """The bytes of a file, mapped into memory copy-on-write."""
     with open_regular(directory, name) as file:
         if not os.fstat(file.fileno()).st_size:
             return np.zeros(0, np.uint8)
@@ -90,13 +90,15 @@ def whole(directory: Path, name: str) -> Any:
 
 
 def end_of(block: Block, words: int) -> int:
-    """Where a level's own block of rows of so many words ends in its file."""
+    """The end, in its file, of a level's own block of rows of this many words."""
     sizes = (8 * words * block.size, 4 * block.size * block.sleeps, block.size)
     return block.start + sum(size + -size % ALIGNED for size in sizes)
 
 
 def read(content: Any, block: Block, words: int, *, of_level: bool = False) -> tuple[Any, Any, Any]:
-    """Rows of so many words, what sleeps of each, and which are new: of none, unless the block is a level's own."""
+    """Rows of this many words, their sleep sets, and flags of the new ones; the flags are empty unless the block is a
+    level's own.
+    """
     place = block.start
 
     def part(length: int, dtype: Any) -> Any:
@@ -111,8 +113,8 @@ def read(content: Any, block: Block, words: int, *, of_level: bool = False) -> t
     return rows, asleep, part(block.size if of_level else 0, np.bool_)
 
 
-def settle(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Written:
-    """What was written so far, on the disk if it is to last."""
+def fsync_and_digest(file: BinaryIO, directory: Path, name: str, *, lasting: bool) -> Written:
+    """The file as written so far; a lasting one is synced to disk and gets its digest."""
     if not lasting:
         return Written(name, "")
     os.fsync(file.fileno())

@@ -10,6 +10,6 @@ from crownless.model_check.native.kernels import Layout, hash_of
 
 @compiled
 def hashes_of(rows: Any, layout: Layout, hashes: Any) -> None:
-    """Of all but the monitor states."""
+    """Fills `hashes` with the hash of each row, its monitor state excepted."""
     for k in range(rows.shape[0]):
         hashes[k] = hash_of(rows[k], layout)

@@ -1,7 +1,7 @@
 """The executors' part of a search: expanding rows of a level, and collecting the successors of an owner.
 
-A task says all that it needs and answers with all that it found; between tasks nothing is kept but the tables, which
-are the same for whoever has that version. So a task may run anywhere, again, or twice at once.
+A task carries all its inputs and returns all its results; between tasks an executor keeps only the tables, which are
+the same for every process at that version. So a task may run anywhere, again, or twice at once.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels, shelf_kernels
 from crownless.model_check.native.search import BLOCK, Shelf, Worker
 
-from .blocks import Block, Shape, Written, append, new_file, read, settle, whole
+from .blocks import Block, Shape, Written, append, fsync_and_digest, new_file, read, whole
 from .hashing import hashes_of
 from .published import Replica, Version, View
 
-#: A task leaves the rest of its rows for the next round once so many miss an entry, and so large a part of them: Python
-#: works out first what they miss.
-MISSED = 1 << 17
-PART_MISSED = 8
+#: A task leaves the rest of its rows for the next round once this many, and one in this many, miss a table entry: the
+#: driver fills the entries first.
+MISSES_TO_STOP_AT = 1 << 17
+STOP_AT_ONE_IN = 8
 
 
 class Places(NamedTuple):
-    """Rows of a level's block that are to be expanded: some by number, in a file, and all from one on."""
+    """The rows of a level's block left to expand: those listed by number in a file, and all rows from `fresh` on."""
 
     again: Block | None
     fresh: int
 
 
-class ToExpand(NamedTuple):
-    """A task: rows of one owner."""
+class ExpandTask(NamedTuple):
+    """A task: expand rows of one owner."""
 
     directory: str
     version: Version
@@ -43,14 +43,14 @@ class ToExpand(NamedTuple):
     owner: int
     block: Block
     places: Places
-    shape: Shape  #: of what they lead to, at least
+    shape: Shape  #: of the successors, at least
 
 
-class Expanded(NamedTuple):
-    """What became of it."""
+class ExpandResult(NamedTuple):
+    """The result of an `ExpandTask`."""
 
     owner: int
-    places: Places | None  #: what is left to be done
+    places: Places | None  #: the rows left to expand
     misses: Any
     counts: Any
     seen: Any
@@ -60,8 +60,8 @@ class Expanded(NamedTuple):
     shape: Shape
 
 
-class ToTakeIn(NamedTuple):
-    """A task: all that was found for one owner."""
+class MergeTask(NamedTuple):
+    """A task: merge all rows found for one owner into its partition."""
 
     directory: str
     n: int
@@ -74,8 +74,8 @@ class ToTakeIn(NamedTuple):
     lasting: bool
 
 
-class TakenIn(NamedTuple):
-    """The rows that are new."""
+class MergeResult(NamedTuple):
+    """The result of a `MergeTask`: the new rows."""
 
     owner: int
     block: Block
@@ -84,13 +84,13 @@ class TakenIn(NamedTuple):
     met_again: int  #: states that belong to an earlier level
 
 
-def expand(task: ToExpand, view: View) -> Expanded:
-    """Expands rows as long as most find in the tables what they need."""
+def expand(task: ExpandTask, view: View) -> ExpandResult:
+    """Expands rows until too many miss a table entry."""
     return _Expansion(task, view).run()
 
 
 class _Expansion:
-    def __init__(self, task: ToExpand, view: View) -> None:
+    def __init__(self, task: ExpandTask, view: View) -> None:
         self.task, self.view = task, view
         self.n = task.system.n
         self.directory = Path(task.directory)
@@ -109,7 +109,7 @@ class _Expansion:
     def _lay_out(self, shape: Shape) -> None:
         self.shape, self.layout_after = shape, shape.layout(self.n)
 
-    def run(self) -> Expanded:
+    def run(self) -> ExpandResult:
         task = self.task
         old = np.zeros(0, np.int64)
         if task.places.again is not None:
@@ -118,7 +118,7 @@ class _Expansion:
             old = rows[:, 0].astype(np.int64)
         fresh, count = task.places.fresh, task.block.size
         missed: list[Any] = []
-        missing = looked_at = 0
+        missing = expanded = 0
         with new_file(self.directory, f"found-{task.owner}") as (name, file):
             while len(old) or fresh < count:
                 todo, old = old[:BLOCK], old[BLOCK:]
@@ -131,8 +131,8 @@ class _Expansion:
                     old = np.concatenate([todo[place:], old])
                 missed.append(again_)
                 missing += len(again_)
-                looked_at += place
-                if missing > MISSED and missing * PART_MISSED > looked_at:
+                expanded += place
+                if missing > MISSES_TO_STOP_AT and missing * STOP_AT_ONE_IN > expanded:
                     break
             left = np.concatenate([*missed, old])
             places = None
@@ -141,7 +141,7 @@ class _Expansion:
                 again_block = append(file, name, self.shape, numbers, np.zeros(0, np.uint32)) if len(left) else None
                 places = Places(again_block, fresh)
         none = np.zeros(0, np.uint64)
-        return Expanded(
+        return ExpandResult(
             task.owner,
             places,
             np.unique(np.concatenate([none, *self.misses])),
@@ -154,7 +154,7 @@ class _Expansion:
         )
 
     def _expand(self, todo: Any) -> tuple[int, Any]:
-        """Expands some rows: how far it got, and those of them that missed an entry."""
+        """Expands some rows; returns the number processed, and those that missed an entry."""
         worker, view, facts = self.worker, self.view, self.view.facts
         slots = max(self.layout.slots, self.layout_after.slots)
         fields = 2 + self.n + slots + facts.most_emitted + 2
@@ -197,7 +197,7 @@ class _Expansion:
         return place, again
 
     def _keep(self, name: str, file: Any) -> None:
-        """Writes down what was found, and makes room for more."""
+        """Writes the successors to the file, and makes room for more."""
         worker, found = self.worker, self.worker.found
         for owner, count in enumerate(worker.filled.tolist()):
             if count:
@@ -214,8 +214,8 @@ class _Expansion:
             array[:] = 0
 
 
-def take_in(task: ToTakeIn) -> TakenIn:
-    """Puts what was found for an owner on one shelf, each row once, and writes down what is new."""
+def merge_into_partition(task: MergeTask) -> MergeResult:
+    """Merges the rows found for an owner with its earlier ones, each row once, and writes the new ones."""
     directory, layout = Path(task.directory), task.shape.layout(task.n)
     shelf = Shelf(layout.words, sleeps=task.sleeps)
     for block in task.earlier:
@@ -226,7 +226,7 @@ def take_in(task: ToTakeIn) -> TakenIn:
         shelf_kernels.rehash(shelf.rows, shelf.used, shelf.used + len(rows), layout, shelf.table)
         shelf.used += len(rows)
     start = shelf.used
-    # About half of what is found is new: so much room at once spares most of the growing.
+    # About half of the rows found are new: this much room at once avoids most of the growing.
     shelf.make_room(sum(block.size for block in task.found) // 2, layout)
     tallies = np.zeros(2, np.int64)
     contents: dict[str, Any] = {}
@@ -256,12 +256,12 @@ def take_in(task: ToTakeIn) -> TakenIn:
     with new_file(directory, f"{task.name}-{task.owner}") as (name, file):
         asleep = shelf.asleep[new] if task.sleeps else shelf.asleep
         block = append(file, name, task.shape, shelf.rows[new], asleep, shelf.is_new[new])
-        written = settle(file, directory, name, lasting=task.lasting)
-    return TakenIn(task.owner, block, written, int(tallies[0]), int(tallies[1]))
+        written = fsync_and_digest(file, directory, name, lasting=task.lasting)
+    return MergeResult(task.owner, block, written, int(tallies[0]), int(tallies[1]))
 
 
-def _laid_out(rows: Any, shape: Shape, task: ToTakeIn) -> Any:
-    """The rows as the task wants them laid out."""
+def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
+    """The rows in the layout of the task."""
     if shape == task.shape:
         return rows
     before, after = shape.layout(task.n), task.shape.layout(task.n)
@@ -272,7 +272,7 @@ def _laid_out(rows: Any, shape: Shape, task: ToTakeIn) -> Any:
 
 # -- on executors ------------------------------------------------------------------------------------------------------
 
-#: The tables that this process has, by what they are of: of the last search alone.
+#: The tables of this process, by search; those of the last search only.
 _replicas: dict[str, Replica] = {}
 
 
@@ -285,29 +285,29 @@ def view_of(directory: str, version: Version) -> View:
     else:
         del _replicas[version.of]
     view = replica.follow(Path(directory), version)
-    # Kept once it is known to be whole.
+    # Kept only after it was followed without an error.
     _replicas[version.of] = replica
     return view
 
 
-def expand_there(task: ToExpand) -> Expanded:
+def expand_on_executor(task: ExpandTask) -> ExpandResult:
     answer = expand(task, view_of(task.directory, task.version))
-    _settle_in("expand")
+    _freeze_loaded_objects("expand")
     return answer
 
 
-def take_in_there(task: ToTakeIn) -> TakenIn:
-    answer = take_in(task)
-    _settle_in("take in")
+def merge_on_executor(task: MergeTask) -> MergeResult:
+    answer = merge_into_partition(task)
+    _freeze_loaded_objects("take in")
     return answer
 
 
 _done_before: set[str] = set()
 
 
-def _settle_in(task: str) -> None:
-    """Spark collects garbage after each task. What is loaded by the first one of its kind stays, and need not be looked
-    at each time.
+def _freeze_loaded_objects(task: str) -> None:
+    """Exempts the objects loaded by the first task of a kind from the garbage collection that Spark runs after each
+    task.
     """
     if task not in _done_before:
         _done_before.add(task)

@@ -1,6 +1,6 @@
 """The manifest of each level of a search on Spark, and the files that it names (see `saved_directories`).
 
-Several attempts of a task may have written; only what the manifest names counts.
+Several attempts of a task may have written files; only those that the manifest names count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crownless.model_check.native.saved_files import create, map_array
 
 from .blocks import Block, Shape, Written
 
-#: All that a search writes, this one or one that was killed.
+#: The files that a search writes, this one or one that was killed.
 LEVELS = Kind(
     "crownless levels 3",
     re.compile(r"(level|found|log)-[\w-]+\.(rows|npy)|tables-[\w-]+\.(npz|partial)"),
@@ -54,7 +54,7 @@ class SavedBlock(msgspec.Struct, array_like=True):
 
 
 class SavedSearchOnSpark(SavedTables):
-    """What is saved at each level."""
+    """The facts saved at each level."""
 
     parts: Annotated[list[SavedBlock], msgspec.Meta(min_length=1, max_length=1 << 16)]
     earlier: list[list[SavedBlock]]
@@ -67,26 +67,26 @@ class SavedSearchOnSpark(SavedTables):
 
 
 class SavedLevels(msgspec.Struct):
-    """The manifest, but for its head."""
+    """The manifest without its head."""
 
     facts: SavedSearchOnSpark
     files: dict[str, Sha256]
 
 
 class Manifest(SavedDirectory):
-    """A directory that a search saves itself in."""
+    """The directory in which a search is saved."""
 
     kind = LEVELS
 
-    def __init__(self, directory: Path, question: dict[str, Any], *, resume: bool, made: bool = False) -> None:
-        super().__init__(directory, question, made=made)
-        #: What a search that goes on starts from.
+    def __init__(self, directory: Path, check_key: dict[str, Any], *, resume: bool, made: bool = False) -> None:
+        super().__init__(directory, check_key, made=made)
+        #: The saved level from which a resumed search starts.
         self.saved: SavedLevels | None = None
         if resume:
             self.saved = self._load()
 
     def commit(self, facts: dict[str, Any], files: Iterable[Written]) -> None:
-        """From now on these files are what there is."""
+        """Makes these files the saved state."""
         self._replace_manifest(facts=facts, files=dict(files))
 
     def _load(self) -> SavedLevels:
@@ -111,12 +111,12 @@ class Manifest(SavedDirectory):
 
 
 def drop(directory: Path, but: Container[str] = ()) -> None:
-    """Removes what a search wrote, but for some files, and never any others."""
+    """Removes the files that a search wrote, except those in `but`; never other files."""
     saved_directories.drop(directory, LEVELS, but)
 
 
 def write_array(directory: Path, name: str, array: Any) -> Written:
-    """An array in a file that lasts."""
+    """Writes an array to a lasting file."""
     with create(directory, name) as file:
         np.save(file, array, allow_pickle=False)
         file.flush()
@@ -125,9 +125,7 @@ def write_array(directory: Path, name: str, array: Any) -> Written:
 
 
 @contextmanager
-def manifest_in(directory: Path, question: dict[str, Any], *, resume: bool) -> Iterator[Manifest]:
-    """A directory that can be written, and that no other search writes to meanwhile. On a cluster all executors must
-    have it too.
-    """
+def manifest_in(directory: Path, check_key: dict[str, Any], *, resume: bool) -> Iterator[Manifest]:
+    """Opens a writable directory, locked against other searches. On a cluster all executors must share it."""
     with held(directory, LEVELS, resume=resume) as made:
-        yield Manifest(directory, question, resume=resume, made=made)
+        yield Manifest(directory, check_key, resume=resume, made=made)

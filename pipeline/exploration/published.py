@@ -1,8 +1,8 @@
 """The driver's tables of a search, followed by executors version by version.
 
-The driver alone numbers cells, packets and monitor states, so that a number means the same everywhere. What was added
-since the last version goes into a file; whoever needs a version reads the files that it has not read yet. Each version
-is told with a digest of all files up to it: an executor that does not come to the same has other tables, and says so.
+The driver alone numbers cells, packets and monitor states, so that a number means the same everywhere. The additions
+since the last version go into a file; an executor reads the files up to the version that it needs. Each version carries
+a digest of all files up to it: an executor that computes another digest has other tables, and raises an error.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from crownless.model_check.native.monitor_states import MonitorStates
 from crownless.model_check.native.saved_files import create
 from crownless.model_check.native.tables import Tables
 
-#: What the kernels read of the tables, but for what is looked up by key.
+#: The columns of the tables that the kernels read; the maps are separate.
 COLUMNS = ("cells", "cell_renamed", "source", "packet_renamed", "outcomes", "emitted", "code_at", "owed")
 MAPS = ("arrivals", "steps", "renamed")
 
 
 class Facts(NamedTuple):
-    """How much there is in the tables."""
+    """The sizes of the tables."""
 
     cells: int
     packets: int
@@ -39,7 +39,7 @@ class Facts(NamedTuple):
 
 
 class View(NamedTuple):
-    """The tables as an expansion reads them."""
+    """The tables in the form that an expansion reads."""
 
     tables: kernels.Tables
     monitor_states: kernels.MonitorStates
@@ -47,7 +47,7 @@ class View(NamedTuple):
 
 
 class Version(NamedTuple):
-    """Which tables a task needs: `of` tells searches apart."""
+    """The version of the tables that a task needs; `of` identifies the search."""
 
     of: str
     number: int
@@ -55,7 +55,7 @@ class Version(NamedTuple):
 
 
 class Journal(Map):
-    """A hash table that remembers what was entered since it was last asked."""
+    """A hash table that records its entries since the last call of `entered`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Journal(Map):
 
 
 class Published:
-    """The driver's side, of tables that are still empty."""
+    """The driver's side: publishes the versions of tables that are empty at first."""
 
     def __init__(self, directory: Path, of: str, tables: Tables, monitor_states: MonitorStates) -> None:
         self._directory, self._of = directory, of
@@ -85,7 +85,7 @@ class Published:
 
     @property
     def version(self) -> Version:
-        """The last version that was published."""
+        """The last published version."""
         return self._version
 
     @property
@@ -113,14 +113,14 @@ class Published:
         return View(tables.arrays(), self._monitor_states.arrays(), facts)
 
     def publish(self) -> Version:
-        """The version that has all there is now."""
+        """Publishes the current tables; returns their version."""
         added: dict[str, Any] = {"facts": np.array(self.view().facts, np.int64)}
         for name, column in self._columns().items():
             known = self._known[name]
             same = min(len(known), len(column))
             differs = np.ones(len(column), np.bool_)
-            differs[:same] = _any(column[:same] != known[:same])
-            differs[same:] = _any(column[same:] != 0)
+            differs[:same] = _rows_with_any(column[:same] != known[:same])
+            differs[same:] = _rows_with_any(column[same:] != 0)
             places = np.flatnonzero(differs)
             if len(places) or len(column) != len(known):
                 added[f"{name}-length"] = np.array(len(column))
@@ -146,7 +146,7 @@ class Published:
 
 
 class Replica:
-    """An executor's side: the same tables, as of some version."""
+    """An executor's side: the same tables at some version."""
 
     def __init__(self) -> None:
         self._version = 0
@@ -156,11 +156,11 @@ class Replica:
         self._facts = Facts(*[0] * len(Facts._fields))
 
     def follow(self, directory: Path, version: Version) -> View:
-        """The tables as of a version no older than the last one asked for; raises `ValueError` if they differ."""
+        """The tables at a version no older than the last requested one; raises `ValueError` if they differ."""
         while self._version < version.number:
             content = _path(directory, version.of, self._version + 1).read_bytes()
             with np.load(io.BytesIO(content), allow_pickle=False) as added:
-                self._take_in(added)
+                self._apply(added)
             self._digest = _digest(self._digest, content)
             self._version += 1
         if (self._version, self._digest) != (version.number, version.digest):
@@ -170,7 +170,7 @@ class Replica:
         monitor_states = kernels.MonitorStates(**{name: known[name] for name in kernels.MonitorStates._fields})
         return View(tables, monitor_states, self._facts)
 
-    def _take_in(self, added: Any) -> None:
+    def _apply(self, added: Any) -> None:
         self._facts = Facts(*added["facts"].tolist())
         for name in COLUMNS:
             if name in added:
@@ -190,8 +190,8 @@ class Replica:
         return self._version
 
 
-def _any(differs: Any) -> Any:
-    """Of each row: does it differ anywhere?"""
+def _rows_with_any(differs: Any) -> Any:
+    """For each row, true if any of its entries is."""
     return differs.reshape(len(differs), -1).any(axis=1) if differs.size else np.zeros(len(differs), np.bool_)
 
 

@@ -3,15 +3,15 @@
     explore(Check("rst", 3, 8))                      # on this machine
     explore(Check("rst", 3, 9), spark, checkpoint=Path("/shared/rst-3-9"))
 
-The driver has the tables: only it numbers cells, packets and monitor states, and works out what was missed; executors
-follow (`published`). A level's rows belong to owners, told by their cells. In each round executors expand rows of each
-owner and put aside those that miss an entry (`levels`); once none is left, each owner takes in what was found for it,
-rows compared whole, and that is its part of the next level. Rows go from task to task in files of blocks, in a
-directory that driver and executors share: on this machine any, on a cluster one on a shared file system.
+The driver has the tables: only it numbers cells, packets and monitor states, and computes missed entries; executors
+follow (`published`). A level's rows belong to owners, determined by their cells. In each round executors expand rows of
+each owner and set aside those that miss an entry (`levels`); once none is left, the rows found for each owner are
+merged, compared whole, into its part of the next level. Rows go from task to task in files of blocks, in a directory
+that driver and executors share: on this machine any, on a cluster one on a shared file system.
 
-What a level comes to is committed by its manifest alone. Levels of few rows are done by the driver, which takes less
-than a job of Spark. Limits are looked at between rounds; that of memory is the driver's, which holds the tables. On a
-cluster executors need this package: an installed wheel, or ``--py-files``.
+A level is committed by its manifest alone. The driver expands levels of few rows itself, which is quicker than a Spark
+job. Limits are checked between rounds; the memory limit is that of the driver, which holds the tables. On a cluster
+executors need this package: an installed wheel, or ``--py-files``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,21 @@ from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, ResolvedCheck
-from crownless.pipeline.session import last_words, session
+from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
 from .blocks import ALIGNED, Block, Shape, Written, append, end_of, new_file, read, whole
-from .levels import Expanded, Places, TakenIn, ToExpand, ToTakeIn, expand, expand_there, take_in, take_in_there
+from .levels import (
+    ExpandResult,
+    ExpandTask,
+    MergeResult,
+    MergeTask,
+    Places,
+    expand,
+    expand_on_executor,
+    merge_into_partition,
+    merge_on_executor,
+)
 from .manifest import Manifest, SavedLevels, drop, manifest_in, write_array
 from .published import Published
 
@@ -50,8 +60,8 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
-#: Up to so many rows are expanded or taken in by the driver itself.
-FEW = 1 << 17
+#: Up to this many rows are expanded or merged by the driver itself.
+MAX_ROWS_ON_DRIVER = 1 << 17
 
 
 def explore(
@@ -65,12 +75,12 @@ def explore(
     checkpoint: Path | None = None,
     resume: Path | None = None,
 ) -> Exploration:
-    """What the native engine finds of a check, found on Spark: counts are the same. Raises `BadInput` for what cannot
-    be asked.
+    """Explores a check as the native engine does, on Spark, with the same counts. Raises `BadInput` for an unsupported
+    check.
 
-    `spark`: the session to use, or else the active one, or a new one. `partitions`: owners of rows, as many as Spark
-    runs tasks at once unless told otherwise; of a level each has its part in memory. The search is saved at each level
-    in the directory `checkpoint`, or goes on from what is saved in `resume`.
+    `spark`: the session to use, or else the active one, or a new one. `partitions`: the number of owners of rows, by
+    default the number of tasks that Spark runs at once; each holds its part of a level in memory. The search is saved
+    at each level in the directory `checkpoint`, or resumed from the directory `resume`.
     """
     resolved = check.resolve()
     engine = engine_for(resolved, engine="native", reductions=reductions)
@@ -84,8 +94,8 @@ def explore(
 
 
 class OnSpark:
-    """Where a search runs: on a session of Spark, with so many owners. Without one, on the active session, or on a new
-    one of this `master`, once there is something to search.
+    """The session of Spark for a search, and the number of owners. By default it is the active session, or a new one of
+    this `master`, started by the first search.
     """
 
     def __init__(
@@ -97,13 +107,13 @@ class OnSpark:
     def saving(
         self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
     ) -> Iterator[Manifest | None]:
-        """Where the search is saved; None if nowhere."""
+        """The directory in which the search is saved, or None."""
         directory = checkpoint or resume
         if directory is None:
             yield None
             return
-        question = question_of(check, engine.reductions)
-        with manifest_in(directory, question, resume=resume is not None) as manifest:
+        check_key = question_of(check, engine.reductions)
+        with manifest_in(directory, check_key, resume=resume is not None) as manifest:
             yield manifest
 
     @contextmanager
@@ -115,13 +125,14 @@ class OnSpark:
         properties: Sequence[Property],
         saving: Manifest | None,
     ) -> Iterator[SparkSearch]:
-        """A search that can be run."""
+        """A search that is ready to run."""
         spark = session(self._master, rows_in_java=False) if self._spark is None else self._spark
         try:
             context = spark.sparkContext
         except AttributeError:
             hint = "use a session that is not of Spark Connect"
-            raise BadInput("a search on Spark sends off tasks itself, which this session cannot", hint=hint) from None
+            problem = "a search on Spark submits tasks itself, which this session does not support"
+            raise BadInput(problem, hint=hint) from None
         if saving is None and not str(context.master).startswith("local"):
             raise BadInput(
                 f"a search on {context.master} needs a directory that all executors share",
@@ -149,9 +160,9 @@ class OnSpark:
 
 
 class SparkSearch(NativeSearch):
-    """A search that can be run; see `explore`. Its workers are the owners of rows."""
+    """The native search with its levels on Spark; see `explore`. Its workers are the owners of rows."""
 
-    #: The part of this level that each owner has, and its parts of those before, if they are kept.
+    #: Each owner's part of this level, and its parts of the levels before, if they are kept.
     parts: list[Block]
     earlier: list[list[Block]]
 
@@ -164,7 +175,7 @@ class SparkSearch(NativeSearch):
     def _prepare(self, *, plain_monitor_states: bool) -> None:
         super()._prepare(plain_monitor_states=plain_monitor_states)
         self._published = Published(self._directory, uuid4().hex[:12], self.tables, self.monitor_states)
-        #: The files of the tables' log, and how much of it they hold.
+        #: The files of the tables' log, and the number of entries in them.
         self._logs: list[Written] = []
         self._logged = 0
 
@@ -203,7 +214,7 @@ class SparkSearch(NativeSearch):
         result.levels = [1]
 
     def _shape(self, slots: int) -> Shape:
-        """For twice as many numbers as there are."""
+        """The shape with room for twice the current numbers."""
         tables = self.tables
         return Shape(slots, 2 * len(self.monitor_states), 2 * len(tables.cells), 2 * len(tables.packets))
 
@@ -228,16 +239,16 @@ class SparkSearch(NativeSearch):
                     found.setdefault(owner, []).append(block)
         self._gather(found, shape)
 
-    def _expand_all(self, places: Mapping[int, Places], shape: Shape) -> list[Expanded]:
-        """Expands what is left to be done of the level."""
+    def _expand_all(self, places: Mapping[int, Places], shape: Shape) -> list[ExpandResult]:
+        """Expands the remaining rows of the level."""
         view = self._published.view()
         rows = sum(
             self.parts[owner].size - at.fresh + (at.again.size if at.again else 0) for owner, at in places.items()
         )
-        there = rows > FEW
-        version = self._published.publish() if there else self._published.version
+        distributed = rows > MAX_ROWS_ON_DRIVER
+        version = self._published.publish() if distributed else self._published.version
         tasks = [
-            ToExpand(
+            ExpandTask(
                 str(self._directory),
                 version,
                 self.system,
@@ -250,10 +261,10 @@ class SparkSearch(NativeSearch):
             )
             for owner, at in places.items()
         ]
-        return self._on_spark(expand_there, tasks) if there else [expand(task, view) for task in tasks]
+        return self._on_spark(expand_on_executor, tasks) if distributed else [expand(task, view) for task in tasks]
 
-    def _take_account(self, answers: Sequence[Expanded]) -> Any:
-        """Adds up what the tasks found in a round; returns what they missed."""
+    def _take_account(self, answers: Sequence[ExpandResult]) -> Any:
+        """Adds up the results of a round; returns the missed entries."""
         result = self.result
         for answer in answers:
             result.transitions += int(answer.counts[0])
@@ -269,13 +280,13 @@ class SparkSearch(NativeSearch):
         return np.unique(np.concatenate([answer.misses for answer in answers]))
 
     def _gather(self, found: Mapping[int, list[Block]], shape: Shape) -> None:
-        """Makes of what was found the next level."""
+        """Merges the rows found into the next level."""
         if self.keep:
             for earlier, part in zip(self.earlier, self.parts, strict=False):
                 earlier.append(part)
         level = self.level + 1 if self.parts else 0
         tasks = [
-            ToTakeIn(
+            MergeTask(
                 str(self._directory),
                 self.n,
                 owner,
@@ -288,8 +299,10 @@ class SparkSearch(NativeSearch):
             )
             for owner in range(self.workers)
         ]
-        there = sum(block.size for task in tasks for block in (*task.found, *task.earlier)) > FEW
-        answers: list[TakenIn] = self._on_spark(take_in_there, tasks) if there else [take_in(task) for task in tasks]
+        distributed = sum(block.size for task in tasks for block in (*task.found, *task.earlier)) > MAX_ROWS_ON_DRIVER
+        answers: list[MergeResult] = (
+            self._on_spark(merge_on_executor, tasks) if distributed else [merge_into_partition(task) for task in tasks]
+        )
         if not self.keep:
             self._files = {}
         self.parts = [answer.block for answer in answers]
@@ -300,7 +313,7 @@ class SparkSearch(NativeSearch):
             self.result.graded &= not answer.met_again
 
     def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-        """The answers of tasks, each a partition."""
+        """The results of tasks, each a partition."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -313,16 +326,16 @@ class SparkSearch(NativeSearch):
             raise
         except (PySparkException, Py4JError) as error:
             raise BadInput(
-                f"a task on Spark failed: {last_words(error)}",
+                f"a task on Spark failed: {root_cause(error)}",
                 hint="see the log of its executor; each needs this package, numba, and the directory",
             ) from error
         finally:
             context.removeJobTag(tag)
 
-    # -- what is saved -------------------------------------------------------------------------------------------------
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
 
     def _commit(self) -> None:
-        """This level, as it starts, is what there is; nothing else is needed any more."""
+        """Commits this level, as it starts, and removes the files of earlier ones."""
         if self._manifest is not None:
             log = self.tables.log[self._logged :]
             if log:
@@ -348,12 +361,12 @@ class SparkSearch(NativeSearch):
         """Each level is saved as it starts."""
 
     def _go_on(self, saved: SavedLevels) -> None:
-        """Goes on from what is saved."""
+        """Restores the saved level."""
         assert self._manifest is not None
         facts, manifest = saved.facts, self._manifest
         self._resume(facts, manifest.log(saved), manifest)
-        self.parts = [told.block() for told in facts.parts]
-        self.earlier = [[told.block() for told in blocks] for blocks in facts.earlier]
+        self.parts = [saved_block.block() for saved_block in facts.parts]
+        self.earlier = [[saved_block.block() for saved_block in blocks] for blocks in facts.earlier]
         manifest.refuse_if(self._problem_with_blocks(facts))
         # Owners stay as they were.
         self.workers = len(self.parts)
@@ -363,7 +376,7 @@ class SparkSearch(NativeSearch):
         self._files = files
 
     def _problem_with_blocks(self, facts: SavedTables) -> str | None:
-        """What is wrong with the rows that are saved: all of them are looked at."""
+        """The first problem found in the saved rows, all of which are checked; None if they are valid."""
         assert self._manifest is not None
         if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.keep):
             return "it keeps rows that such a search does not"

@@ -1,6 +1,6 @@
 """Rows on their way to the task that judges their run, packed by bucket, many rows a block.
 
-A run's bucket is a hash of its name; runs that share a bucket are told apart by their names. A block holds the rows of
+A run's bucket is a hash of its name; runs that share a bucket are distinguished by name. A block holds the rows of
 one bucket out of one stretch of the log, as numbers into the few names that occur there (an Arrow stream, with
 dictionaries as small as they can be). So Spark moves thousands of large rows instead of millions of small ones, and
 a task holds one bucket at a time.
@@ -17,14 +17,14 @@ import numpy as np
 
 from .kernels import compact, order_by
 from .rows import COLUMNS
-from .waiting import NONE
+from .wait_queue import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: The columns of blocks, for Spark.
 BLOCKS = "bucket int, rows long, block binary"
-#: So many rows are packed at once; the blocks are an even share of them.
+#: The number of rows packed at once.
 STRETCH = 1 << 20
 _NAMED = ("run", "process", "kind", "message", "peer", "text")
 
@@ -45,7 +45,7 @@ class Named:
 
 @dataclass
 class Rows:
-    """Plain rows, column by column; `first` says where each run's begin, if they are in order of runs."""
+    """Plain rows, column by column; `first` has the first row of each run, if the rows are ordered by run."""
 
     named: dict[str, Named]
     index: Numbers
@@ -53,12 +53,12 @@ class Rows:
 
     def row(self, row: int) -> dict[str, Any]:
         index = int(self.index[row])
-        # What was missing is told as missing.
+        # A missing index is reported as missing.
         plain = {name: self.named[name].name(row) if name in self.named else None for name in COLUMNS}
         return {**plain, "index": None if index == MISSING else index}
 
 
-#: The index of a row that has none: as bad as any negative one.
+#: The index of a row without one; rejected like any negative index.
 MISSING = -(1 << 62)
 
 

@@ -1,18 +1,17 @@
 """Causal order of logs that carry vector clocks: decided row by row, for runs of any size.
 
-[SES] Proposition 2: causal order is violated iff some message is late: its vector time is below the local time where it
-arrives (`spec.clocks`). Both times are in the log: that of the send, and that of the event before the deliver. So
-nothing need be walked, and a run may be as large as it likes. To that comes what the text, whose messages all arrive,
-need not say: a message that is never delivered is overtaken iff its receiver comes to know of it.
+[SES] Proposition 2: causal order is violated iff some message is stale: its vector time is below the local time at its
+delivery (`spec.clocks`). Both times are in the log: that of the send, and that of the event before the deliver. So no
+walk is needed, and a run may be of any size. One case is added to the text, whose messages all arrive: a message that
+is never delivered is overtaken iff its receiver learns of it.
 
-The clocks are not trusted. Whether each follows from the one before on its line, and from that of the message, can be
-told row by row too. So can whether a message knows of events of its receiver that come later: if none does, and all
-clocks follow, every clock is below those of the events that come after, and the log has no cycle. Where a clock does
-not follow, or the log has a hole, or a row that cannot be used (`one_run.checked`), the verdict is unknown: all that is
-known of lateness rests on the clocks before. So it is with messages to oneself, which the text does not have (they are
-late by definition), and to several receivers.
+The clocks are not trusted. Each is compared, row by row, with the one before on its line and with that of the message.
+A further row-by-row check is that no message knows of later events of its receiver: then every clock is below those of
+the events after it, and the log has no cycle. The verdict is unknown if a clock does not follow, or the log has a hole
+or an unusable row (`one_run.checked`), since staleness rests on the clocks before. It is unknown too for messages to
+several receivers, and for messages to oneself, which the text does not have (they are stale by definition).
 
-Of the other orders clocks tell only that FIFO order is kept where causal order is.
+Of the other orders, clocks show only that FIFO order is kept where causal order is.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
 
-from .answers import HOLE, JUDGED, TOLD, VERDICT
-from .judging import Judged, is_parquet
+from .judging import LogResult, is_parquet
 from .one_run import SMALL, checked, quarantined
-from .rows import BETWEEN, COLUMNS, LONGEST, NOWHERE, PLAIN, plain, plain_line, plain_lines, plain_types
+from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
+from .rows import COLUMNS, MAX_INDEX, PEER_SEPARATOR, PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-#: The orders of which clocks tell something.
+#: The orders that clocks can decide.
 BY_CLOCKS = ("fifo", "causal")
 
-_NOT_FIFO = "clocks tell that FIFO order is kept only where causal order is"
+_FIFO_UNDECIDED = "clocks show that FIFO order is kept only where causal order is"
 
 
 def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
@@ -44,37 +43,42 @@ def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
     return judge_by_clocks(events, processes, ("causal",)).verdicts
 
 
-def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> Judged:
+def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> LogResult:
     """Judges every run of these events by their clocks: causal and FIFO order, unless one of them is named.
 
-    `events` has a column `clock`, an array: how many events of each process, in the order of `processes`, are known
-    after the event, itself included. Unless they are named, the processes are all that the log names, P2 before P10.
-    The witness names a late message. Raises `BadInput` if the columns are not those of a log with clocks, or another
-    order is named.
+    `events` has a column `clock`, an array: the number of events of each process, in the order of `processes`, known
+    after the event, itself included. By default the processes are all those named in the log, P2 before P10. The
+    witness names a stale message. Raises `BadInput` if the columns are not those of a log with clocks, or for any other
+    order.
     """
     for order in orders:
         if order not in BY_CLOCKS:
-            raise BadInput(f"clocks do not decide {order} order", hint=f"ask for {' or '.join(BY_CLOCKS)}")
+            raise BadInput(f"clocks do not decide {order} order", hint=f"request {' or '.join(BY_CLOCKS)}")
     if len(set(processes)) < len(processes):
         raise BadInput("a process of the clocks is named twice", hint="name each once, in the order of the clocks")
-    asked = [order for order in BY_CLOCKS if not orders or order in orders]
+    requested = [order for order in BY_CLOCKS if not orders or order in orders]
     rows = _with_clocks(events).persist()
-    told: DataFrame | None = None
+    checked_rows: DataFrame | None = None
     by_line: DataFrame | None = None
     try:
         facts = _facts(rows)
         names = list(processes) or facts["names"]
         one = rows.coalesce(1) if facts["rows"] <= SMALL else rows
-        told = checked(one, _odd(names)).persist()
-        by_line = _by_line(told, names).persist()
-        parts = (_verdicts(told, by_line, asked, facts["harmed"]), _holes(by_line), _judged(by_line), quarantined(told))
-        everything = parts[0]
+        checked_rows = checked(one, _row_problem(names)).persist()
+        by_line = _by_line(checked_rows, names).persist()
+        parts = (
+            _verdicts(checked_rows, by_line, requested, facts["unattributed"]),
+            _holes(by_line),
+            _judged(by_line),
+            quarantined(checked_rows),
+        )
+        records = parts[0]
         for part in parts[1:]:
-            everything = everything.unionByName(part)
-        # The checked rows are not held any longer than this takes.
-        return Judged(facts["rows"], everything.localCheckpoint())
+            records = records.unionByName(part)
+        # The checked rows are unpersisted right after this.
+        return LogResult(facts["rows"], records.localCheckpoint())
     finally:
-        for held in (by_line, told, rows):
+        for held in (by_line, checked_rows, rows):
             if held is not None:
                 held.unpersist()
 
@@ -108,7 +112,7 @@ def read_with_clocks(spark: SparkSession, path: str) -> DataFrame:
 
 
 def has_clocks(spark: SparkSession, path: str) -> bool:
-    """Does the log have clocks? Of JSON Lines the first event tells."""
+    """True if the log has clocks; of JSON Lines the first event decides."""
     if is_parquet(path):
         return "clock" in spark.read.parquet(path).columns
     first = spark.read.text(path).where("trim(value) != ''").first()
@@ -121,7 +125,7 @@ def has_clocks(spark: SparkSession, path: str) -> bool:
 
 def _clock(line: bytes) -> list[int] | None:
     clock = json.loads(line).get("clock")
-    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < LONGEST for entry in clock)
+    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < MAX_INDEX for entry in clock)
     return clock if whole else None
 
 
@@ -138,7 +142,7 @@ def _with_clocks(events: DataFrame) -> DataFrame:
         return events.select(*COLUMNS, clock)
     text = {name: f.col(f"`{name}`").cast("string") for name in COLUMNS[:-1] if name in types}
     if types["peer"] == "array<string>":
-        text["peer"] = f.array_join(f.transform("peer", lambda name: f.coalesce(name, f.lit(""))), BETWEEN)
+        text["peer"] = f.array_join(f.transform("peer", lambda name: f.coalesce(name, f.lit(""))), PEER_SEPARATOR)
     columns = {
         **text,
         "run": f.coalesce(text.get("run", f.lit("")), f.lit("")),
@@ -149,31 +153,31 @@ def _with_clocks(events: DataFrame) -> DataFrame:
 
 
 def _facts(rows: DataFrame) -> dict[str, Any]:
-    """How many rows there are; all processes; and is there a row of no known run, which must be of the only one?"""
+    """The number of rows, all processes, and `unattributed`: true if a row names no run, and the log has only one."""
     from pyspark.sql import functions as f
 
-    run = f.when(f.col("run") != NOWHERE, f.col("run"))
-    peers = f.when(f.col("kind") == "send", f.split("peer", BETWEEN))
+    run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run"))
+    peers = f.when(f.col("kind") == "send", f.split("peer", PEER_SEPARATOR))
     found = rows.agg(
         f.count("*").alias("rows"),
-        f.count_if(f.col("run") == NOWHERE).alias("of_no_run"),
+        f.count_if(f.col("run") == UNKNOWN_RUN).alias("of_no_run"),
         (f.min(run) == f.max(run)).alias("one_run"),
         f.collect_set("process").alias("processes"),
         f.flatten(f.collect_set(peers)).alias("peers"),
     ).collect()[0]
     names = {name for name in (*found["processes"], *found["peers"]) if name and name.isprintable()}
-    harmed = bool(found["of_no_run"] and found["one_run"])
-    return {"rows": found["rows"], "names": sorted(names, key=_natural), "harmed": harmed}
+    unattributed = bool(found["of_no_run"] and found["one_run"])
+    return {"rows": found["rows"], "names": sorted(names, key=_natural), "unattributed": unattributed}
 
 
 def _natural(name: str) -> tuple[list[object], str]:
-    """P2 before P10."""
+    """A sort key by which P2 comes before P10."""
     parts = re.split("([0-9]+)", name)
     return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
 
 
-def _odd(processes: Sequence[str]) -> Column:
-    """What is wrong with a row's clock, or its names, if so."""
+def _row_problem(processes: Sequence[str]) -> Column:
+    """The reason why a row's clock or names are invalid; null if they are valid."""
     from pyspark.sql import functions as f
 
     there = list(processes)
@@ -181,7 +185,9 @@ def _odd(processes: Sequence[str]) -> Column:
     named = (f.col("kind") != "internal") & f.col("peer").isNotNull()
     return (
         f.when(~f.col("process").isin(there), "'process' is none of the clocks' processes")
-        .when(named & f.exists(f.split("peer", BETWEEN), lambda name: ~name.isin(there)), "'peer' is none of them")
+        .when(
+            named & f.exists(f.split("peer", PEER_SEPARATOR), lambda name: ~name.isin(there)), "'peer' is none of them"
+        )
         .when(~f.coalesce(right, f.lit(False)), f"'clock' has not one count for each of {len(there)} processes")
     )
 
@@ -189,23 +195,23 @@ def _odd(processes: Sequence[str]) -> Column:
 # -- lines, and runs ---------------------------------------------------------------------------------------------------
 
 
-def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
-    """What is known of each line of each run: of its events, and of its clocks."""
+def _by_line(checked_rows: DataFrame, processes: Sequence[str]) -> DataFrame:
+    """A row for each line of each run: facts about its events and its clocks."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     used = f.col("reason").isNull()
     sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
     line = Window.partitionBy("run", "process", used).orderBy("index")
-    of = Window.partitionBy("run", "about")
+    of = Window.partitionBy("run", "message_key")
     names = f.array(*(f.lit(name) for name in processes))
-    nothing = f.array(*(f.lit(0).cast("long") for _ in processes))
-    rows = told.withColumns(
+    zeros = f.array(*(f.lit(0).cast("long") for _ in processes))
+    rows = checked_rows.withColumns(
         {
             "stamp": f.first(f.when(sends, f.col("clock")), ignorenulls=True).over(of),
             "p": (f.array_position(names, f.col("process")) - 1).cast("int"),
         }
-    ).withColumn("before", f.coalesce(f.lag("clock").over(line), nothing))
+    ).withColumn("before", f.coalesce(f.lag("clock").over(line), zeros))
     follows = f.expr(
         """CASE WHEN kind = 'deliver'
             THEN transform(before, (x, i) -> IF(i = p, x + 1, greatest(x, stamp[cast(i AS int)])))
@@ -220,10 +226,10 @@ def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
         f.count_if(used).alias("n"),
         f.min(f.when(used, f.col("index"))).alias("a"),
         f.max(f.when(used, f.col("index"))).alias("z"),
-        f.count_if(~used & ~f.col("copy")).alias("harmed"),
+        f.count_if(~used & ~f.col("copy")).alias("unusable"),
         f.count_if(lost).alias("lost"),
         f.min(f.when(wrong, f.col("index"))).alias("wrong_at"),
-        f.count_if(sends & f.col("peer").contains(BETWEEN)).alias("to_several"),
+        f.count_if(sends & f.col("peer").contains(PEER_SEPARATOR)).alias("to_several"),
         f.count_if(sends & (f.col("peer") == f.col("process"))).alias("to_self"),
         f.min(f.when(late, f.struct("message", f.col("process").alias("receiver")))).alias("late"),
         f.max_by(f.when(used, f.col("clock")), f.when(used, f.col("index"))).alias("last"),
@@ -232,26 +238,26 @@ def _by_line(told: DataFrame, processes: Sequence[str]) -> DataFrame:
     return lines.withColumn("missing", f.coalesce(missing, f.lit(0)))
 
 
-def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed: bool) -> DataFrame:
+def _verdicts(checked_rows: DataFrame, by_line: DataFrame, orders: Sequence[str], unattributed: bool) -> DataFrame:
     from pyspark.sql import functions as f
 
     by_run = (
-        by_line.where(f.col("run") != NOWHERE)
+        by_line.where(f.col("run") != UNKNOWN_RUN)
         .groupBy("run")
         .agg(
-            *(f.sum(name).alias(name) for name in ("n", "harmed", "missing", "lost", "to_several", "to_self")),
+            *(f.sum(name).alias(name) for name in ("n", "unusable", "missing", "lost", "to_several", "to_self")),
             f.count("wrong_at").alias("wrong"),
             f.min("late").alias("late"),
         )
     )
-    never = told.where("reason IS NULL AND kind = 'send' AND NOT coalesce(delivered, false)")
+    never = checked_rows.where("reason IS NULL AND kind = 'send' AND NOT coalesce(delivered, false)")
     never = never.select("run", "message", f.col("peer").alias("receiver"), f.col("clock").alias("stamp"))
     known = never.join(by_line.select("run", f.col("process").alias("receiver"), "last"), ["run", "receiver"])
     known = known.where("forall(sequence(0, size(last) - 1), i -> last[i] >= stamp[i])")
     never_late = known.groupBy("run").agg(f.min(f.struct("message", "receiver")).alias("never"))
     because = (
         f.when(f.col("n") == 0, "no row of it can be used")
-        .when((f.col("harmed") > 0) | f.lit(harmed), "rows of it are in quarantine")
+        .when((f.col("unusable") > 0) | f.lit(unattributed), "rows of it are in quarantine")
         .when(f.col("missing") > 0, "events of it are missing")
         .when(f.col("lost") > 0, "a send is not in the log")
         .when(f.col("wrong") > 0, "a clock does not follow from those before it")
@@ -265,10 +271,14 @@ def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed
     witness = f.to_json(f.struct(f.lit("late").alias("kind"), "found.message", "found.receiver"))
     unknown = f.when(f.col("because").isNotNull(), "unknown")
     of = {
-        "fifo": (unknown.when(broken, "unknown"), f.lit(None), f.when(broken, _NOT_FIFO).otherwise(f.col("because"))),
+        "fifo": (
+            unknown.when(broken, "unknown"),
+            f.lit(None),
+            f.when(broken, _FIFO_UNDECIDED).otherwise(f.col("because")),
+        ),
         "causal": (unknown.when(broken, "broken"), f.when(broken, witness), f.col("because")),
     }
-    told_of = f.array(
+    verdicts = f.array(
         *(
             f.struct(
                 f.lit(order).alias("order"),
@@ -279,7 +289,7 @@ def _verdicts(told: DataFrame, by_line: DataFrame, orders: Sequence[str], harmed
             for order in orders
         )
     )
-    return _as_told(found.select("run", f.explode(told_of).alias("of")).select("run", "of.*"), VERDICT)
+    return _as_records(found.select("run", f.explode(verdicts).alias("of")).select("run", "of.*"), VERDICT)
 
 
 def _holes(by_line: DataFrame) -> DataFrame:
@@ -288,25 +298,25 @@ def _holes(by_line: DataFrame) -> DataFrame:
     name = f.coalesce("process", f.lit("any process"))
     holes = f.array(
         f.when(f.col("missing") > 0, f.concat(name, f.lit(": events missing: "), "missing")),
-        f.when(f.col("harmed") > 0, f.concat(name, f.lit(": rows of it are in quarantine"))),
+        f.when(f.col("unusable") > 0, f.concat(name, f.lit(": rows of it are in quarantine"))),
         f.when(f.col("lost") > 0, f.concat(name, f.lit(" delivers messages whose sends are not in the log: "), "lost")),
     )
-    run = f.when(f.col("run") != NOWHERE, f.col("run")).alias("run")
-    return _as_told(by_line.select(run, f.explode(f.array_compact(holes)).alias("because")), HOLE)
+    run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run")).alias("run")
+    return _as_records(by_line.select(run, f.explode(f.array_compact(holes)).alias("because")), HOLE)
 
 
 def _judged(by_line: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return _as_told(by_line.agg(f.coalesce(f.sum("n"), f.lit(0)).alias("rows")), JUDGED)
+    return _as_records(by_line.agg(f.coalesce(f.sum("n"), f.lit(0)).alias("rows")), JUDGED)
 
 
-def _as_told(rows: DataFrame, about: str) -> DataFrame:
-    """The columns of `answers.TOLD`; those that are not there are null."""
+def _as_records(rows: DataFrame, record_type: str) -> DataFrame:
+    """The columns of `records.RECORD_SCHEMA`; missing ones are null."""
     from pyspark.sql import functions as f
 
-    rows = rows.withColumn("about", f.lit(about))
-    columns = (part.split() for part in TOLD.split(", "))
+    rows = rows.withColumn("record_type", f.lit(record_type))
+    columns = (part.split() for part in RECORD_SCHEMA.split(", "))
     return rows.select(
         *((f.col(name) if name in rows.columns else f.lit(None)).cast(kind).alias(name) for name, kind in columns)
     )

@@ -1,11 +1,11 @@
 """Verdicts and witnesses for event logs of millions of runs.
 
-The answers are those of `crownless classify` (`model_check.oracle`), run by run; the tests hold them to it. Where
+The verdicts are those of `crownless classify` (`model_check.oracle`), run by run; the tests compare them. Where
 `classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `runs`).
 
-The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log
-they are. There the runs of a bucket are judged all at once by compiled loops (`kernels`). The spec itself judges
-what those leave to it: runs with a hole, a multicast or a row that cannot be used. It gives all witnesses, too.
+The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
+are. There compiled loops (`kernels`) decide all runs of a bucket at once. The spec decides the runs that the loops
+leave to it: those with a hole, a multicast or an unusable row. It finds all witnesses, too.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
 """
@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Query, answers
 from .blocks import BLOCKS, packed, unpacked
-from .rows import COLUMNS, as_bytes, plain, plain_lines, plain_table, read_lines, refuse_columns
+from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query, records_of_runs
+from .rows import COLUMNS, as_bytes, check_columns, plain, plain_lines, plain_table, read_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-#: How many buckets the runs are dealt to; one is held in memory at a time.
+#: The number of buckets of runs; one is held in memory at a time.
 BUCKETS = 64
 
 
 class Account(NamedTuple):
-    """Where the rows of a log have gone."""
+    """The number of rows of a log: all, judged, and in quarantine."""
 
     rows: int
     judged: int
@@ -41,43 +41,43 @@ class Account(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What is known of a log; `everything` holds all of it (persist or write that one, to compute it once).
+class LogResult:
+    """The result for a log; `records` holds all of it (persist or write `records`, to compute it once).
 
-    `events`: the rows that were judged, to be counted again, or how many there are.
+    `events`: the rows of the log, to be counted again, or their number.
     """
 
     events: DataFrame | int
-    everything: DataFrame
+    records: DataFrame
 
     @property
     def verdicts(self) -> DataFrame:
         """run, order, verdict (kept, broken, unknown), witness (JSON, if broken), because (if unknown)."""
-        return self._about(VERDICT, "run", "order", "verdict", "witness", "because")
+        return self._of_type(VERDICT, "run", "order", "verdict", "witness", "because")
 
     @property
     def quarantine(self) -> DataFrame:
         """run (null if the row names none), row (JSON), reason."""
         from pyspark.sql import functions as f
 
-        return self._about(QUARANTINE, "run", "row", f.col("because").alias("reason"))
+        return self._of_type(QUARANTINE, "run", "row", f.col("because").alias("reason"))
 
     @property
     def holes(self) -> DataFrame:
-        """run, hole: what shows that the log has lost events."""
+        """run, hole: the evidence that the log has lost events."""
         from pyspark.sql import functions as f
 
-        return self._about(HOLE, "run", f.col("because").alias("hole"))
+        return self._of_type(HOLE, "run", f.col("because").alias("hole"))
 
-    def _about(self, about: str, *columns: Any) -> DataFrame:
-        return self.everything.where(self.everything.about == about).select(*columns)
+    def _of_type(self, record_type: str, *columns: Any) -> DataFrame:
+        return self.records.where(self.records.record_type == record_type).select(*columns)
 
     def account(self) -> Account:
-        """Counts the rows again: each was judged or is in quarantine, or this raises `AssertionError`."""
+        """Counts the rows again; raises `AssertionError` unless each was judged or is in quarantine."""
         from pyspark.sql import functions as f
 
-        counted = self.everything.where(f.col("about").isin(JUDGED, QUARANTINE)).groupBy("about")
-        sums = {row["about"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
+        counted = self.records.where(f.col("record_type").isin(JUDGED, QUARANTINE)).groupBy("record_type")
+        sums = {row["record_type"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
         rows = self.events if isinstance(self.events, int) else self.events.count()
         account = Account(rows, sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
         assert account.rows == account.judged + account.quarantined, f"rows were dropped: {account}"
@@ -91,7 +91,7 @@ def judge(
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
-) -> Judged:
+) -> LogResult:
     """Judges every run of a DataFrame of events; all seven orders unless some are named.
 
     `buckets`: more of them, less memory. Raises `BadInput` if the columns are not those of a log.
@@ -102,7 +102,7 @@ def judge(
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(batches, buckets)
 
-    return Judged(rows, _told(rows.mapInArrow(pack, BLOCKS), query))
+    return LogResult(rows, _records(rows.mapInArrow(pack, BLOCKS), query))
 
 
 def judge_lines(
@@ -113,15 +113,15 @@ def judge_lines(
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
-) -> Judged:
-    """The same of JSON Lines, a file or a folder of them, which are read and packed in one go."""
+) -> LogResult:
+    """Judges every run of JSON Lines, a file or a folder of files, read and packed in one pass."""
     query = Query.of(orders, reading, witnesses)
     lines = read_text(spark, path)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return packed(read_lines(batches), buckets)
 
-    return Judged(lines.where(lines.value.rlike(r"\S")), _told(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
+    return LogResult(lines.where(lines.value.rlike(r"\S")), _records(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
 
 
 def judge_parquet(
@@ -132,12 +132,11 @@ def judge_parquet(
     *,
     witnesses: bool = True,
     buckets: int = BUCKETS,
-) -> Judged:
-    """The same of a Parquet dataset (a file, or a folder of them) on a file system that all executors see under this
-    path.
+) -> LogResult:
+    """Judges every run of a Parquet dataset (a file, or a folder of files) that all executors see under this path.
 
-    They read the files themselves, one row group after the other, which is several times cheaper than to have Spark
-    turn columns to rows and back. Raises `BadInput` if a file is no Parquet, or has not the columns of a log.
+    Executors read the files themselves, one row group after the other, which is several times cheaper than Spark's
+    conversion of columns to rows and back. Raises `BadInput` if a file is not Parquet, or lacks the columns of a log.
     """
     import pyarrow.parquet as pq
 
@@ -152,9 +151,9 @@ def judge_parquet(
             known = pq.read_metadata(file)
         except (OSError, ValueError) as problem:
             reason = str(problem).split(". ")[0].splitlines()[0]
-            hint = "write it anew, or take it out of the folder"
+            hint = "write it again, or remove it from the folder"
             raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
-        refuse_columns(known.schema.to_arrow_schema(), str(file))
+        check_columns(known.schema.to_arrow_schema(), str(file))
         rows += known.num_rows
         groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
 
@@ -163,36 +162,36 @@ def judge_parquet(
 
     tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
     blocks = spark.range(0, len(groups), 1, max(tasks, 1)).mapInArrow(pack, BLOCKS)
-    return Judged(rows, _told(blocks, query))
+    return LogResult(rows, _records(blocks, query))
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
     """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `rows`)."""
-    return plain(_found(spark.read.parquet, path)) if is_parquet(path) else plain_lines(read_text(spark, path))
+    return plain(_opened(spark.read.parquet, path)) if is_parquet(path) else plain_lines(read_text(spark, path))
 
 
 def read_text(spark: SparkSession, path: str) -> DataFrame:
     """The lines of a text file, or of all files in a folder."""
-    return _found(spark.read.text, path)
+    return _opened(spark.read.text, path)
 
 
-def _found(read: Callable[[str], DataFrame], path: str) -> DataFrame:
+def _opened(read: Callable[[str], DataFrame], path: str) -> DataFrame:
     from pyspark.errors import AnalysisException
 
     try:
         return read(path)
     except AnalysisException as problem:
         if "PATH_NOT_FOUND" in str(problem):
-            raise BadInput("there is no such file or folder", hint=_NAME_ONE, file=path) from None
+            raise BadInput("there is no such file or folder", hint=_INPUT_HINT, file=path) from None
         raise
 
 
-_NAME_ONE = "name a Parquet or JSON Lines log"
+_INPUT_HINT = "name a Parquet or JSON Lines log"
 _PARQUET = (".parquet", ".pq")
 
 
 def is_parquet(path: str) -> bool:
-    """Is it a Parquet dataset, by its names? Of what is not on this machine the name of the dataset decides.
+    """True if the names of the files are those of Parquet; of a remote dataset its own name decides.
 
     Raises `BadInput` if files of both kinds are in one folder.
     """
@@ -206,7 +205,7 @@ def is_parquet(path: str) -> bool:
 
 
 def data_files(path: str) -> list[Path]:
-    """The files of a dataset on this machine, in order; as Spark has it, what begins with _ or . is none of the data.
+    """The files of a dataset on this machine, in order; names that begin with _ or . are skipped, as by Spark.
 
     Raises `BadInput` if there is none.
     """
@@ -214,7 +213,7 @@ def data_files(path: str) -> list[Path]:
     files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if _is_data(file, root))
     if not files:
         problem = "there is no such file or folder" if not root.exists() else "there is no file in it"
-        raise BadInput(problem, hint=_NAME_ONE, file=path)
+        raise BadInput(problem, hint=_INPUT_HINT, file=path)
     return files
 
 
@@ -223,7 +222,7 @@ def _is_data(file: Path, root: Path) -> bool:
 
 
 def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """These row groups, as plain rows."""
+    """The rows of these row groups, as plain rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -231,22 +230,25 @@ def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]
         for k in batch["id"].to_pylist():
             path, group = groups[k]
             schema = pq.read_schema(path)
-            there = [name for name in COLUMNS[:-1] if name in schema.names]
-            named = [name for name in there if pa.types.is_string(schema.field(name).type)]
+            present = [name for name in COLUMNS[:-1] if name in schema.names]
+            named = [name for name in present if pa.types.is_string(schema.field(name).type)]
             file = pq.ParquetFile(path, read_dictionary=named)
-            yield plain_table(file.read_row_group(group, columns=there, use_threads=False))
+            yield plain_table(file.read_row_group(group, columns=present, use_threads=False))
 
 
-def _told(blocks: DataFrame, query: Query) -> DataFrame:
-    """What is told of the runs in these blocks."""
+def _records(blocks: DataFrame, query: Query) -> DataFrame:
+    """The records of the runs in these blocks."""
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for held in _by_bucket(batches):
-            yield from answers(unpacked(held), query)
+            yield from records_of_runs(unpacked(held), query)
 
-    # A partition is sorted, so that a bucket's blocks follow each other, if need be from one batch to the next.
+    # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches.
     return (
-        blocks.repartition("bucket").sortWithinPartitions("bucket").select("bucket", "block").mapInArrow(answer, TOLD)
+        blocks.repartition("bucket")
+        .sortWithinPartitions("bucket")
+        .select("bucket", "block")
+        .mapInArrow(answer, RECORD_SCHEMA)
     )
 
 

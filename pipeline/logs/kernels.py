@@ -1,7 +1,7 @@
 """The orders of many small runs at once, decided by loops over numbers, compiled by Numba where it is installed.
 
-Each decides what `spec.by_graph` decides, of runs of unicasts that say nothing odd: all else is left to the spec, and
-so is every witness. The lines of a run are walked along together, each event waiting for at most two others:
+Each decides what `spec.by_graph` decides, for well-formed runs of unicasts; other runs and all witnesses are left to
+the spec. The lines of a run are walked along together, each event waiting for at most two others:
 
 - a deliver waits for its send;
 - *mailbox*: a send waits for the send of the message that its receiver delivers just before; if its message is never
@@ -9,9 +9,9 @@ so is every witness. The lines of a run are walked along together, each event wa
 - *one-n*: a deliver waits for the deliver of the message that its sender sends just before;
 - *synchronous*: a send waits for the event just before its deliver, so that both can be at one instant.
 
-A linearization of the kind that the order asks for is found iff all lines are walked to their ends. *FIFO* and *causal
-order* are read off a walk on the way: at each deliver, the first message still missing on each channel to the receiver
-is held against the vector time of the send. Internal events are left out first: no order asks about them.
+The linearization that defines the order exists iff all lines are walked to their ends. *FIFO* and *causal order* are
+decided during a walk: at each deliver, the first message still missing on each channel to the receiver is compared with
+the vector time of the send. Internal events are left out first: no order depends on them.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .waiting import NONE, all_waiting, wait, wake
+from .wait_queue import NONE, enqueue_all, notify, wait
 
-#: What becomes of a run and order.
-KEPT, BROKEN, ASK = 0, 1, 2
-#: Kinds of rows by number; anything else is no kind.
+#: The outcome for a run and order.
+KEPT, BROKEN, UNDECIDED = 0, 1, 2
+#: Kinds of rows by number.
 SEND, DELIVER, INTERNAL, NO_KIND = 0, 1, 2, 3
 #: The orders that are decided here, by column; n-n follows from the others, or is left to the spec.
 FIFO, CAUSAL, MAILBOX, ONE_N, SYNCHRONOUS = range(5)
-#: A run with more channels, or more vector entries, is left to the spec: it is none of many small ones.
+#: A run with more channels, or more vector entries, is left to the spec.
 CHANNELS_UP_TO = 1 << 20
 ENTRIES_UP_TO = 1 << 22
 
 
-def judged(
+def decide_runs(
     first: np.ndarray[Any, Any], rows: dict[str, np.ndarray[Any, Any]], *, pending: bool, queues: bool = True
 ) -> np.ndarray[Any, Any]:
-    """For each run and order KEPT, BROKEN or ASK (one row a run).
+    """For each run and order KEPT, BROKEN or UNDECIDED (one row a run).
 
-    `first`: where each run's rows begin, and where the last one's end. `rows`: `process`, `index`, `kind`, `message`,
-    `peer`, integers; processes and peers share their numbers; a number is negative if there is none or it is no name.
-    Without `queues` mailbox and one-n are decided only where that takes nothing.
+    `first`: the first row of each run, and the end of the last run. `rows`: `process`, `index`, `kind`, `message`,
+    `peer`, integers; processes and peers share their numbers; a number is negative if the name is missing or invalid.
+    Without `queues` mailbox and one-n are decided only where that takes no walk.
     """
     runs = len(first) - 1
-    found = np.full((runs, 5), ASK, np.int8)
+    found = np.full((runs, 5), UNDECIDED, np.int8)
     if not runs:
         return found
     longest = int(np.max(np.diff(first)))
     names = int(max(rows["process"].max(initial=0), rows["peer"].max(initial=0))) + 1
     messages = int(rows["message"].max(initial=0)) + 1
     whole = np.int32
-    _judge(
+    _decide_all(
         first,
         rows["process"],
         rows["index"],
@@ -75,7 +75,7 @@ def judged(
 
 
 @compiled
-def _judge(
+def _decide_all(
     first: Any,
     process: Any,
     index: Any,
@@ -122,7 +122,8 @@ def _read(
     lines: Any,
     events: Any,
 ) -> Any:
-    """Numbers the run's processes and messages and lays its events line after line; (-1, 0) if anything is odd.
+    """Numbers the run's processes and messages and lays its events line after line; (-1, 0) if the run is not
+    well-formed.
 
     Leaves in `lines`: 0 where each line begins (and ends: the next one's begin). In `events`: 0 the message of each
     event, 1 whether it is a deliver, 2 its process; and of each message 3 the send, 4 the deliver, 5 the sender, 6 the
@@ -167,7 +168,7 @@ def _read(
         if place < 0 or place >= length[p] or place_of[begin[p] + place] != NONE:
             return -1, 0  # a gap, or two events in one place
         place_of[begin[p] + place] = row - start
-    # What is left of each line without its internal events, and the messages as they occur.
+    # Each line without its internal events, and the messages as they occur.
     of_event, delivers, line_of, sent_at, delivered_at, sender, receiver = (
         events[0], events[1], events[2], events[3], events[4], events[5], events[6],
     )  # fmt: skip
@@ -200,7 +201,7 @@ def _read(
                 delivered_at[k], receiver[k] = e, p
                 if peer[row] >= 0:
                     if name_seen[peer[row]] != run:
-                        return -1, 0  # who sends it has no event, so that the send is missing
+                        return -1, 0  # its sender has no event, so the send is missing
                     by = name_number[peer[row]]
                     if sender[k] != NONE and sender[k] != by:
                         return -1, 0
@@ -237,8 +238,8 @@ def _decide(
         first_wait[e], second_wait[e] = NONE, NONE
         if events[1, e]:
             first_wait[e] = sent_at[events[0, e]]
-    fifo, causal = _times(n, m, lines, events, channels, entries)
-    if fifo == ASK:
+    fifo, causal = _fifo_and_causal(n, m, lines, events, channels, entries)
+    if fifo == UNDECIDED:
         return
     found[run, FIFO], found[run, CAUSAL] = fifo, causal
     if causal == BROKEN:
@@ -249,12 +250,12 @@ def _decide(
         for e in range(total):
             first_wait[e] = sent_at[events[0, e]] if events[1, e] else NONE
         for k in range(m):
-            # What is to come comes after all that its receiver does.
+            # A pending delivery comes after all events of its receiver.
             after_all = lines[0, events[6, k] + 1]
             before = (after_all if delivered_at[k] == NONE else delivered_at[k]) - 1
             if before >= lines[0, events[6, k]] and before != sent_at[k]:
                 first_wait[sent_at[k]] = before
-        if _walked(n, lines, events):
+        if _is_linearizable(n, lines, events):
             found[run, SYNCHRONOUS] = KEPT
     if complete and found[run, SYNCHRONOUS] == KEPT:
         found[run, MAILBOX], found[run, ONE_N] = KEPT, KEPT
@@ -276,7 +277,7 @@ def _mailbox(
     begin, of_event, delivers = lines[0], events[0], events[1]
     sent_at, delivered_at, receiver = events[3], events[4], events[6]
     first_wait, second_wait = events[8], events[9]
-    last = lines[5]  # of each receiver, the send of what it delivers last
+    last = lines[5]  # of each receiver, the send of the message delivered last
     for e in range(begin[n]):
         first_wait[e] = sent_at[of_event[e]] if delivers[e] else NONE
     for q in range(n):
@@ -289,7 +290,7 @@ def _mailbox(
     for k in range(m):
         if delivered_at[k] == NONE:
             first_wait[sent_at[k]] = last[receiver[k]]
-    found[run, MAILBOX] = KEPT if _walked(n, lines, events) else BROKEN
+    found[run, MAILBOX] = KEPT if _is_linearizable(n, lines, events) else BROKEN
     for e in range(begin[n]):
         second_wait[e] = NONE
 
@@ -306,7 +307,7 @@ def _one_n(
     events: Any,
 ) -> Any:
     if pending and not complete:
-        return  # receives to come are events too: the spec's to decide
+        return  # pending receives are events too: left to the spec
     begin, of_event, delivers = lines[0], events[0], events[1]
     sent_at, delivered_at = events[3], events[4]
     first_wait, second_wait = events[8], events[9]
@@ -327,21 +328,21 @@ def _one_n(
             else:
                 second_wait[deliver] = before
                 before = deliver
-    found[run, ONE_N] = KEPT if _walked(n, lines, events) else BROKEN
+    found[run, ONE_N] = KEPT if _is_linearizable(n, lines, events) else BROKEN
 
 
 @compiled
-def _walked(
+def _is_linearizable(
     n: Any,
     lines: Any,
     events: Any,
 ) -> Any:
-    """Can all lines be walked to their ends, each event after the two that it waits for?"""
-    begin, at, waits, heard, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
+    """True if all lines can be walked to their ends, each event after the two that it waits for."""
+    begin, at, next_waiter, waiters, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
     line_of, first_wait, second_wait = events[2], events[8], events[9]
     for p in range(n):
         at[p] = begin[p]
-    waiting, left = all_waiting(n, heard, queue), begin[n]
+    waiting, left = enqueue_all(n, waiters, queue), begin[n]
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -354,18 +355,18 @@ def _walked(
             elif second_wait[e] != NONE and at[line_of[second_wait[e]]] <= second_wait[e]:
                 blocked = line_of[second_wait[e]]
             if blocked != NONE:
-                wait(p, blocked, waits, heard)
+                wait(p, blocked, next_waiter, waiters)
                 break
             at[p] += 1
             left -= 1
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
     return left == 0
 
 
 @compiled
-def _times(
+def _fifo_and_causal(
     n: Any,
     m: Any,
     lines: Any,
@@ -373,11 +374,13 @@ def _times(
     channels: Any,
     entries: Any,
 ) -> Any:
-    """Walks the lines with vector times: are FIFO and causal order kept? (ASK, ASK) if what is logged is cyclic.
+    """Walks the lines with vector times; decides FIFO and causal order. (UNDECIDED, UNDECIDED) if the logged run is
+    cyclic.
 
-    The time of a process is how many events of each line it knows; a message carries what its sender knew before it.
+    The time of a process is the number of events of each line that it knows; a message carries its sender's time before
+    the send.
     """
-    begin, at, waits, heard, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
+    begin, at, next_waiter, waiters, queue = lines[0], lines[2], lines[3], lines[4], lines[6]
     of_event, delivers = events[0], events[1]
     sent_at, sender, receiver, following = events[3], events[5], events[6], events[7]
     head = channels[0]
@@ -399,7 +402,7 @@ def _times(
         for l in range(n):
             entries[(m + p) * n + l] = 0
     fifo, causal = KEPT, KEPT
-    waiting, left = all_waiting(n, heard, queue), begin[n]
+    waiting, left = enqueue_all(n, waiters, queue), begin[n]
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -411,7 +414,7 @@ def _times(
             if delivers[e]:
                 by = sender[k]
                 if at[by] <= sent_at[k]:
-                    wait(p, by, waits, heard)
+                    wait(p, by, next_waiter, waiters)
                     break
                 stamp = k * n
                 if fifo == KEPT:
@@ -436,9 +439,9 @@ def _times(
             left -= 1
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
     if left:
-        return ASK, ASK
+        return UNDECIDED, UNDECIDED
     return fifo, causal
 
 
@@ -449,7 +452,9 @@ def order_by(
     first: Any,
     place: Any,
 ) -> Any:
-    """A stable order of `numbers`, each under `how_many`: where each number begins, and which row is at each place."""
+    """Sorts `numbers`, each below `how_many`, stably: fills `first` with the start of each number, `place` with the
+    rows in order.
+    """
     for k in range(how_many + 1):
         first[k] = 0
     for row in range(len(numbers)):
@@ -472,7 +477,9 @@ def compact(
     mark: Any,
     used: Any,
 ) -> Any:
-    """Renumbers `codes` in place by first occurrence (negative ones stay); `used` says which they were. How many."""
+    """Renumbers `codes` in place by first occurrence (negative ones stay); fills `used` with the old codes; returns
+    their number.
+    """
     count = 0
     for row in range(len(codes)):
         code = codes[row]

@@ -1,25 +1,26 @@
 """Live event logs on Spark: a verdict as soon as a run breaks an order, and all others when the run has ended.
 
-Events may come late, twice, and in any order; `live_run` has what is told of a run, and what can withdraw it. When has
-a run ended? Nothing in a log says so. There are two ways to tell.
+Events may arrive late, twice, and in any order; `live_run` has the records of a run, and the reasons to withdraw them.
+A log does not mark the end of a run. There are two ways to determine it.
 
-*By the clock of the machine.* When nothing has come of it for some time (`patience`). That counts only while the stream
-runs: after a start, or a batch that takes longer than the patience, it begins anew, since what has not come may be
-waiting in the source. So no run ends while every batch takes longer than that. Nor can this way tell a quiet run from a
-source that is behind for longer than the patience with short batches: where that may be, name a `time`.
+*By the clock of the machine.* A run ends when no event of it has arrived for some time (`idle_timeout`). Only time in
+which the stream runs counts: after a start, or a batch that takes longer than the timeout, counting begins again, since
+events may be waiting in the source. So no run ends while every batch takes longer than that. A quiet run cannot be
+distinguished from a source that is behind for longer than the timeout with short batches: where that may happen, name
+an `event_time`.
 
-*By the time in the log* (`time`, the name of a column of time stamps). When the log has got past the run's last event
-by more than `patience`. Events may be late by as much as `delay`: Spark's *watermark* is the latest time in the log
-less that. No clock matters, no stop, and no backlog. But while nothing at all comes, no run ends; and a time stamp from
-far in the future ends them all.
+*By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the log has passed its
+last event by more than `idle_timeout`. Events may be late by as much as `max_lateness`: Spark's *watermark* is the
+latest time in the log less that. Clocks, stops and backlogs do not matter. But while no event at all arrives, no run
+ends; and a time stamp from far in the future ends them all.
 
-What comes of a run that has ended is told as such for as long as that is remembered (`memory`, by the same clock). A
-straggler after that is a run of its own, with a hole. What names no run is told at once.
+An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock). An event
+after that begins a new run, with a hole. A row that names no run is quarantined at once.
 
-Spark keeps the runs in the folder of the query's checkpoint; another start with the same goes on where that ended. It
-needs a store for them that can hold more than memory (RocksDB, which Spark brings along), and in Python the package
-`protobuf` (``pip install 'crownless[spark]'`` has it). `pipeline.session` makes a session in which all this works. In a
-session of your own set `spark.sql.streaming.stateStore.providerClass`, and before it starts the environment variable
+Spark keeps the runs in the folder of the query's checkpoint; another start with the same checkpoint resumes there.
+Spark needs a state store that can exceed memory (RocksDB, which it includes), and in Python the package `protobuf`
+(``pip install 'crownless[spark]'`` has it). `pipeline.session` makes a session with these settings. In a session of
+your own set `spark.sql.streaming.stateStore.providerClass`, and before it starts the environment variable
 `PYSPARK_PYTHON` to the Python that has crownless: its workers take ``python3`` otherwise.
 """
 
@@ -35,9 +36,21 @@ from typing import TYPE_CHECKING, Any
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import TOLD, Query
-from .live_run import LATER, LOOKS, NAMES, WITHDRAWN, Known, Live, Told, come, end, looked, more
-from .rows import BETWEEN, COLUMNS, NOWHERE, plain, plain_line
+from .live_run import (
+    LATER,
+    POLLS_TO_END,
+    RECORD_FIELDS,
+    WITHDRAWN,
+    LiveRun,
+    Record,
+    RunState,
+    add_events,
+    end_run,
+    on_batch,
+    on_poll,
+)
+from .records import RECORD_SCHEMA, Query
+from .rows import COLUMNS, PEER_SEPARATOR, UNKNOWN_RUN, plain, plain_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,21 +58,20 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.stateful_processor import MapState
 
-__all__ = ["LATER", "WITHDRAWN", "Live", "end", "judge_live", "more", "read_live", "stop"]
+__all__ = ["LATER", "WITHDRAWN", "LiveRun", "add_events", "end_run", "judge_live", "read_live", "stop"]
 
-#: In seconds: without an event for so long a run has ended; for so long it is remembered that it has; and so late may
-#: events be.
-PATIENCE, MEMORY, DELAY = 60.0, 3600.0, 10.0
+#: In seconds: the time without events after which a run ends; how long its end is remembered; the greatest lateness of
+#: events.
+IDLE_TIMEOUT, RETENTION, MAX_LATENESS = 60.0, 3600.0, 10.0
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> DataFrame:
-    """A stream of what is put into a folder: Parquet files if there is one in it now, JSON Lines otherwise.
+    """A stream of the files put into a folder: Parquet if the folder has a Parquet file now, JSON Lines otherwise.
 
-    A file must be there whole at once: write it elsewhere on the same disk, or under a name that begins with a dot, and
-    move it.
+    A file must appear whole: write it elsewhere on the same disk, or under a name that begins with a dot, and move it.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -78,33 +90,33 @@ def judge_live(
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
     *,
-    patience: float = PATIENCE,
-    memory: float = MEMORY,
+    idle_timeout: float = IDLE_TIMEOUT,
+    retention: float = RETENTION,
     first: int = 0,
-    time: str | None = None,
-    delay: float = DELAY,
+    event_time: str | None = None,
+    max_lateness: float = MAX_LATENESS,
 ) -> DataFrame:
-    """A stream of what is told of a stream of events: a table as `judging.Judged.everything`, in append mode.
+    """The stream of records of a stream of events: a table as `judging.LogResult.records`, in append mode.
 
     `events` has the columns of a log, or one column `value` of lines of JSON (`read_live`). `first` is the index of the
-    first event of a line. `time` names a column of the log (of lines, a key): time stamps, their texts as in ISO 8601,
-    or seconds since 1970. An event without one counts as part of its run, and does not make it last longer.
+    first event of a line. `event_time` names a column of the log (of lines, a key): time stamps, ISO 8601 texts, or
+    seconds since 1970. An event without a time belongs to its run and does not prolong it.
 
-    While runs have not ended the stream goes on by itself, to look whether they have: give it a trigger shorter than
-    `patience` (``trigger(processingTime="5 seconds")``), and do not wait for it to have processed all. End it with
-    `stop`. Raises `BadInput` if something that Spark needs for it is missing, or no such column is there.
+    While runs have not ended the stream triggers itself, to poll for their end: give it a trigger shorter than
+    `idle_timeout` (``trigger(processingTime="5 seconds")``), and do not wait for it to have processed all. End it with
+    `stop`. Raises `BadInput` if the column, or a requirement of Spark, is missing.
     """
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-    _equip(events.sparkSession)
+    _require_state_store(events.sparkSession)
     query = Query.of(orders, reading, witnesses=True)
 
     class Runs(StatefulProcessor):
-        """Spark's side of it: state and timers of each run."""
+        """The stateful processor: state and timers of each run."""
 
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.handle = handle
-            self.known = handle.getValueState("known", "known string")
+            self.state = handle.getValueState("state", "state string")
             self.rows = handle.getMapState("rows", "key string", "text string")
             self.messages = handle.getMapState("messages", "key string", "text string")
 
@@ -114,63 +126,63 @@ def judge_live(
             for row in rows:
                 lines.append(row.line)
                 latest = row.at if latest is None else max(latest, row.at or latest)
-            yield from map(_row, more(live, key[0], lines, query, first=first))
-            if key[0] == NOWHERE:
+            yield from map(_row, add_events(live, key[0], lines, query, first=first))
+            if key[0] == UNKNOWN_RUN:
                 return
-            if not live.known.ended:
-                come(live.known, _start(), latest)
-                self._wake_at(self._look_after(live.known, timerValues))
+            if not live.state.ended:
+                on_batch(live.state, _start(), latest)
+                self._set_timer(self._next_poll(live.state, timerValues))
             self._keep(live)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-            live, now = self._live(), _now(timerValues, time)
-            if live.known.ended:
-                self.known.clear()
+            live, now = self._live(), _now(timerValues, event_time)
+            if live.state.ended:
+                self.state.clear()
                 return
-            if time is None:
-                late = (now - expiredTimerInfo.getExpiryTimeInMs()) / 1000
-                ended = looked(live.known, _start(), late, patience)
+            if event_time is None:
+                overdue = (now - expiredTimerInfo.getExpiryTimeInMs()) / 1000
+                ended = on_poll(live.state, _start(), overdue, idle_timeout)
             else:
-                ended = live.known.latest is not None
-                live.known.latest = now if live.known.latest is None else live.known.latest
+                ended = live.state.latest is not None
+                live.state.latest = now if live.state.latest is None else live.state.latest
             if ended:
-                yield from map(_row, end(live, key[0], query))
-            self._wake_at(now + int(1000 * memory) if ended else self._look_after(live.known, timerValues))
+                yield from map(_row, end_run(live, key[0], query))
+            self._set_timer(now + int(1000 * retention) if ended else self._next_poll(live.state, timerValues))
             self._keep(live)
 
-        def _look_after(self, known: Known, timers: Any) -> int:
-            """When to look next whether the run has ended. One whose times are not known waits for the next of all."""
-            now = _now(timers, time)
-            if time is None:
-                return now + int(1000 * patience / LOOKS)
-            return now + 1 if known.latest is None else known.latest + int(1000 * patience)
+        def _next_poll(self, state: RunState, timers: Any) -> int:
+            """The time of the next poll for the end of the run; without known times, the next watermark."""
+            now = _now(timers, event_time)
+            if event_time is None:
+                return now + int(1000 * idle_timeout / POLLS_TO_END)
+            return now + 1 if state.latest is None else state.latest + int(1000 * idle_timeout)
 
-        def _wake_at(self, milliseconds: int) -> None:
+        def _set_timer(self, milliseconds: int) -> None:
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
             self.handle.registerTimer(milliseconds)
 
-        def _live(self) -> Live:
-            kept = self.known.get()
-            known = Known() if kept is None else Known(**json.loads(kept[0]))
-            return Live(known, _Kept(self.rows), _Kept(self.messages))
+        def _live(self) -> LiveRun:
+            kept = self.state.get()
+            state = RunState() if kept is None else RunState(**json.loads(kept[0]))
+            return LiveRun(state, _BufferedState(self.rows), _BufferedState(self.messages))
 
-        def _keep(self, live: Live) -> None:
+        def _keep(self, live: LiveRun) -> None:
             for store in (live.rows, live.messages):
-                assert isinstance(store, _Kept)
+                assert isinstance(store, _BufferedState)
                 store.keep()
-            self.known.update((json.dumps(vars(live.known)),))
+            self.state.update((json.dumps(vars(live.state)),))
 
         def close(self) -> None:
             pass
 
-    mode = "ProcessingTime" if time is None else "EventTime"
-    runs = _lines(events, time, delay).groupBy("run")
-    return runs.transformWithState(Runs(), TOLD, outputMode="Append", timeMode=mode)
+    mode = "ProcessingTime" if event_time is None else "EventTime"
+    runs = _lines(events, event_time, max_lateness).groupBy("run")
+    return runs.transformWithState(Runs(), RECORD_SCHEMA, outputMode="Append", timeMode=mode)
 
 
 def stop(query: StreamingQuery, within: float = 30.0) -> None:
-    """Ends a stream between two batches: in the middle of one Spark would complain that it cannot write its state."""
+    """Stops a stream between two batches: within a batch Spark would fail to write its state."""
     until, last = monotonic() + within, _batch(query)
     while query.isActive and query.status["isTriggerActive"] and _batch(query) == last and monotonic() < until:
         sleep(0.02)
@@ -178,24 +190,25 @@ def stop(query: StreamingQuery, within: float = 30.0) -> None:
 
 
 def _batch(query: StreamingQuery) -> Any:
-    """The last batch that is done."""
+    """The number of the last finished batch."""
     progress = query.lastProgress
     return None if progress is None else progress["batchId"]
 
 
-def _equip(spark: SparkSession) -> None:
-    """Sees that state can be kept; only a session of our own is changed."""
+def _require_state_store(spark: SparkSession) -> None:
+    """Checks that the session has a state store; sets it in a session made by `pipeline.session`."""
     if find_spec("google") is None or find_spec("google.protobuf") is None:
-        raise BadInput("PySpark keeps state with the help of protobuf, which is missing", hint="pip install protobuf")
+        raise BadInput("PySpark keeps state by protobuf, which is missing", hint="pip install protobuf")
     if spark.conf.get(_STORE, "") == _ROCKS_DB:
         return
     if spark.conf.get("spark.app.name", "") != "crownless":
-        raise BadInput("this session keeps no state of live runs", hint=f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")')
+        hint = f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")'
+        raise BadInput("this session has no state store for live runs", hint=hint)
     spark.conf.set(_STORE, _ROCKS_DB)
 
 
-class _Kept:
-    """A store in Spark's state: each text is read and written once a batch."""
+class _BufferedState:
+    """A store in Spark's state that reads and writes each text once a batch."""
 
     def __init__(self, state: MapState) -> None:
         self.state = state
@@ -226,9 +239,9 @@ class _Kept:
         self.written = set()
 
 
-def _now(timers: Any, time: str | None) -> int:
-    """In milliseconds, by the clock that ends runs."""
-    now = timers.getCurrentProcessingTimeInMs() if time is None else timers.getCurrentWatermarkInMs()
+def _now(timers: Any, event_time: str | None) -> int:
+    """The current time in milliseconds, by the clock that ends runs."""
+    now = timers.getCurrentProcessingTimeInMs() if event_time is None else timers.getCurrentWatermarkInMs()
     return int(now)
 
 
@@ -240,36 +253,36 @@ def _start() -> str:
     return "" if task is None else task.getLocalProperty("spark.jobGroup.id") or ""
 
 
-def _row(told: Told) -> Row:
+def _row(record: Record) -> Row:
     from pyspark.sql import Row
 
-    return Row(**{name: told[name] for name in NAMES})
+    return Row(**{name: record[name] for name in RECORD_FIELDS})
 
 
 # -- rows as lines -----------------------------------------------------------------------------------------------------
 
 
-def _lines(events: DataFrame, time: str | None, delay: float) -> DataFrame:
+def _lines(events: DataFrame, event_time: str | None, max_lateness: float) -> DataFrame:
     """run, line (of JSON), at (milliseconds since 1970, null if unknown) of each event.
 
-    Spark drops rows that come behind the watermark, if it knows their times; here they come as numbers, so it does not.
+    Spark drops rows behind the watermark if it knows their times; here times are numbers, so it keeps them.
     """
     from pyspark.sql import functions as f
 
     as_text = events.columns == ["value"]
-    if time is not None:
-        events = events.withColumn(_AT, _time(events, time, as_text)).withWatermark(
-            _AT, f"{int(1000 * delay)} milliseconds"
+    if event_time is not None:
+        events = events.withColumn(_AT, _time(events, event_time, as_text)).withWatermark(
+            _AT, f"{int(1000 * max_lateness)} milliseconds"
         )
-    at = (f.lit(None).cast("long") if time is None else f.unix_millis(_AT)).alias("at")
+    at = (f.lit(None).cast("long") if event_time is None else f.unix_millis(_AT)).alias("at")
     if as_text:
         return events.select(f.col("value").cast("binary").alias("value"), at).mapInArrow(_read, _LINES)
     rows = plain(events.drop(_AT))  # raises if the columns are not those of a log
     of = {name: f.col(f"`{name}`") for name in COLUMNS[:-1] if name in events.columns}
     line = _as_json(of)
     if "text" in events.columns and events.schema["text"].metadata == rows.schema["text"].metadata:  # plain already
-        several = f.col("peer").contains(BETWEEN)
-        line = f.when(several, _as_json(of | {"peer": f.split("peer", BETWEEN)})).otherwise(line)
+        several = f.col("peer").contains(PEER_SEPARATOR)
+        line = f.when(several, _as_json(of | {"peer": f.split("peer", PEER_SEPARATOR)})).otherwise(line)
         line = f.coalesce(f.col("text"), line)
     run = f.coalesce(of["run"].cast("string"), f.lit("")) if "run" in of else f.lit("")
     return events.select(run.alias("run"), line.alias("line"), at)
@@ -277,7 +290,7 @@ def _lines(events: DataFrame, time: str | None, delay: float) -> DataFrame:
 
 _AT = "crownless_at"
 _LINES = "run string, line string, at long"
-#: No event happens before the year 0 or after the year 9999, in seconds since 1970.
+#: Times outside the years 0 to 9999 are ignored; in seconds since 1970.
 _EARLIEST, _LATEST = -62e9, 253e9
 
 
@@ -304,7 +317,7 @@ def _time(events: DataFrame, name: str, as_text: bool) -> Column:
 
 
 def _read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Lines of JSON; empty ones are no events."""
+    """The run, line and time of lines of JSON; empty lines are skipped."""
     import pyarrow as pa
 
     for batch in batches:

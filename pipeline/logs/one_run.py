@@ -1,15 +1,13 @@
 """One run too large for one executor: FIFO, causal, mailbox, one-n and synchronous order of millions of events.
 
-All that looks at rows, lines, channels or messages by themselves is Spark's: which rows contradict each other, where
-lines have holes, which send goes with which deliver, what is delivered before what. What is left, and cannot be cut
-into independent parts, is to walk along the lines (`walks`): one task reads the events as numbers, stretch by
-stretch of all lines, and holds what is not walked yet, the vector time of each process, and the messages under way.
-How much that is depends on the run; if it becomes more than `most_held` rows, the verdicts still open are `unknown`.
+Spark does the work on single rows, lines, channels or messages: contradictions between rows, holes in lines, the send
+of each deliver, the order of deliveries. The walk along the lines (`walks`) cannot be cut into independent parts: one
+task reads the events as numbers, stretch by stretch of all lines, and holds the events not walked yet, the vector time
+of each process, and the messages in flight. If these exceed `most_held` rows, the verdicts still open are `unknown`.
 
-Verdicts are those of `crownless classify`, and rows that cannot be used are told of as there (see `runs`). Witnesses
-are genuine, not surely the smallest. n-n is decided only as far as the other orders settle it. Runs of multicasts are
-not decided at all, nor, while messages not received may still be (`pending`), synchronous and one-n order of a run
-that has such.
+Verdicts are those of `crownless classify`, and unusable rows are reported as there (see `runs`). Witnesses are genuine,
+but may not be the smallest. n-n is decided only as far as the other orders settle it. Runs of multicasts are not
+decided, nor synchronous and one-n order of a run with unreceived messages that count as `pending`.
 """
 
 from __future__ import annotations
@@ -29,39 +27,39 @@ import numpy as np
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-from .answers import HOLE, JUDGED, QUARANTINE, TOLD, VERDICT, Query
-from .judging import Judged
-from .rows import BETWEEN, COLUMNS, NOWHERE, plain, said
-from .runs import Judgement, process_of
+from .judging import LogResult
+from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query
+from .rows import COLUMNS, PEER_SEPARATOR, UNKNOWN_RUN, json_line, plain
+from .runs import OrderVerdict, process_of
 from .walks import TimedWalk, Walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-#: At most so many events are held that cannot be walked yet, and so many messages under way, before it is given up.
+#: A walk is given up beyond this many events that cannot be walked yet, or this many messages in flight.
 MOST_HELD = 2_000_000
-#: How many events are walked at once.
+#: The number of events walked at once.
 STRETCH = 200_000
-#: Up to so many rows one task is quicker than many that hand rows to each other.
+#: Up to this many rows one task is quicker than a shuffle.
 SMALL = 100_000
 
-#: Is told what is being done, how many events are walked, and of how many (0 until they are counted). While the walk
-#: goes on it is called from another thread.
+#: Receives the current step, the number of events walked, and their total (0 until counted). During the walk it is
+#: called from another thread.
 Progress = Callable[[str, int, int], None]
 
 _HOLES = "nothing in the log breaks it, but the log has holes"
 
 
 @dataclass(frozen=True)
-class OneRunJudged(Judged):
-    """What is known of the one run, as `Judged` of many; and what of it is at hand without asking Spark again."""
+class OneRunResult(LogResult):
+    """The result for one run, as `LogResult` for many; the further fields need no Spark job."""
 
-    judgements: tuple[Judgement, ...]
+    order_verdicts: tuple[OrderVerdict, ...]
     rows: int
     judged: int
     quarantined: int
-    #: The most events that were held at once, waiting for others.
+    #: The most events held at once, waiting for others.
     most_held: int = 0
 
 
@@ -73,38 +71,38 @@ def judge_one_run(
     most_held: int = MOST_HELD,
     stretch: int = STRETCH,
     progress: Progress | None = None,
-) -> OneRunJudged:
+) -> OneRunResult:
     """Judges the one run of these events; all seven orders unless some are named.
 
     Raises `BadInput` if the columns are not those of a log, or the rows are of several runs.
     """
     query = Query.of(orders, reading, witnesses=True)
-    tell = progress or _nobody_asks
+    report = progress or _no_progress
     rows = plain(events).persist()
-    told: DataFrame | None = None
+    checked_rows: DataFrame | None = None
     try:
-        tell("reading the rows", 0, 0)
-        run, count = _the_one(rows)
-        told = checked(rows.coalesce(1) if count <= SMALL else rows).persist()
-        tell("holding the rows against each other", 0, 0)
-        lines = _lines(told)
+        report("reading the rows", 0, 0)
+        run, count = _single_run(rows)
+        checked_rows = checked(rows.coalesce(1) if count <= SMALL else rows).persist()
+        report("comparing the rows", 0, 0)
+        lines = _lines(checked_rows)
         rows.unpersist()
-        return _judged(told, lines, run, query, most_held, stretch, tell)
+        return _decide_run(checked_rows, lines, run, query, most_held, stretch, report)
     finally:
         rows.unpersist()
-        if told is not None:
-            told.unpersist()
+        if checked_rows is not None:
+            checked_rows.unpersist()
 
 
-def _nobody_asks(doing: str, walked: int, of: int) -> None:
+def _no_progress(doing: str, walked: int, of: int) -> None:
     pass
 
 
-def _the_one(rows: DataFrame) -> tuple[str, int]:
-    """The run that these rows are of, and how many they are; raises `BadInput` if there are several."""
+def _single_run(rows: DataFrame) -> tuple[str, int]:
+    """The run of these rows, and their number; raises `BadInput` if there are several runs."""
     from pyspark.sql import functions as f
 
-    run = f.when(f.col("run") != NOWHERE, f.col("run"))
+    run = f.when(f.col("run") != UNKNOWN_RUN, f.col("run"))
     found = rows.agg(f.count("*").alias("rows"), f.min(run).alias("least"), f.max(run).alias("most")).collect()[0]
     if found["least"] != found["most"]:
         several = f"the events are of several runs, such as {found['least']!r} and {found['most']!r}"
@@ -112,16 +110,16 @@ def _the_one(rows: DataFrame) -> tuple[str, int]:
     return found["least"] or "", found["rows"]
 
 
-# -- rows held against each other --------------------------------------------------------------------------------------
+# -- rows compared with each other -------------------------------------------------------------------------------------
 
 
-def checked(rows: DataFrame, odd: Column | None = None) -> DataFrame:
-    """Plain rows with what is wrong with each, if so: `reason` (null for those that can be used).
+def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
+    """Plain rows with the `reason` why each is unusable (null for usable rows).
 
-    `copy`: it says no more than another, and so its loss does no harm. Of the message that a row is about, by the rows
-    that can be used: `sent` and `delivered` (are there such rows?), `sender` (whom delivers name), `first_deliverer`.
-    Rows with the same `about`, by run, are all that are about a message.
-    `odd` is a further reason against single rows. Further columns are kept; a copy must agree in them, too.
+    `copy`: true for a copy of another row, whose loss makes no hole. For the message of a row, by the usable rows:
+    `sent` and `delivered` (true if there is such a row), `sender` (as named by delivers), `first_deliverer`. Rows of
+    one run with the same `message_key` are those about one message. `extra_problem` is a further reason against single
+    rows. Further columns are kept; a copy must agree in them, too.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -134,7 +132,7 @@ def checked(rows: DataFrame, odd: Column | None = None) -> DataFrame:
             for name in ("message", "peer")
         }
     )
-    reason = f.coalesce(_wrong_by_itself(), odd) if odd is not None else _wrong_by_itself()
+    reason = f.coalesce(_row_problem(), extra_problem) if extra_problem is not None else _row_problem()
     rows = rows.withColumn("reason", reason)
     place = Window.partitionBy("run", "process", "index")
     says = f.struct("reason", "kind", "message", "peer", *further)
@@ -142,42 +140,42 @@ def checked(rows: DataFrame, odd: Column | None = None) -> DataFrame:
     rows = rows.withColumn("copy", copy)
     counted = f.col("reason").isNull() & ~f.col("copy")
     rows = rows.withColumn("at_place", f.sum(counted.cast("int")).over(place))
-    # Rows about one message meet; of all others each stays by itself.
-    rows = rows.withColumn("about", f.coalesce("message", f.concat_ws(" ", "process", "index")))
-    return _held_against_each_other(rows, counted).select(*COLUMNS, *further, *_SAID_OF_ROWS)
+    # Rows about one message share a key; every other row has its own.
+    rows = rows.withColumn("message_key", f.coalesce("message", f.concat_ws(" ", "process", "index")))
+    return _with_conflicts(rows, counted).select(*COLUMNS, *further, *_CHECK_COLUMNS)
 
 
-_SAID_OF_ROWS = ("about", "reason", "copy", "sent", "delivered", "sender", "first_deliverer")
+_CHECK_COLUMNS = ("message_key", "reason", "copy", "sent", "delivered", "sender", "first_deliverer")
 
 
-def _wrong_by_itself() -> Column:
+def _row_problem() -> Column:
     from pyspark.sql import functions as f
 
-    sends, about = f.col("kind") == "send", f.col("kind") != "internal"
-    peers = f.split("peer", BETWEEN)
-    no_peer = f.col("peer").isNull() | f.exists(peers, no_name)
+    sends, on_message = f.col("kind") == "send", f.col("kind") != "internal"
+    peers = f.split("peer", PEER_SEPARATOR)
+    no_peer = f.col("peer").isNull() | f.exists(peers, is_no_name)
     return (
         f.when(f.col("text").isNotNull(), "it cannot be read as an event")
-        .when(no_name(f.col("process")), "'process' is missing or no name")
+        .when(is_no_name(f.col("process")), "'process' is missing or no name")
         .when(f.col("index").isNull() | (f.col("index") < 0), "'index' is missing or negative")
         .when(f.col("kind").isNull() | ~f.col("kind").isin("send", "deliver", "internal"), "unknown kind")
-        .when(no_name(f.col("run")) & (f.col("run") != ""), "'run' is no name")
-        .when(about & no_name(f.col("message")), "'message' is missing or no name")
+        .when(is_no_name(f.col("run")) & (f.col("run") != ""), "'run' is no name")
+        .when(on_message & is_no_name(f.col("message")), "'message' is missing or no name")
         .when(sends & no_peer, "'peer' is missing or no name")
         .when(sends & (f.size(peers) > f.size(f.array_distinct(peers))), "'peer' names a receiver twice")
-        .when(about & f.col("peer").isNotNull() & ~sends & no_name(f.col("peer")), "'peer' is no name")
+        .when(on_message & f.col("peer").isNotNull() & ~sends & is_no_name(f.col("peer")), "'peer' is no name")
     )
 
 
-def no_name(name: Column) -> Column:
-    """Is it missing, empty, or does it hold what cannot be printed (see `model_check.event_logs`)?"""
+def is_no_name(name: Column) -> Column:
+    """True if the name is missing, empty or not printable (see `model_check.event_logs`)."""
     plainly = name.rlike(r"\A[ -~]+\z")  # as nearly all are
-    return name.isNull() | (name == "") | (~plainly & name.rlike(_cannot_be_printed()))
+    return name.isNull() | (name == "") | (~plainly & name.rlike(_unprintable_characters()))
 
 
 @cache
-def _cannot_be_printed() -> str:
-    """All characters that Python holds not to be printable, for Java, whose Unicode may be of another year."""
+def _unprintable_characters() -> str:
+    """A regular expression of all characters unprintable in Python, for Java, whose Unicode version may differ."""
     ranges: list[list[int]] = []
     for code in range(0x110000):
         if not chr(code).isprintable():
@@ -188,14 +186,14 @@ def _cannot_be_printed() -> str:
     return "[" + "".join(rf"\x{{{first:x}}}-\x{{{last:x}}}" for first, last in ranges) + "]"
 
 
-def _held_against_each_other(rows: DataFrame, counted: Column) -> DataFrame:
-    """The rows with the reasons that lie in other rows, and what is said of their messages."""
+def _with_conflicts(rows: DataFrame, counted: Column) -> DataFrame:
+    """The rows with the reasons found in other rows, and the facts about their messages."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    of, here = Window.partitionBy("run", "about"), Window.partitionBy("run", "about", "receiver")
+    of, here = Window.partitionBy("run", "message_key"), Window.partitionBy("run", "message_key", "receiver")
     sends, delivers = counted & (f.col("kind") == "send"), counted & (f.col("kind") == "deliver")
-    one_receiver = ~f.col("peer").contains(BETWEEN)
+    one_receiver = ~f.col("peer").contains(PEER_SEPARATOR)
     rows = rows.withColumn("receiver", f.when(sends, f.col("peer")).when(delivers, f.col("process")))
     said_to_send = f.when(sends, f.col("process")).when(delivers, f.col("peer"))
     rows = rows.withColumns(
@@ -209,7 +207,7 @@ def _held_against_each_other(rows: DataFrame, counted: Column) -> DataFrame:
     )
     elsewhere = delivers & f.col("to_one") & (f.col("sends_here") == 0)
     rows = rows.withColumn("elsewhere", f.max(elsewhere).over(of))
-    about = f.col("kind") != "internal"
+    on_message = f.col("kind") != "internal"
     does = f.concat("process", f.lit(" delivers "), "message")
     reason = (
         f.when(f.col("reason").isNotNull(), f.col("reason"))
@@ -217,8 +215,8 @@ def _held_against_each_other(rows: DataFrame, counted: Column) -> DataFrame:
         .when(f.col("at_place") > 1, f.concat("process", f.lit(" has two events "), "index"))
         .when((f.col("kind") == "send") & (f.col("sends") > 1), f.concat("message", f.lit(" is sent twice")))
         .when((f.col("kind") == "deliver") & (f.col("delivers_here") > 1), f.concat(does, f.lit(" twice")))
-        .when(about & f.col("senders_differ"), f.concat(f.lit("rows differ in who sends "), "message"))
-        .when(about & f.col("elsewhere"), f.concat(f.lit("rows differ in who receives "), "message"))
+        .when(on_message & f.col("senders_differ"), f.concat(f.lit("rows differ in who sends "), "message"))
+        .when(on_message & f.col("elsewhere"), f.concat(f.lit("rows differ in who receives "), "message"))
     )
     rows = rows.withColumn("reason", reason)
     sends, delivers = (f.col("reason").isNull() & (f.col("kind") == kind) for kind in ("send", "deliver"))
@@ -232,25 +230,25 @@ def _held_against_each_other(rows: DataFrame, counted: Column) -> DataFrame:
     )
 
 
-def quarantined(told: DataFrame) -> DataFrame:
-    """What is told of checked rows that have a reason, in the columns of `answers.TOLD`."""
+def quarantined(checked_rows: DataFrame) -> DataFrame:
+    """The records of the unusable rows, in the columns of `records.RECORD_SCHEMA`."""
 
-    def tell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def as_json(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            rows = [_with_clock(said(row), row) for row in batch.to_pylist()]
+            rows = [_with_clock(json_line(row), row) for row in batch.to_pylist()]
             columns = [pa.array(rows, pa.string()), batch["run"], batch["reason"]]
             yield pa.RecordBatch.from_arrays(columns, names=["row", "run", "reason"])
 
     from pyspark.sql import functions as f
 
-    bad = told.where(f.col("reason").isNotNull()).select(*COLUMNS, *_further(told), "reason")
-    rows = bad.mapInArrow(tell, "row string, run string, reason string")
+    bad = checked_rows.where(f.col("reason").isNotNull()).select(*COLUMNS, *_further(checked_rows), "reason")
+    rows = bad.mapInArrow(as_json, "row string, run string, reason string")
     none = f.lit(None).cast("string")
     return rows.select(
-        f.lit(QUARANTINE).alias("about"),
-        f.when(f.col("run") != NOWHERE, f.col("run")).alias("run"),
+        f.lit(QUARANTINE).alias("record_type"),
+        f.when(f.col("run") != UNKNOWN_RUN, f.col("run")).alias("run"),
         none.alias("order"),
         none.alias("verdict"),
         none.alias("witness"),
@@ -267,8 +265,8 @@ def _with_clock(line: str, row: dict[str, Any]) -> str:
 
 
 def _further(rows: DataFrame) -> list[str]:
-    """The columns that the log has besides those of all logs."""
-    return [name for name in rows.columns if name not in (*COLUMNS, *_SAID_OF_ROWS)]
+    """The log's columns besides `COLUMNS`."""
+    return [name for name in rows.columns if name not in (*COLUMNS, *_CHECK_COLUMNS)]
 
 
 # -- lines and events --------------------------------------------------------------------------------------------------
@@ -276,39 +274,39 @@ def _further(rows: DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The processes by number; those that may have more events than the log; what shows that; how many rows there are.
+    """The processes by number; those whose events may be missing; the evidence; the numbers of rows.
 
-    `multicasts`: is there a message to several receivers?
+    `multicasts`: true if there is a message to several receivers.
     """
 
     numbers: dict[str, int]
-    torn: set[str]
+    processes_with_gaps: set[str]
     holes: list[str]
     judged: int
     quarantined: int
     multicasts: bool
 
 
-def _lines(told: DataFrame) -> _Lines:
+def _lines(checked_rows: DataFrame) -> _Lines:
     from pyspark.sql import functions as f
 
     used = f.col("reason").isNull()
     sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
     unsent = delivers & ~f.col("sent")
     of_nobody = unsent & f.col("sender").isNull()
-    harm = ~used & ~f.col("copy")
-    by_process = told.groupBy("process").agg(
+    unusable = ~used & ~f.col("copy")
+    by_process = checked_rows.groupBy("process").agg(
         f.count("*").alias("rows"),
         f.count_if(used).alias("n"),
         f.min(f.when(used, f.col("index"))).alias("a"),
         f.max(f.when(used, f.col("index"))).alias("z"),
-        f.count_if(harm).alias("harmed"),
-        f.count_if(harm & f.col("text").isNotNull()).alias("unreadable"),
+        f.count_if(unusable).alias("unusable"),
+        f.count_if(unusable & f.col("text").isNotNull()).alias("unreadable"),
         f.count_if(unsent).alias("unsent"),
         f.collect_set(f.when(unsent, f.col("sender"))).alias("senders"),
         f.count_if(of_nobody).alias("of_nobody"),
         f.count_if(of_nobody & (f.col("first_deliverer") == f.col("process"))).alias("messages_of_nobody"),
-        f.count_if(sends & f.col("peer").contains(BETWEEN)).alias("multicasts"),
+        f.count_if(sends & f.col("peer").contains(PEER_SEPARATOR)).alias("multicasts"),
         f.collect_set(f.when(sends, f.col("peer"))).alias("peers"),
     )
     rows = by_process.collect()
@@ -316,33 +314,38 @@ def _lines(told: DataFrame) -> _Lines:
     names = sorted({*lines, *(peer for row in rows for peer in row["peers"])})
     first = 1 if min((row["a"] for row in lines.values()), default=0) == 1 else 0
     missing = {name: row["z"] - first + 1 - row["n"] for name, row in sorted(lines.items())}
-    torn = {name for name, lost in missing.items() if lost}
+    processes_with_gaps = {name for name, lost in missing.items() if lost}
     holes = [
         f"{name}: {lost:,} {'event is' if lost == 1 else 'events are'} missing"
         for name, lost in missing.items()
         if lost
     ]
-    harmed: set[str | None] = set()
+    with_unusable_rows: set[str | None] = set()
     for row in rows:
         if row["process"] is None and row["unreadable"]:
-            harmed |= _processes_of_texts(told)
-        if row["harmed"] > (row["unreadable"] if row["process"] is None else 0):
-            harmed.add(row["process"] if _is_name(row["process"]) else None)
-    torn |= set(names) if None in harmed else {name for name in harmed if name is not None}
+            with_unusable_rows |= _processes_of_texts(checked_rows)
+        if row["unusable"] > (row["unreadable"] if row["process"] is None else 0):
+            with_unusable_rows.add(row["process"] if _is_name(row["process"]) else None)
+    processes_with_gaps |= (
+        set(names) if None in with_unusable_rows else {name for name in with_unusable_rows if name is not None}
+    )
     holes += [
-        f"{name or 'any process'}: rows of it are in quarantine" for name in sorted(harmed, key=lambda name: name or "")
+        f"{name or 'any process'}: rows of it are in quarantine"
+        for name in sorted(with_unusable_rows, key=lambda name: name or "")
     ]
     messages_of_nobody = sum(row["messages_of_nobody"] for row in rows)
     for row in sorted(lines.values(), key=lambda row: str(row["process"])):
         if row["unsent"]:
             some = "a message whose send is" if row["unsent"] == 1 else f"{row['unsent']:,} messages whose sends are"
             holes.append(f"{row['process']} delivers {some} not in the log")
-        torn |= set(row["senders"])
-    # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
-    torn |= {name for name in names if messages_of_nobody > (lines[name]["of_nobody"] if name in lines else 0)}
+        processes_with_gaps |= set(row["senders"])
+    # A process that delivers its own message has sent it earlier on its line, so not past the end of it.
+    processes_with_gaps |= {
+        name for name in names if messages_of_nobody > (lines[name]["of_nobody"] if name in lines else 0)
+    }
     judged = sum(row["n"] for row in rows)
     return _Lines(
-        {name: k for k, name in enumerate(names)}, torn, holes, judged,
+        {name: k for k, name in enumerate(names)}, processes_with_gaps, holes, judged,
         sum(row["rows"] for row in rows) - judged, any(row["multicasts"] for row in rows),
     )  # fmt: skip
 
@@ -351,8 +354,8 @@ def _is_name(name: str | None) -> bool:
     return name is not None and name != "" and name.isprintable()
 
 
-def _processes_of_texts(told: DataFrame) -> set[str | None]:
-    """The processes of rows that could not be read as columns; None if one may be any process's."""
+def _processes_of_texts(checked_rows: DataFrame) -> set[str | None]:
+    """The processes of rows that could not be read as columns; None if one may belong to any process."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -361,25 +364,25 @@ def _processes_of_texts(told: DataFrame) -> set[str | None]:
             names = {process_of(text) for text in batch["text"].to_pylist()}
             yield pa.RecordBatch.from_arrays([pa.array(list(names), pa.string())], names=["process"])
 
-    texts = told.where("text IS NOT NULL AND process IS NULL").select("text")
+    texts = checked_rows.where("text IS NOT NULL AND process IS NULL").select("text")
     return {row["process"] for row in texts.mapInArrow(read, "process string").distinct().collect()}
 
 
-def _messages(told: DataFrame, lines: _Lines) -> DataFrame:
-    """The messages that certainly were sent, by number of process and place on its line: message, p, s, q, r.
+def _messages(checked_rows: DataFrame, lines: _Lines) -> DataFrame:
+    """The messages that were certainly sent, by number of process and place on its line: message, p, s, q, r.
 
-    From the s-th event of process p to the r-th of q (null if it is not delivered). Then the events that come just
-    before: `before`, the send of what q delivers before it; `earlier`, where what p sent before it was delivered last.
-    `behind_lost`: it is delivered, and p sent one before it that is not.
+    Each goes from the s-th event of process p to the r-th of q (null if not delivered). The events just before it:
+    `before`, the send of the message that q delivers just before; `earlier`, the last delivery of a message that p sent
+    before. `behind_lost`: the message is delivered, and an earlier one of p is not.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     number = f.create_map(*(f.lit(part) for name_number in lines.numbers.items() for part in name_number))
     sends, delivers = f.col("kind") == "send", f.col("kind") == "deliver"
-    # A message not delivered where events are missing may have been delivered there: it does not count as sent.
-    certain = f.col("delivered") | ~f.col("peer").isin(sorted(lines.torn))
-    walked = told.where(f.col("reason").isNull()).where((sends & certain) | (delivers & f.col("sent")))
+    # A message to a process with missing events may have been delivered in the gap: it does not count as sent.
+    certain = f.col("delivered") | ~f.col("peer").isin(sorted(lines.processes_with_gaps))
+    walked = checked_rows.where(f.col("reason").isNull()).where((sends & certain) | (delivers & f.col("sent")))
     line = Window.partitionBy("process").orderBy("index")
     place = (f.row_number().over(line) - 1).cast("long").alias("place")
     walked = walked.select(
@@ -406,7 +409,7 @@ def _messages(told: DataFrame, lines: _Lines) -> DataFrame:
 
 
 def _events(messages: DataFrame) -> DataFrame:
-    """The events of the messages, as they are walked."""
+    """The events of the messages, as rows of a walk."""
     from pyspark.sql import functions as f
 
     def event(process: str, place: str, delivers: int, m: str | None, o: str | None) -> Column:
@@ -426,56 +429,61 @@ def _events(messages: DataFrame) -> DataFrame:
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def _judged(
-    told: DataFrame, lines: _Lines, run: str, query: Query, most_held: int, stretch: int, tell: Progress
-) -> OneRunJudged:
+def _decide_run(
+    checked_rows: DataFrame, lines: _Lines, run: str, query: Query, most_held: int, stretch: int, report: Progress
+) -> OneRunResult:
     from pyspark.sql import functions as f
 
-    def undecided(because: str) -> OneRunJudged:
-        judgements = [Judgement(order, "unknown", None, because) for order in query.orders]
-        return _finished(told, lines, run, judgements)
+    def undecided(because: str) -> OneRunResult:
+        order_verdicts = [OrderVerdict(order, "unknown", None, because) for order in query.orders]
+        return _finished(checked_rows, lines, run, order_verdicts)
 
     if not lines.judged:
         return undecided("no row of it can be used")
     if lines.multicasts:
         return undecided("a run of multicasts is not decided at this size")
-    messages = _messages(told, lines).persist()
+    messages = _messages(checked_rows, lines).persist()
     try:
         unreceived = f.when(f.col("r").isNull(), f.struct("p", "s", "message", "q"))
-        behind = f.when(f.col("behind_lost"), f.struct("p", "s", "message", "q"))
-        tell("finding what comes before what", 0, 0)
+        behind_unreceived = f.when(f.col("behind_lost"), f.struct("p", "s", "message", "q"))
+        report("ordering the events", 0, 0)
         facts = messages.agg(
-            (f.count("*") + f.count("r")).alias("events"), f.min(unreceived).alias("r"), f.min(behind).alias("behind")
+            (f.count("*") + f.count("r")).alias("events"),
+            f.min(unreceived).alias("r"),
+            f.min(behind_unreceived).alias("behind"),
         ).collect()[0]
-        found = _walked(messages, len(lines.numbers), facts["events"], query, most_held, stretch, tell)
-        tell("looking up witnesses", facts["events"], facts["events"])
+        found = _walked(messages, len(lines.numbers), facts["events"], query, most_held, stretch, report)
+        report("looking up witnesses", facts["events"], facts["events"])
         names = sorted(lines.numbers, key=lines.numbers.__getitem__)
-        answers = _Answers(found, _at_places(messages, found), facts["r"], facts["behind"], names, query, lines)
+        verdicts = _Verdicts(found, _at_places(messages, found), facts["r"], facts["behind"], names, query, lines)
     finally:
         messages.unpersist()
     if found.get(_TIMES):
-        cyclic = f"the log is cyclic: {answers.say(found[_TIMES])}"
-        told = told.withColumn("reason", f.coalesce("reason", f.lit(cyclic)))
-        none = _Lines(lines.numbers, lines.torn, lines.holes, 0, lines.judged + lines.quarantined, False)
-        judgements = [Judgement(order, "unknown", None, cyclic) for order in query.orders]
-        return _finished(told, none, run, judgements, found["held"][0])
-    return _finished(told, lines, run, [answers.judgement(order) for order in query.orders], found["held"][0])
+        cyclic = f"the log is cyclic: {verdicts.describe_cycle(found[_TIMES])}"
+        checked_rows = checked_rows.withColumn("reason", f.coalesce("reason", f.lit(cyclic)))
+        none = _Lines(lines.numbers, lines.processes_with_gaps, lines.holes, 0, lines.judged + lines.quarantined, False)
+        order_verdicts = [OrderVerdict(order, "unknown", None, cyclic) for order in query.orders]
+        return _finished(checked_rows, none, run, order_verdicts, found["held"][0])
+    return _finished(
+        checked_rows, lines, run, [verdicts.order_verdict(order) for order in query.orders], found["held"][0]
+    )
 
 
 def _finished(
-    told: DataFrame, lines: _Lines, run: str, judgements: Sequence[Judgement], most_held: int = 0
-) -> OneRunJudged:
+    checked_rows: DataFrame, lines: _Lines, run: str, order_verdicts: Sequence[OrderVerdict], most_held: int = 0
+) -> OneRunResult:
     rows: list[tuple[str | int | None, ...]] = [
-        (VERDICT, run, order, verdict, witness, because, None, None) for order, verdict, witness, because in judgements
+        (VERDICT, run, order, verdict, witness, because, None, None)
+        for order, verdict, witness, because in order_verdicts
     ]
     rows += [(HOLE, run, None, None, None, hole, None, None) for hole in lines.holes]
     rows.append((JUDGED, run, None, None, None, None, None, lines.judged))
-    everything = told.sparkSession.createDataFrame(rows, TOLD)
+    records = checked_rows.sparkSession.createDataFrame(rows, RECORD_SCHEMA)
     if lines.quarantined:
         # The checked rows are not held any longer than this takes.
-        everything = everything.unionByName(quarantined(told)).localCheckpoint()
-    return OneRunJudged(
-        lines.judged + lines.quarantined, everything, tuple(judgements), lines.judged + lines.quarantined,
+        records = records.unionByName(quarantined(checked_rows)).localCheckpoint()
+    return OneRunResult(
+        lines.judged + lines.quarantined, records, tuple(order_verdicts), lines.judged + lines.quarantined,
         lines.judged, lines.quarantined, most_held,
     )  # fmt: skip
 
@@ -488,43 +496,46 @@ _Found = dict[str, list[int]]
 
 
 def _walked(
-    messages: DataFrame, n: int, count: int, query: Query, most_held: int, stretch: int, tell: Progress
+    messages: DataFrame, n: int, count: int, query: Query, most_held: int, stretch: int, report: Progress
 ) -> _Found:
-    """What the walks find, by name; a walk that was given up is not there."""
+    """The findings of the walks, by name; a walk that was given up is absent."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     walks = [name for name in (_MAILBOX, _ONE_N, _SYNCHRONOUS) if name in query.orders or "n-n" in query.orders]
     doing = "walking along the lines"
-    tell(doing, 0, count)
-    with _listening(
-        messages.sparkSession, lambda walked: tell(doing, walked, count), tell is not _nobody_asks
-    ) as heard:
+    report(doing, 0, count)
+    with _receive_progress(
+        messages.sparkSession, lambda walked: report(doing, walked, count), report is not _no_progress
+    ) as progress_address:
 
         def walk(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
 
-            with _telling(heard) as told:
-                found = _walk(map(_columns, batches), n, walks, most_held, stretch, told)
+            with _send_progress(progress_address) as report_walked:
+                found = _walk(map(_columns, batches), n, walks, most_held, stretch, report_walked)
             columns = [pa.array(list(found), pa.string()), pa.array(list(found.values()), pa.list_(pa.int64()))]
             yield pa.RecordBatch.from_arrays(columns, names=["what", "numbers"])
 
-        # All lines at about the same pace, so that little need be held: each by the share of it that is behind.
+        # All lines advance at about the same pace, so that few events are held: sorted by the fraction of the line
+        # walked.
         share = (f.col("place") / f.count("*").over(Window.partitionBy("process"))).alias("share")
         in_turn = _events(messages).select("*", share).orderBy("share", "process", "place").drop("share")
         rows = in_turn.coalesce(1).mapInArrow(walk, _WALKED).collect()
-    # Without events there is no task that could find anything.
+    # Without events there is no task, hence no findings.
     found = {row["what"]: list(row["numbers"]) for row in rows}
     return found or {name: [] for name in (_TIMES, "fifo", "causal", *walks)} | {"held": [0]}
 
 
-#: Where the task says how far it is: host, port, and a word that is in each datagram.
-_Heard = tuple[str, int, bytes]
+#: The address for the task's progress: host, port, and a secret that begins each datagram.
+_ProgressAddress = tuple[str, int, bytes]
 
 
 @contextmanager
-def _listening(spark: SparkSession, hear: Callable[[int], None], wanted: bool) -> Iterator[_Heard | None]:
-    """Hears how far the task is, wherever it runs. What is lost on the way is not missed: more will come."""
+def _receive_progress(
+    spark: SparkSession, on_progress: Callable[[int], None], wanted: bool
+) -> Iterator[_ProgressAddress | None]:
+    """Receives the progress of the task, wherever it runs. A lost datagram does not matter: later ones follow."""
     host = spark.conf.get("spark.driver.host", None) if wanted else None
     try:
         here = None if host is None else _bound(host)
@@ -540,9 +551,9 @@ def _listening(spark: SparkSession, hear: Callable[[int], None], wanted: bool) -
         def listen() -> None:
             while not done.is_set():
                 with suppress(TimeoutError):
-                    told = here.recv(64)
-                    if told.startswith(word):
-                        hear(int.from_bytes(told[len(word) :], "big"))
+                    datagram = here.recv(64)
+                    if datagram.startswith(word):
+                        on_progress(int.from_bytes(datagram[len(word) :], "big"))
 
         thread = Thread(target=listen, daemon=True)
         thread.start()
@@ -565,19 +576,19 @@ def _bound(host: str) -> socket.socket:
 
 
 @contextmanager
-def _telling(heard: _Heard | None) -> Iterator[Callable[[int], None]]:
-    if heard is None:
+def _send_progress(progress_address: _ProgressAddress | None) -> Iterator[Callable[[int], None]]:
+    if progress_address is None:
         yield lambda walked: None
         return
-    host, port, word = heard
+    host, port, word = progress_address
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, socket.SOCK_DGRAM) as there:
 
-        def tell(walked: int) -> None:
+        def report(walked: int) -> None:
             with suppress(OSError):
                 there.sendto(word + walked.to_bytes(8, "big"), address)
 
-        yield tell
+        yield report
 
 
 def _columns(batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
@@ -590,7 +601,7 @@ def _walk(
     walks: Sequence[str],
     most_held: int,
     stretch: int,
-    tell: Callable[[int], None] = lambda walked: None,
+    report: Callable[[int], None] = lambda walked: None,
 ) -> _Found:
     open_walks: dict[str, Walk] = {_TIMES: TimedWalk(n), **{name: Walk(n) for name in walks}}
     found: _Found = {}
@@ -601,16 +612,16 @@ def _walk(
         for name, walk in list(open_walks.items()):
             walk.feed(_as_walked(name, rows))
             most = max(most, walk.most_held)
-            if walk.circle:
+            if walk.cycle:
                 twice = 2 if name == _ONE_N else 1
-                found[name] = [number for p, at in walk.circle for number in (p, at // twice)]
-            elif isinstance(walk, TimedWalk) and walk.under_way > most_held:
+                found[name] = [number for p, at in walk.cycle for number in (p, at // twice)]
+            elif isinstance(walk, TimedWalk) and walk.in_flight > most_held:
                 pass
             elif len(walk.held) <= most_held:
                 continue
             del open_walks[name]
         walked += len(rows)
-        tell(walked)
+        report(walked)
 
     held: list[np.ndarray[Any, Any]] = []
     waiting = 0
@@ -623,7 +634,7 @@ def _walk(
     if held:
         feed(np.concatenate(held))
     for name, walk in open_walks.items():
-        assert walk.finished(), f"{name}: a line waits for an event that is not there"
+        assert walk.finished(), f"{name}: a line waits for a missing event"
         found[name] = []
         if isinstance(walk, TimedWalk):
             found |= {"fifo": list(walk.fifo or ())} | {"causal": list(walk.causal or ())}
@@ -635,7 +646,7 @@ _P, _AT, _DELIVERS, _S_P, _S_AT, _R_P, _R_AT, _M_P, _M_AT, _O_P, _O_AT = range(1
 
 
 def _as_walked(walk: str, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The events with what each waits for in that walk."""
+    """The events, each with the event that it waits for in that walk."""
     delivers = rows[:, _DELIVERS] == 1
     waits_p, waits_at = np.where(delivers, rows[:, _S_P], -1), rows[:, _S_AT].copy()
     if walk == _MAILBOX:
@@ -663,70 +674,72 @@ def _as_walked(walk: str, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 # -- verdicts and witnesses --------------------------------------------------------------------------------------------
 
-#: The event at a place, in words, and its message.
+#: The place of an event: the number of its process, and its index among the walked events.
 _Place = tuple[int, int]
 
 
 def _places(found: _Found) -> set[_Place]:
-    """The places of the events that witnesses speak of."""
+    """The places of the events named in witnesses."""
     places: set[_Place] = set()
     for name in (_TIMES, _MAILBOX, _ONE_N, _SYNCHRONOUS):
-        circle = found.get(name, [])
-        places |= set(zip(circle[::2], circle[1::2], strict=True))
+        cycle = found.get(name, [])
+        places |= set(zip(cycle[::2], cycle[1::2], strict=True))
     for name in ("fifo", "causal"):
         if found.get(name):
             l, place, by, sent_at, _ = found[name]
             places |= {(l, place), (by, sent_at)}
-    circle = found.get(_SYNCHRONOUS, [])
-    return places | ({_after(circle)} if len(circle) == 2 else set())
+    cycle = found.get(_SYNCHRONOUS, [])
+    return places | ({_after(cycle)} if len(cycle) == 2 else set())
 
 
-def _after(circle: list[int]) -> _Place:
-    return circle[0], circle[1] + 1
+def _after(cycle: list[int]) -> _Place:
+    return cycle[0], cycle[1] + 1
 
 
 @dataclass(frozen=True)
-class _Event:
+class _WitnessEvent:
     sends: bool
     message: str
     delivered: bool
 
 
-def _at_places(messages: DataFrame, found: _Found) -> dict[_Place, _Event]:
-    """The events that witnesses speak of."""
+def _at_places(messages: DataFrame, found: _Found) -> dict[_Place, _WitnessEvent]:
+    """The events named in witnesses."""
     places = _places(found)
     if not places:
         return {}
     some = ", ".join(f"({p}L, {at}L)" for p, at in sorted(places))
     rows = messages.where(f"(bigint(p), s) IN ({some}) OR (bigint(q), r) IN ({some})").collect()
-    events = {(row["p"], row["s"]): _Event(True, row["message"], row["r"] is not None) for row in rows}
-    return events | {(row["q"], row["r"]): _Event(False, row["message"], True) for row in rows if row["r"] is not None}
+    events = {(row["p"], row["s"]): _WitnessEvent(True, row["message"], row["r"] is not None) for row in rows}
+    return events | {
+        (row["q"], row["r"]): _WitnessEvent(False, row["message"], True) for row in rows if row["r"] is not None
+    }
 
 
 _Outcome = tuple[str, dict[str, Any] | None, str | None]
 
 
 @dataclass
-class _Answers:
+class _Verdicts:
     found: _Found
-    events: dict[_Place, _Event]
-    #: The first message that is not received, and the first that is sent after such a one by the same process.
+    events: dict[_Place, _WitnessEvent]
+    #: The first unreceived message, and the first received one that its process sent after an unreceived one.
     unreceived: Any
-    behind: Any
+    behind_unreceived: Any
     names: Sequence[str]
     query: Query
     lines: _Lines
 
-    def judgement(self, order: str) -> Judgement:
+    def order_verdict(self, order: str) -> OrderVerdict:
         outcome, witness, because = self._outcome(order)
         if outcome == "kept" and self.lines.holes:
             outcome, because = "unknown", _HOLES
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
-        return Judgement(order, outcome, as_json, because)
+        return OrderVerdict(order, outcome, as_json, because)
 
     def _outcome(self, order: str) -> _Outcome:
         if order == "asynchronous":
-            return ("kept", None, None) if _TIMES in self.found else self._given_up()
+            return ("kept", None, None) if _TIMES in self.found else self._not_decided()
         if order in ("fifo", "causal"):
             return self._overtaking(order)
         causal = self._overtaking("causal")
@@ -739,19 +752,19 @@ class _Answers:
                 return "unknown", None, "not decided at this size while messages may still be received"
             if order == "synchronous":
                 return "broken", {"kind": "unreceived", **self._message(self.unreceived)}, None
-            if self.behind is not None:
-                return "broken", {"kind": "behind an unreceived one", **self._message(self.behind)}, None
+            if self.behind_unreceived is not None:
+                return "broken", {"kind": "behind an unreceived one", **self._message(self.behind_unreceived)}, None
         if order not in self.found:
-            return self._given_up()
-        circle = self.found[order]
-        if not circle:
+            return self._not_decided()
+        cycle = self.found[order]
+        if not cycle:
             return ("kept", None, None) if causal[0] == "kept" else causal
         if order == _SYNCHRONOUS:
-            return "broken", self._crown(circle), None
-        return "broken", {"kind": "cycle", "cycle": self.say(circle)}, None
+            return "broken", self._crown(cycle), None
+        return "broken", {"kind": "cycle", "cycle": self.describe_cycle(cycle)}, None
 
     def _n_n(self) -> _Outcome:
-        """n-n lies between synchronous order and both others."""
+        """The verdict on n-n, which lies between synchronous order and both mailbox and one-n."""
         if self._outcome("synchronous")[0] == "kept":
             return "kept", None, None
         for weaker in ("mailbox", "one-n"):
@@ -760,12 +773,12 @@ class _Answers:
                 return outcome
         return "unknown", None, "not decided at this size unless other orders settle it"
 
-    def _given_up(self) -> _Outcome:
-        return "unknown", None, "given up: too many events were waiting for others, or too many messages under way"
+    def _not_decided(self) -> _Outcome:
+        return "unknown", None, "given up: too many events were waiting for others, or too many messages in flight"
 
     def _overtaking(self, order: str) -> _Outcome:
         if order not in self.found:
-            return self._given_up()
+            return self._not_decided()
         if not self.found[order]:
             return "kept", None, None
         l, place, by, sent_at, q = self.found[order]
@@ -779,22 +792,25 @@ class _Answers:
         }
         return "broken", witness, None
 
-    def _crown(self, circle: list[int]) -> dict[str, Any]:
-        """Each message has an event before one of the next on some line: so its send is before that one's receive."""
-        round_ = list(zip(circle[::2], circle[1::2], strict=True))
+    def _crown(self, cycle: list[int]) -> dict[str, Any]:
+        """The crown of a cycle of waiting lines.
+
+        Each message has an event before one of the next message on some line, so its send is before that one's receive.
+        """
+        round_ = list(zip(cycle[::2], cycle[1::2], strict=True))
         if len(round_) == 1:
-            # A message to oneself, which waits for what comes between its send and its receive.
-            round_.append(_after(circle))
-        # A line waits for the next one to move: what the next one is about comes first.
+            # A message to oneself, which waits for the events between its send and its receive.
+            round_.append(_after(cycle))
+        # A line waits for the next one to move: the event of the next one comes first.
         messages = [self.events[place].message for place in reversed(round_)]
         return {"kind": "crown", "messages": [name for k, name in enumerate(messages) if name != messages[k - 1]]}
 
-    def say(self, circle: list[int]) -> str:
-        told = []
-        for p, at in zip(circle[::2], circle[1::2], strict=True):
+    def describe_cycle(self, cycle: list[int]) -> str:
+        events = []
+        for p, at in zip(cycle[::2], cycle[1::2], strict=True):
             event = self.events[p, at]
-            told.append(f"{self.names[p]} {'sends' if event.sends else 'receives'} {event.message}")
-        return " waits for ".join([*told, told[0]])
+            events.append(f"{self.names[p]} {'sends' if event.sends else 'receives'} {event.message}")
+        return " waits for ".join([*events, events[0]])
 
     def _message(self, row: Any) -> dict[str, Any]:
         return {"message": row["message"], "receiver": self.names[row["q"]]}

@@ -2,8 +2,8 @@
 
 A log's columns are those of `model_check.event_logs`: `run` (may be missing), `process`, `index`, `kind`, `message`,
 `peer` (a name, or a list of names); others are ignored. As *plain* rows, which everything here works on, all are
-strings but the index; the receivers of a multicast are one string, divided by a character that no name may hold; and
-a row that could not be read as columns at all keeps its `text`, to be quarantined with it.
+strings but the index; the receivers of a multicast are one string, divided by a character that no name may hold; and a
+row that could not be read as columns keeps its `text`, which goes to quarantine.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 #: The plain columns, for Spark.
 PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
 COLUMNS = ("run", "process", "index", "kind", "message", "peer", "text")
-#: Divides the receivers of a multicast in `peer`; no name holds it, since it cannot be printed.
-BETWEEN = "\x1f"
-#: The kind of a row that could not be read as columns, and the run of one of which nobody knows whose it is.
+#: Separates the receivers of a multicast in `peer`; no name contains it, since it is not printable.
+PEER_SEPARATOR = "\x1f"
+#: The kind of a row that could not be read as columns; the run of a row whose run is unknown.
 UNREADABLE = "?"
-NOWHERE = "\x1e"
+UNKNOWN_RUN = "\x1e"
 
-LONGEST = 1 << 62
-#: On the column `text` of rows that are plain already: a log may have a column of that name for its own ends.
+MAX_INDEX = 1 << 62
+#: On the column `text` of rows that are plain already: a log may have a column of that name for its own purposes.
 _MARK = {"crownless": "plain rows"}
 
 
@@ -57,13 +57,13 @@ def plain(events: DataFrame) -> DataFrame:
     none = f.lit(None).cast("string")
     if types["peer"] == "array<string>":
         names = f.transform("peer", lambda name: f.coalesce(name, f.lit("")))
-        odd = f.exists("peer", lambda name: name.contains(BETWEEN))
-        peer = f.array_join(names, BETWEEN).alias("peer")
+        has_separator = f.exists("peer", lambda name: name.contains(PEER_SEPARATOR))
+        peer = f.array_join(names, PEER_SEPARATOR).alias("peer")
     else:
-        odd = peer.contains(BETWEEN)
-    # A name that holds what divides names keeps its row's text, as any row that is no event.
+        has_separator = peer.contains(PEER_SEPARATOR)
+    # A row with the separator inside a name keeps its text, as any row that is not an event.
     columns = [f.col(f"`{name}`") for name in COLUMNS[:-1] if name in types]
-    kept = f.when(odd, f.to_json(f.struct(*columns))).otherwise(none).alias("text", metadata=_MARK)
+    kept = f.when(has_separator, f.to_json(f.struct(*columns))).otherwise(none).alias("text", metadata=_MARK)
     return events.select(run, text("process"), index, text("kind"), text("message"), peer, kept)
 
 
@@ -78,7 +78,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
 }
 
 
-def refuse_columns(schema: pa.Schema, file: str) -> None:
+def check_columns(schema: pa.Schema, file: str) -> None:
     """Raises `BadInput` if the columns of a Parquet file are not those of a log."""
     import pyarrow as pa
 
@@ -113,11 +113,11 @@ def plain_table(table: pa.Table) -> pa.Table:
     peers = columns["peer"].combine_chunks()
     names = peers.values if lists else peers.dictionary if pa.types.is_dictionary(peers.type) else peers
     text = pa.nulls(table.num_rows, pa.string())
-    if pc.any(pc.match_substring(names, BETWEEN)).as_py():
-        text = pa.array([_said_if_odd(row) for row in table.to_pylist()], pa.string())
+    if pc.any(pc.match_substring(names, PEER_SEPARATOR)).as_py():
+        text = pa.array([_json_if_separator_in_name(row) for row in table.to_pylist()], pa.string())
     if lists:
         of = pa.ListArray.from_arrays(peers.offsets, names.fill_null(""), mask=peers.is_null())
-        columns["peer"] = pa.chunked_array([pc.binary_join(of, BETWEEN)])
+        columns["peer"] = pa.chunked_array([pc.binary_join(of, PEER_SEPARATOR)])
     for name, column in columns.items():
         if name == "index":
             columns[name] = column.cast(pa.int64())
@@ -131,16 +131,16 @@ def plain_table(table: pa.Table) -> pa.Table:
     return pa.table({name: columns[name] for name in COLUMNS})
 
 
-def _said_if_odd(row: dict[str, Any]) -> str | None:
-    """A row with a name that holds what divides names, as JSON."""
+def _json_if_separator_in_name(row: dict[str, Any]) -> str | None:
+    """The row as JSON if a name in it contains the separator, else None."""
     peers = row["peer"] if isinstance(row["peer"], list) else [row["peer"]]
-    if not any(BETWEEN in (name or "") for name in peers):
+    if not any(PEER_SEPARATOR in (name or "") for name in peers):
         return None
     return json.dumps({name: value for name, value in row.items() if value is not None})
 
 
 def plain_lines(lines: DataFrame) -> DataFrame:
-    """The same of a DataFrame of lines of JSON (`spark.read.text`); empty lines are no events."""
+    """Plain rows of a DataFrame of lines of JSON (`spark.read.text`); empty lines are skipped."""
     from pyspark.sql import functions as f
 
     found = as_bytes(lines).mapInArrow(read_lines, PLAIN)
@@ -148,7 +148,7 @@ def plain_lines(lines: DataFrame) -> DataFrame:
 
 
 def as_bytes(lines: DataFrame) -> DataFrame:
-    """Lines as `read_lines` takes them: not every line of a file need be text."""
+    """Lines as bytes, for `read_lines`: a line of a file may not be valid UTF-8."""
     from pyspark.sql import functions as f
 
     return lines.select(f.col("value").cast("binary").alias("value"))
@@ -174,32 +174,36 @@ Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | No
 
 
 def plain_line(line: str | bytes) -> Plain:
-    """One line of JSON as a plain row. What is odd keeps its text, for `runs` to say what is wrong with it; of what is
-    no UTF-8 the bytes are told in hexadecimal.
+    """One line of JSON as a plain row. An unusable line keeps its text, and `runs` reports the reason; bytes that are
+    not UTF-8 are shown in hexadecimal.
     """
     text = line if isinstance(line, str) else line.decode(errors="backslashreplace")
     try:
         fields = json.loads(line if isinstance(line, str) else line.decode())
     except (ValueError, RecursionError):
-        return NOWHERE, None, None, UNREADABLE, None, None, text
+        return UNKNOWN_RUN, None, None, UNREADABLE, None, None, text
     if not isinstance(fields, dict):
-        return NOWHERE, None, None, UNREADABLE, None, None, text
+        return UNKNOWN_RUN, None, None, UNREADABLE, None, None, text
     run = fields.get("run")
-    run = "" if run is None else str(run) if type(run) is int or _is_text(run) else NOWHERE
+    run = "" if run is None else str(run) if type(run) is int or _is_encodable(run) else UNKNOWN_RUN
     process, index, kind = fields.get("process"), fields.get("index"), fields.get("kind")
     message, peer = fields.get("message"), fields.get("peer")
-    if kind == "send" and isinstance(peer, list) and all(_is_text(name) and BETWEEN not in name for name in peer):
-        peer = BETWEEN.join(peer) or []
-    elif type(peer) is str and BETWEEN in peer:
+    if (
+        kind == "send"
+        and isinstance(peer, list)
+        and all(_is_encodable(name) and PEER_SEPARATOR not in name for name in peer)
+    ):
+        peer = PEER_SEPARATOR.join(peer) or []
+    elif type(peer) is str and PEER_SEPARATOR in peer:
         peer = []
     as_columns = (
-        run != NOWHERE
-        and _is_text(process)
+        run != UNKNOWN_RUN
+        and _is_encodable(process)
         and type(index) is int
-        and abs(index) < LONGEST
-        and _is_text(kind)
-        and (kind == "internal" or type(message) is int or _is_text(message))
-        and (kind == "internal" or peer is None or _is_text(peer))
+        and abs(index) < MAX_INDEX
+        and _is_encodable(kind)
+        and (kind == "internal" or type(message) is int or _is_encodable(message))
+        and (kind == "internal" or peer is None or _is_encodable(peer))
     )
     if not as_columns:
         return str(run), None, None, UNREADABLE, None, None, text
@@ -209,16 +213,16 @@ def plain_line(line: str | bytes) -> Plain:
     return str(run), process, index, str(kind), as_text, None if peer is None else str(peer), None
 
 
-def _is_text(value: object) -> bool:
-    """Is it a string that can be written? JSON can have halves of characters, which cannot."""
+def _is_encodable(value: object) -> bool:
+    """True if the value is a string that can be encoded; JSON allows lone surrogates, which cannot."""
     return type(value) is str and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def said(row: dict[str, Any]) -> str:
-    """A plain row as a line of a JSON Lines log: its text, if it has kept it."""
+def json_line(row: dict[str, Any]) -> str:
+    """A plain row as a line of a JSON Lines log: its original text, if kept."""
     if row["text"] is not None:
         return str(row["text"])
     fields = {name: row[name] for name in COLUMNS[:-1] if row[name] is not None and (name, row[name]) != ("run", "")}
-    if BETWEEN in (row["peer"] or ""):
-        fields["peer"] = row["peer"].split(BETWEEN)
+    if PEER_SEPARATOR in (row["peer"] or ""):
+        fields["peer"] = row["peer"].split(PEER_SEPARATOR)
     return json.dumps(fields, ensure_ascii=False)

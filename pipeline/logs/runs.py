@@ -1,10 +1,10 @@
 """The spec's verdict on one small run with damaged rows; unusable rows go to quarantine.
 
-`crownless classify` refuses a log with a row that it cannot use. Here there may be millions of other runs in the log,
-so the row goes into quarantine with the reason, and the run is judged by the others. As with any event that a log has
-lost, what is left can show that an order is broken and cannot show that it is kept: the row's process counts as having
-a hole (every process does, if the row names none). Rows that contradict each other are all put in quarantine, since
-nothing says which of them is right. Only an exact copy of a row is put there without further harm.
+`crownless classify` refuses a log with a row that it cannot use. Here the log may have millions of other runs, so the
+row goes to quarantine with the reason, and the other rows decide. As after any lost event, the remaining rows can show
+that an order is broken and cannot show that it is kept: the row's process counts as having a hole (every process does,
+if the row names none). Rows that contradict each other all go to quarantine, since it is unknown which of them is
+right. An exact copy of a row goes there without a hole.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-#: So far past the end of every line an event makes a hole in the line for `read_log`.
+#: An event this far past the end of every line makes a hole in the line for `read_log`.
 BEYOND = 10**15
 
 
-class Judgement(NamedTuple):
-    """The outcome for one order: kept, broken (with a witness as JSON) or unknown (because of something)."""
+class OrderVerdict(NamedTuple):
+    """The outcome for one order: kept, broken (with a witness as JSON) or unknown (with the reason)."""
 
     order: str
     verdict: str
@@ -34,49 +34,51 @@ class Judgement(NamedTuple):
 
 
 @dataclass
-class RunJudged:
-    """What is known of a run. Each of its lines was either judged or is in quarantine, with the reason."""
+class RunResult:
+    """The verdicts of a run. Each of its lines was either judged or is in quarantine, with the reason."""
 
-    judgements: list[Judgement] = field(default_factory=list)
+    order_verdicts: list[OrderVerdict] = field(default_factory=list)
     quarantine: list[tuple[str, str]] = field(default_factory=list)
     holes: list[str] = field(default_factory=list)
     judged: int = 0
 
 
-def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: UnreceivedPolicy = "lost") -> RunJudged:
-    """The run of these JSON lines. Their order does not matter, but that of two copies the later is the copy."""
-    found = RunJudged()
-    rows, torn = _usable(lines, found)
+def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: UnreceivedPolicy = "lost") -> RunResult:
+    """The verdicts on the run of these JSON lines. Their order matters only between equal lines: the later one is the
+    copy.
+    """
+    found = RunResult()
+    rows, processes_with_gaps = _usable(lines, found)
     found.judged = len(rows)
     if not rows:
-        return _undecided(found, orders, "no row of it can be used")
+        return _all_unknown(found, orders, "no row of it can be used")
     beyond = max(row.place for row in rows) + BEYOND
     try:
-        logged = _logged(rows, torn, beyond)
+        logged = _logged(rows, processes_with_gaps, beyond)
     except BadInput as problem:
         found.quarantine += [(row.text, problem.message) for row in rows]
         found.judged = 0
-        return _undecided(found, orders, problem.message)
-    found.holes = [_in_words(hole, beyond) for hole in logged.holes]
+        return _all_unknown(found, orders, problem.message)
+    found.holes = [_describe_hole(hole, beyond) for hole in logged.holes]
     of = classify(NamedComputation("", run, logged.computation, logged.holes), orders, reading)
     for verdict in of.verdicts:
         witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
-        found.judgements.append(Judgement(verdict.order, verdict.outcome, as_json, verdict.unknown))
+        found.order_verdicts.append(OrderVerdict(verdict.order, verdict.outcome, as_json, verdict.unknown))
     return found
 
 
-def _in_words(hole: Hole, beyond: int) -> str:
-    """The hole, unless it is `_logged` that made it, since rows of its process cannot be used."""
+def _describe_hole(hole: Hole, beyond: int) -> str:
+    """The text of a hole; `_logged` makes one for each process with unusable rows."""
     made = isinstance(hole, Gap) and hole.last == beyond - 1
     return f"{hole.process}: rows of it are in quarantine" if made else hole.text
 
 
-def _undecided(found: RunJudged, orders: Sequence[str], because: str) -> RunJudged:
-    found.judgements = [
-        Judgement(order, "kept", None, None)
+def _all_unknown(found: RunResult, orders: Sequence[str], because: str) -> RunResult:
+    found.order_verdicts = [
+        OrderVerdict(order, "kept", None, None)
         if order == "asynchronous" and found.judged
-        else Judgement(order, "unknown", None, because)
+        else OrderVerdict(order, "unknown", None, because)
         for order in orders
     ]
     return found
@@ -91,10 +93,10 @@ class _Row(NamedTuple):
     peers: tuple[str, ...]
 
 
-def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str]]:
-    """The rows that say something and contradict no other; and the processes that others are missing from."""
+def _usable(lines: Iterable[str], found: RunResult) -> tuple[list[_Row], set[str]]:
+    """The rows that can be used and contradict no other; and the processes with missing rows."""
     rows: list[_Row] = []
-    torn: set[str] = set()
+    processes_with_gaps: set[str] = set()
     every = False
     seen: set[Hashable] = set()
     for text in lines:
@@ -105,7 +107,7 @@ def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str
             found.quarantine.append((text, problem.message))
             process = process_of(text)
             every = every or process is None
-            torn |= set() if process is None else {process}
+            processes_with_gaps |= set() if process is None else {process}
             continue
         row = _row(text)
         if row[1:] in seen:
@@ -113,17 +115,19 @@ def _usable(lines: Iterable[str], found: RunJudged) -> tuple[list[_Row], set[str
             continue
         seen.add(row[1:])
         rows.append(row)
-    why = _contradictions(rows)
+    reasons = _contradictions(rows)
     for row in rows:
-        if row in why:
-            found.quarantine.append((row.text, why[row]))
-            torn |= {row.process}
-    left = [row for row in rows if row not in why]
-    return left, {name for row in left for name in (row.process, *row.peers)} | torn if every else torn
+        if row in reasons:
+            found.quarantine.append((row.text, reasons[row]))
+            processes_with_gaps |= {row.process}
+    left = [row for row in rows if row not in reasons]
+    return left, {
+        name for row in left for name in (row.process, *row.peers)
+    } | processes_with_gaps if every else processes_with_gaps
 
 
 def process_of(text: str) -> str | None:
-    """The process that a line is about, though it is otherwise of no use."""
+    """The process named in a line that is otherwise unusable; None if there is no name."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
@@ -133,7 +137,7 @@ def process_of(text: str) -> str | None:
 
 
 def _row(text: str) -> _Row:
-    """A line that `read_log` has read."""
+    """The fields of a line that `read_log` accepts."""
     fields: dict[str, Any] = json.loads(text)
     kind = "deliver" if fields["kind"] == "receive" else fields["kind"]
     peer = fields.get("peer")
@@ -143,8 +147,8 @@ def _row(text: str) -> _Row:
 
 
 def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
-    """The rows that do not go together with others, and why."""
-    why: dict[_Row, str] = {}
+    """The rows that contradict others, with the reasons."""
+    reasons: dict[_Row, str] = {}
 
     def several(rows: Iterable[_Row], key: Callable[[_Row], Hashable], problem: str) -> None:
         by_key: defaultdict[Hashable, list[_Row]] = defaultdict(list)
@@ -153,26 +157,26 @@ def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
         for same in by_key.values():
             if len(same) > 1:
                 for row in same:
-                    why.setdefault(row, problem.format(row))
+                    reasons.setdefault(row, problem.format(row))
 
     sends = [row for row in rows if row.kind == "send"]
     delivers = [row for row in rows if row.kind == "deliver"]
     several(rows, lambda row: (row.process, row.place), "{0.process} has two events {0.place}")
     several(sends, lambda row: row.message, "{0.message} is sent twice")
     several(delivers, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice")
-    about: defaultdict[str, list[_Row]] = defaultdict(list)
+    by_message: defaultdict[str, list[_Row]] = defaultdict(list)
     for row in (*sends, *delivers):
-        about[row.message].append(row)
-    for message, same in about.items():
+        by_message[row.message].append(row)
+    for message, same in by_message.items():
         problem = _disagreement(message, same)
         if problem is not None:
             for row in same:
-                why.setdefault(row, problem)
-    return why
+                reasons.setdefault(row, problem)
+    return reasons
 
 
 def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
-    """Do the rows about a message agree who sends it, and to whom?"""
+    """The reason why the rows about a message disagree about its sender or receivers; None if they agree."""
     senders = {row.process for row in rows if row.kind == "send"}
     senders |= {sender for row in rows if row.kind == "deliver" for sender in row.peers}
     if len(senders) > 1:
@@ -184,9 +188,9 @@ def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
     return None
 
 
-def _logged(rows: Sequence[_Row], torn: Iterable[str], beyond: int) -> LoggedRun:
+def _logged(rows: Sequence[_Row], processes_with_gaps: Iterable[str], beyond: int) -> LoggedRun:
     lines = [_without_run(row) for row in rows]
-    holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(torn)]
+    holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(processes_with_gaps)]
     (logged,) = read_log([*lines, *holes])
     return logged
 

@@ -1,9 +1,9 @@
 """Walks along the lines of a run too large for memory, while its events arrive in any order.
 
-Of each line what has come and not been walked yet is held, and of what was walked only where it ended (the *frontier*).
-An event waits for at most one event of another line (see `kernels`, which has the same walks for small runs). A
-line that waits for an event that has not come yet is taken up again when more has. If lines wait for each other in
-a circle they will do so for ever: the circle is a witness, and what comes later cannot undo it.
+Each line's events that arrived and are not walked yet are held; of the walked part only its end is kept (the
+*frontier*). An event waits for at most one event of another line (see `kernels`, which has the same walks for small
+runs). A line that waits for an event that has not arrived is resumed with the next events. If lines wait for each other
+in a cycle, they do so for ever: the cycle is a witness, and later events cannot undo it.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .waiting import NONE, all_waiting, wait, wake
+from .wait_queue import NONE, enqueue_all, notify, wait
 
 Numbers = np.ndarray[Any, Any]
 
-#: Columns of events that are walked: whose and which on its line, what it waits for; 1 for a deliver; the send of its
-#: message; and to whom that goes.
+#: Columns of walked events: process and place; the event it waits for; 1 for a deliver; the send and the receiver of
+#: its message.
 PROCESS, PLACE, WAITS_P, WAITS_AT, DELIVERS, SENDER, SENT_AT, RECEIVER = range(8)
 
 
 @dataclass
 class Walk:
-    """A walk along n lines. `circle` is not empty once lines are known to wait for each other."""
+    """A walk along n lines. `cycle` is not empty once lines wait for each other."""
 
     n: int
     frontier: Numbers = field(init=False)
     held: Numbers = field(init=False)
-    circle: list[tuple[int, int]] = field(default_factory=list)
+    cycle: list[tuple[int, int]] = field(default_factory=list)
     most_held: int = 0
 
     def __post_init__(self) -> None:
@@ -39,8 +39,8 @@ class Walk:
         self.held = np.empty((0, 8), np.int64)
 
     def feed(self, events: Numbers) -> None:
-        """More events, those of each line in order."""
-        if self.circle:
+        """Adds events, those of each line in order."""
+        if self.cycle:
             return
         held = np.concatenate([self.held, events])
         held = held[np.lexsort((held[:, PLACE], held[:, PROCESS]))]
@@ -50,7 +50,7 @@ class Walk:
         walked = np.zeros(len(held), bool)
         for p in range(self.n):
             walked[first[p] : at[p]] = True
-        self.circle = self._circle(held, first, at)
+        self.cycle = self._find_cycle(held, first, at)
         self.held = held[~walked]
         self.most_held = max(self.most_held, len(self.held))
 
@@ -60,18 +60,18 @@ class Walk:
     def _walk(self, held: Numbers, first: Numbers, at: Numbers) -> None:
         _advance(self.n, held, first, at, self.frontier, np.zeros((3, self.n), np.int64))
 
-    def _circle(self, held: Numbers, first: Numbers, at: Numbers) -> list[tuple[int, int]]:
-        """Lines whose next events are here and wait each for the next line, round in a circle: (process, place)."""
+    def _find_cycle(self, held: Numbers, first: Numbers, at: Numbers) -> list[tuple[int, int]]:
+        """A cycle of lines whose next events have arrived and wait each for the next line: (process, place)."""
         stands = [p for p in range(self.n) if at[p] < first[p + 1] and held[at[p], PLACE] == self.frontier[p]]
-        waits = {p: int(held[at[p], WAITS_P]) for p in stands}
+        next_waiter = {p: int(held[at[p], WAITS_P]) for p in stands}
         checked: set[int] = set()
         for start in stands:
             path: list[int] = []
             p = start
-            while p in waits and p not in checked:
+            while p in next_waiter and p not in checked:
                 checked.add(p)
                 path.append(p)
-                p = waits[p]
+                p = next_waiter[p]
             if p in path:
                 return [(q, int(self.frontier[q])) for q in path[path.index(p) :]]
         return []
@@ -79,9 +79,9 @@ class Walk:
 
 @dataclass
 class TimedWalk(Walk):
-    """A walk with vector times, which tells whether FIFO and causal order are kept.
+    """A walk with vector times, which decides FIFO and causal order.
 
-    The time of a message is kept until it is delivered; of each channel which messages are missing, in order. `fifo`
+    The time of a message is kept until it is delivered; the missing messages of each channel are kept in order. `fifo`
     and `causal` are the first violation found: (first sender, place of the send, second sender, place, receiver).
     """
 
@@ -99,7 +99,7 @@ class TimedWalk(Walk):
 
     def _walk(self, held: Numbers, first: Numbers, at: Numbers) -> None:
         key = held[:, SENDER] << 44 | held[:, SENT_AT]
-        # Of each message that is under way, or sent among these events, a place for its time.
+        # A slot for the time of each message that is in flight or sent by these events.
         new = key[held[:, DELIVERS] == 0]
         self._make_room(new)
         order = np.argsort(self.keys)
@@ -127,7 +127,7 @@ class TimedWalk(Walk):
         self.delivered = np.concatenate([self.delivered, np.zeros(len(more), bool)])
 
     def _clear(self) -> None:
-        """Forgets the messages that are delivered, and not needed any more to find what follows them."""
+        """Forgets delivered messages that are no longer needed to find their successors."""
         needed = ~self.delivered
         for end in self.ends:
             needed[end[end != NONE]] = True
@@ -139,7 +139,7 @@ class TimedWalk(Walk):
         self.ends = number[self.ends]
 
     @property
-    def under_way(self) -> int:
+    def in_flight(self) -> int:
         return len(self.keys)
 
 
@@ -152,9 +152,9 @@ def _advance(
     frontier: Any,
     scratch: Any,
 ) -> Any:
-    """Walks as far as can be: `at` and `frontier` move."""
-    waits, heard, queue = scratch[0], scratch[1], scratch[2]
-    waiting = all_waiting(n, heard, queue)
+    """Walks as far as possible; moves `at` and `frontier`."""
+    next_waiter, waiters, queue = scratch[0], scratch[1], scratch[2]
+    waiting = enqueue_all(n, waiters, queue)
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -162,13 +162,13 @@ def _advance(
         while at[p] < first[p + 1] and held[at[p], PLACE] == frontier[p]:
             q = held[at[p], WAITS_P]
             if q != NONE and frontier[q] <= held[at[p], WAITS_AT]:
-                wait(p, q, waits, heard)
+                wait(p, q, next_waiter, waiters)
                 break
             at[p] += 1
             frontier[p] += 1
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)
 
 
 @compiled
@@ -187,12 +187,12 @@ def _advance_with_times(
     delivered: Any,
     ends: Any,
     broken: Any,
-    ask_fifo: Any,
-    ask_causal: Any,
+    decide_fifo: Any,
+    decide_causal: Any,
 ) -> Any:
-    waits, heard, queue = scratch[0], scratch[1], scratch[2]
+    next_waiter, waiters, queue = scratch[0], scratch[1], scratch[2]
     head, tail = ends[0], ends[1]
-    waiting = all_waiting(n, heard, queue)
+    waiting = enqueue_all(n, waiters, queue)
     while waiting:
         waiting -= 1
         p = queue[waiting]
@@ -203,10 +203,10 @@ def _advance_with_times(
             if held[row, DELIVERS]:
                 by, sent_at = held[row, SENDER], held[row, SENT_AT]
                 if frontier[by] <= sent_at:
-                    wait(p, by, waits, heard)
+                    wait(p, by, next_waiter, waiters)
                     break
                 for l in range(n):
-                    # Of each channel to here the first that is missing; delivered ones are left behind.
+                    # The first missing message of each channel to this process; delivered ones are skipped.
                     c = l * n + p
                     while head[c] != NONE and delivered[head[c]] and following[head[c]] != NONE:
                         head[c] = following[head[c]]
@@ -215,10 +215,10 @@ def _advance_with_times(
                         continue
                     place = keys[missing] & ((1 << 44) - 1)
                     if place < stamps[slot, l]:
-                        if ask_causal and broken[1, 0] == NONE:
+                        if decide_causal and broken[1, 0] == NONE:
                             broken[1, 0], broken[1, 1], broken[1, 2], broken[1, 3] = l, place, by, sent_at
                             broken[1, 4] = p
-                        if l == by and ask_fifo and broken[0, 0] == NONE:
+                        if l == by and decide_fifo and broken[0, 0] == NONE:
                             broken[0, 0], broken[0, 1], broken[0, 2], broken[0, 3] = l, place, by, sent_at
                             broken[0, 4] = p
                 delivered[slot] = True
@@ -239,4 +239,4 @@ def _advance_with_times(
             times[p, p] = frontier[p]
             moved = True
         if moved:
-            waiting = wake(p, waits, heard, queue, waiting)
+            waiting = notify(p, next_waiter, waiters, queue, waiting)

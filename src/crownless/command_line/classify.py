@@ -65,11 +65,13 @@ SHOWN_UP_TO = 10
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
 @click.option("--checkpoint", metavar="DIR", help="With --live: go on here where an earlier call ended.")
 @click.option(
-    "--patience", type=click.FloatRange(min=0, min_open=True), help="With --live: seconds after which a run has ended."
+    "--idle-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="With --live: seconds without events after which a run ends.",
 )
-@click.option("--time", help="With --live: the column of time stamps by which runs end, not the machine's clock.")
+@click.option("--event-time", help="With --live: the column of time stamps by which runs end, not the machine's clock.")
 @click.option(
-    "--delay", type=click.FloatRange(min=0), help="With --time: how many seconds late an event may be by that clock."
+    "--max-lateness", type=click.FloatRange(min=0), help="With --event-time: how many seconds late an event may be."
 )
 @with_limits
 @with_output
@@ -85,9 +87,9 @@ def classify(
     processes: str | None,
     live: bool,
     checkpoint: str | None,
-    patience: float | None,
-    time: str | None,
-    delay: float | None,
+    idle_timeout: float | None,
+    event_time: str | None,
+    max_lateness: float | None,
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -105,20 +107,25 @@ def classify(
     """
     for order in orders:
         order_named(order)
-    of_live = {"checkpoint": checkpoint, "patience": patience, "time": time, "delay": delay}
+    of_live = {
+        "checkpoint": checkpoint,
+        "idle-timeout": idle_timeout,
+        "event-time": event_time,
+        "max-lateness": max_lateness,
+    }
     given = [name for name, value in of_live.items() if value is not None]
     if one_run + clocks + live > 1:
         raise BadInput("--one-run, --clocks and --live are three ways to judge a log", hint="name one of them")
     if given and not live:
         raise BadInput(f"{', '.join(f'--{name}' for name in given)}: of --live only", hint="add --live")
-    if delay is not None and time is None:
-        raise BadInput("--delay: of --time only", hint="name the column of time stamps")
+    if max_lateness is not None and event_time is None:
+        raise BadInput("--max-lateness: of --event-time only", hint="name the column of time stamps")
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
-        from crownless.pipeline.logs.live import DELAY, PATIENCE
+        from crownless.pipeline.logs.live import IDLE_TIMEOUT, MAX_LATENESS
 
         from .classify_live import classify_live
         from .classify_spark import classify_on_spark
@@ -131,9 +138,9 @@ def classify(
                 master=master,
                 out=None if out is None else str(out),
                 checkpoint=checkpoint,
-                patience=PATIENCE if patience is None else patience,
-                time=time,
-                delay=DELAY if delay is None else delay,
+                idle_timeout=IDLE_TIMEOUT if idle_timeout is None else idle_timeout,
+                event_time=event_time,
+                max_lateness=MAX_LATENESS if max_lateness is None else max_lateness,
                 limits=limits,
                 as_json=as_json,
                 quiet=quiet,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import deferred
-from crownless.pipeline.logs.answers import HOLE, JUDGED, QUARANTINE, VERDICT
-from crownless.pipeline.logs.live import DELAY, LATER, PATIENCE, WITHDRAWN, judge_live, read_live, stop
-from crownless.pipeline.session import session, told_in_a_line
+from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, judge_live, read_live, stop
+from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT
+from crownless.pipeline.session import session, spark_errors_as_bad_input
 from crownless.spec.orders import UnreceivedPolicy
 
 from .endings import say
@@ -24,32 +24,33 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_l
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: How often is looked for new files, and for runs that have ended: in seconds, and in this part of the patience.
-EVERY, OF_THE_PATIENCE = 5.0, 5
-#: How often is looked for an interrupt.
-LOOKED_FOR = 0.2
+#: The interval of polls for new files and ended runs: at most this many seconds, and at least this often in an idle
+#: timeout.
+POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
+#: The interval of checks for an interrupt, in seconds.
+INTERRUPT_INTERVAL = 0.2
 PARTITIONS_A_PROCESSOR = 2
 
 
 class _Standing:
-    """What is told, batch by batch, and which verdicts stand."""
+    """Prints records, batch by batch, and keeps the verdicts that stand."""
 
-    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
-        self._tell = tell
+    def __init__(self, print_record: Callable[[dict[str, Any]], None]) -> None:
+        self._print = print_record
         self._verdicts: dict[tuple[str | None, str | None], str] = {}
         self._odd = False
 
     def take(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in rows:
-            about, key = row["about"], (row["run"], row["order"])
-            if about == VERDICT:
+            record_type, key = row["record_type"], (row["run"], row["order"])
+            if record_type == VERDICT:
                 self._verdicts[key] = row["verdict"]
-            elif about == WITHDRAWN:
+            elif record_type == WITHDRAWN:
                 self._verdicts.pop(key, None)
-            elif about in (QUARANTINE, HOLE):
+            elif record_type in (QUARANTINE, HOLE):
                 self._odd = True
-            if about != JUDGED:
-                self._tell(row)
+            if record_type != JUDGED:
+                self._print(row)
 
     @property
     def exit_code(self) -> int:
@@ -67,51 +68,53 @@ def classify_live(
     master: str | None = None,
     out: str | None = None,
     checkpoint: str | None = None,
-    patience: float = PATIENCE,
-    time: str | None = None,
-    delay: float = DELAY,
+    idle_timeout: float = IDLE_TIMEOUT,
+    event_time: str | None = None,
+    max_lateness: float = MAX_LATENESS,
     limits: Limits | None = None,
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Tells what is known of the runs in a folder as files are put into it, until it is interrupted; the exit code.
+    """Reports verdicts on the runs in a folder as files are put into it, until interrupted; returns the exit code.
 
-    `out`: a folder to which all that is told is added, as Parquet. `checkpoint`: a folder from which another call goes
-    on where this one ended. The rest is as of `judge_live`.
+    `out`: a folder to which all records are appended, as Parquet. `checkpoint`: a folder from which a later call
+    resumes. The other parameters are those of `judge_live`.
     """
     limits = limits or Limits()
     with ExitStack() as stack:
         with status(quiet) as line:
             if line is not None:
                 line.update("starting Spark")
-            # Each partition has a store of its own, and looks after it with each batch.
+            # Each partition maintains a store of its own in each batch.
             partitions = str(PARTITIONS_A_PROCESSOR * (os.cpu_count() or 1))
             spark = session(master, spark_sql_shuffle_partitions=partitions)
-        stack.enter_context(told_in_a_line())
+        stack.enter_context(spark_errors_as_bad_input())
         events = read_live(spark, folder)
-        told = judge_live(events, orders, reading, patience=patience, time=time, delay=delay)
+        records = judge_live(
+            events, orders, reading, idle_timeout=idle_timeout, event_time=event_time, max_lateness=max_lateness
+        )
         standing = _Standing(_print_json if as_json else _print)
 
         def keep(batch: DataFrame, _: int) -> None:
             rows = batch.persist()
             if out is not None:
                 rows.write.mode("append").parquet(out)
-            standing.take([row.asDict() for row in rows.orderBy("run", "about", "order").toLocalIterator()])
+            standing.take([row.asDict() for row in rows.orderBy("run", "record_type", "order").toLocalIterator()])
             rows.unpersist()
 
         where = checkpoint or stack.enter_context(
             tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
         )
-        seconds = min(EVERY, patience / OF_THE_PATIENCE)
-        stream = told.writeStream.foreachBatch(keep).option("checkpointLocation", where)
+        seconds = min(POLL_INTERVAL, idle_timeout / POLLS_A_TIMEOUT)
+        stream = records.writeStream.foreachBatch(keep).option("checkpointLocation", where)
         query = stream.trigger(processingTime=f"{int(1000 * seconds)} milliseconds").start()
         if not quiet:
             say(f"judging what is put into {folder}; Ctrl-C ends it")
         began = time_now()
-        # An interrupt that is raised in the midst of a talk with Java would break it off.
-        with deferred() as asked_to_end:
-            while query.isActive and not asked_to_end() and not limits.reached(time_now() - began):
-                sleep(LOOKED_FOR)
+        # An interrupt raised during a call to Java would break the connection.
+        with deferred() as interrupted:
+            while query.isActive and not interrupted() and not limits.reached(time_now() - began):
+                sleep(INTERRUPT_INTERVAL)
             stop(query)
         failed = query.exception()
         if failed is not None:
@@ -119,8 +122,12 @@ def classify_live(
     return standing.exit_code
 
 
+#: The columns whose keys in `--json` are named otherwise.
+_JSON_KEYS = {"record_type": "about"}
+
+
 def _print_json(row: dict[str, Any]) -> None:
-    facts = {name: value for name, value in row.items() if value is not None}
+    facts = {_JSON_KEYS.get(name, name): value for name, value in row.items() if value is not None}
     if "witness" in facts:
         facts["witness"] = json.loads(facts["witness"])
     print_json({"update": facts}, indent=None)
@@ -129,14 +136,14 @@ def _print_json(row: dict[str, Any]) -> None:
 def _print(row: dict[str, Any]) -> None:
     run = f"run {row['run']}: " if row["run"] else ""
     because = f": {row['because']}" if row["because"] else ""
-    if row["about"] == VERDICT:
+    if row["record_type"] == VERDICT:
         said = f"{row['order']} {row['verdict']}{because}"
-    elif row["about"] == WITHDRAWN:
+    elif row["record_type"] == WITHDRAWN:
         said = f"{row['order']}: withdrawn{because}"
-    elif row["about"] == LATER:
-        said = f"{row['order']}: told when the run has ended{because}"
-    elif row["about"] == QUARANTINE:
+    elif row["record_type"] == LATER:
+        said = f"{row['order']}: reported when the run has ended{because}"
+    elif row["record_type"] == QUARANTINE:
         said = f"quarantine{because}: {row['row']}"
     else:
-        said = f"{row['about']}{because}"
+        said = f"{row['record_type']}{because}"
     print_line(f"{run}{said}")

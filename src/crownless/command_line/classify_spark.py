@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import stoppable
 from crownless.pipeline.logs.clocks import BY_CLOCKS, judge_by_clocks, read_with_clocks
-from crownless.pipeline.logs.judging import Judged, is_parquet, judge, judge_lines, judge_parquet, read
+from crownless.pipeline.logs.judging import LogResult, is_parquet, judge, judge_lines, judge_parquet, read
 from crownless.pipeline.logs.one_run import judge_one_run
-from crownless.pipeline.progress import tasks_told
-from crownless.pipeline.session import session, told_in_a_line
+from crownless.pipeline.progress import task_progress
+from crownless.pipeline.session import session, spark_errors_as_bad_input
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 from crownless.spec.printable import printable_name
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 How = Literal["runs", "one-run", "clocks"]
 
-#: So many of what is odd, and of what is broken, are shown; --out has all.
+#: At most this many quarantined rows, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
 
 
@@ -55,40 +55,40 @@ def classify_on_spark(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Judges a Parquet or JSON Lines log, and prints a summary; the exit code.
+    """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
     `how`: run by run; as one run that may be larger than memory (`logs.one_run`); or by the vector clocks in the
     log (`logs.clocks`), whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses,
     quarantined rows and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
     """
     if out is not None and not _is_unfinished(Path(out)) and Path(out).exists():
-        raise BadInput("it is there already", hint="name a folder that is not", file=out)
-    is_parquet(dataset)  # before Spark is started for nothing
+        raise BadInput("the folder exists already", hint="name a new folder", file=out)
+    is_parquet(dataset)  # refuses a bad dataset before Spark starts
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
-        def tell(what: str) -> None:
+        def show(what: str) -> None:
             if line is not None:
                 line.update(what)
 
-        tell("starting Spark")
-        # The rows of Parquet files that are here never pass through Java.
+        show("starting Spark")
+        # The rows of local Parquet files never pass through Java.
         spark = session(master, rows_in_java="://" in dataset or not is_parquet(dataset))
-        tell(f"judging {dataset}")
+        show(f"judging {dataset}")
         with (
-            tasks_told(spark, lambda tasks: tell(f"judging {dataset}: {tasks}")),
-            told_in_a_line(),
+            task_progress(spark, lambda tasks: show(f"judging {dataset}: {tasks}")),
+            spark_errors_as_bad_input(),
             _removed_on_failure(out),
         ):
-            judged = _judged(spark, dataset, how, processes, orders, reading, tell)
+            judged = _judged(spark, dataset, how, processes, orders, reading, show)
             if out is None:
-                judged = Judged(judged.events, judged.everything.persist())
+                judged = LogResult(judged.events, judged.records.persist())
             else:
-                judged.everything.write.partitionBy("about").parquet(out)
-                judged = Judged(judged.events, spark.read.schema(judged.everything.schema).parquet(out))
-            asked = orders or (BY_CLOCKS if how == "clocks" else ORDERS)
-            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in asked))
+                judged.records.write.partitionBy("record_type").parquet(out)
+                judged = LogResult(judged.events, spark.read.schema(judged.records.schema).parquet(out))
+            requested = orders or (BY_CLOCKS if how == "clocks" else ORDERS)
+            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in requested))
             if out is None:
-                judged.everything.unpersist()
+                judged.records.unpersist()
     if part.reason is not None:
         return ended_with_nothing(part)
     if not facts["rows"]["read"]:
@@ -109,14 +109,14 @@ def _judged(
     processes: Sequence[str],
     orders: Sequence[str],
     reading: UnreceivedPolicy,
-    tell: Callable[[str], None],
-) -> Judged:
+    show: Callable[[str], None],
+) -> LogResult:
     if how == "clocks":
         return judge_by_clocks(read_with_clocks(spark, dataset), processes, orders)
     if how == "one-run":
 
         def progress(doing: str, walked: int, of: int) -> None:
-            tell(f"{dataset}: {doing}" + (f", {walked:,} of {of:,} events" if of else ""))
+            show(f"{dataset}: {doing}" + (f", {walked:,} of {of:,} events" if of else ""))
 
         return judge_one_run(read(spark, dataset), orders, reading, progress=progress)
     if not is_parquet(dataset):
@@ -127,7 +127,7 @@ def _judged(
 
 
 def _is_unfinished(folder: Path) -> bool:
-    """Is that all that a run left which was killed while it wrote? Then it is as if it were not there."""
+    """True if a run that was killed while writing left the folder; removes it then."""
     if not folder.is_dir() or any(path.name != "_temporary" for path in folder.iterdir()):
         return False
     shutil.rmtree(folder)
@@ -136,7 +136,7 @@ def _is_unfinished(folder: Path) -> bool:
 
 @contextmanager
 def _removed_on_failure(folder: str | None) -> Iterator[None]:
-    """What was written so far is of no use, and would be in the way the next time."""
+    """Removes a partly written folder after a failure."""
     try:
         yield
     except BaseException:
@@ -145,7 +145,7 @@ def _removed_on_failure(folder: str | None) -> Iterator[None]:
         raise
 
 
-def _facts(dataset: str, judged: Judged, reading: UnreceivedPolicy, orders: Sequence[str]) -> dict[str, Any]:
+def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: Sequence[str]) -> dict[str, Any]:
     from pyspark.sql import functions as f
 
     account = judged.account()
@@ -189,17 +189,17 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
         shown.add_row(order, where, *(f"{told['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
     shown.print()
     for row in facts["quarantine"]:
-        print_line(f"quarantine: {_of_run(row['run'])}{row['reason']}: {row['row']}")
+        print_line(f"quarantine: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")
     _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)
     for row in facts["holes"]:
-        print_line(f"hole: {_of_run(row['run'])}{row['hole']}")
+        print_line(f"hole: {_run_prefix(row['run'])}{row['hole']}")
     _print_how_many_more(facts["holes_found"] - len(facts["holes"]), "holes", out)
     if out is not None:
         print_line(f"all verdicts, witnesses, quarantined rows and holes: {out}")
 
 
-def _of_run(name: str | None) -> str:
-    """Of a row that names no run, and of a run without a name, none is told."""
+def _run_prefix(name: str | None) -> str:
+    """The prefix `run NAME: `; empty if there is no name."""
     return f"run {name}: " if name else ""
 
 

@@ -12,15 +12,18 @@ from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 
 from . import kernels
 from .blocks import Named, Numbers, Rows
-from .rows import NOWHERE, said
-from .runs import RunJudged, judge_run
-from .waiting import NONE
+from .rows import UNKNOWN_RUN, json_line
+from .runs import RunResult, judge_run
+from .wait_queue import NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Everything that is told of a log is one table: `about` says what a row is about.
-TOLD = "about string, run string, order string, verdict string, witness string, because string, row string, rows long"
+#: All records of a log are one table; `record_type` says what a row reports.
+RECORD_SCHEMA = (
+    "record_type string, run string, order string, verdict string, witness string, because string, "
+    "row string, rows long"
+)
 VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
 
 _COLUMN = {
@@ -30,13 +33,15 @@ _COLUMN = {
     "one-n": kernels.ONE_N,
     "synchronous": kernels.SYNCHRONOUS,
 }
-_SAID = {kernels.KEPT: "kept", kernels.BROKEN: "broken"}
+_VERDICTS = {kernels.KEPT: "kept", kernels.BROKEN: "broken"}
 _KINDS = {"send": kernels.SEND, "deliver": kernels.DELIVER, "receive": kernels.DELIVER, "internal": kernels.INTERNAL}
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked of each run. Without `witnesses` the spec is not asked why an order is broken: most of the work."""
+    """The orders to decide for each run. Without `witnesses` the spec does not search for witnesses, which is most of
+    the work.
+    """
 
     orders: tuple[str, ...]
     reading: UnreceivedPolicy
@@ -44,46 +49,46 @@ class Query:
 
     @classmethod
     def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: bool) -> Query:
-        """All orders unless some are named."""
+        """A query of the named orders, by default of all."""
         for order in orders:
             order_named(order)
         return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)
 
 
-def answers(rows: Rows, query: Query) -> Iterator[pa.RecordBatch]:
-    """All that is told of these runs, and how many of their rows were judged."""
+def records_of_runs(rows: Rows, query: Query) -> Iterator[pa.RecordBatch]:
+    """The records of these runs, and the number of their rows that were judged."""
     found = _by_kernels(rows, query)
     left = np.zeros(len(found), bool)
     for order in query.orders:
-        left |= found[:, query.orders.index(order)] == kernels.ASK
+        left |= found[:, query.orders.index(order)] == kernels.UNDECIDED
         if query.witnesses:
             left |= found[:, query.orders.index(order)] == kernels.BROKEN
-    told: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     judged = int(np.diff(rows.first)[~left].sum())
     for run in np.flatnonzero(left).tolist():
-        judged += _ask(rows, run, found[run], query, told)
-    told.append({"about": JUDGED, "rows": judged})
-    yield _batch(told)
+        judged += _judge_by_spec(rows, run, found[run], query, records)
+    records.append({"record_type": JUDGED, "rows": judged})
+    yield _batch(records)
     names = rows.named["run"].names
     for k, order in enumerate(query.orders):
-        for outcome, verdict in _SAID.items():
+        for outcome, verdict in _VERDICTS.items():
             which = np.flatnonzero((found[:, k] == outcome) & ~left)
             if len(which):
                 yield _verdicts(names.take(which), order, verdict)
 
 
 def _by_kernels(rows: Rows, query: Query) -> Numbers:
-    """For each run and order of the question KEPT, BROKEN or ASK."""
+    """For each run and order of the query KEPT, BROKEN or UNDECIDED."""
     numbers = _numbers(rows)
     queues = any(order in query.orders for order in ("mailbox", "one-n", "n-n"))
-    decided = kernels.judged(rows.first, numbers, pending=query.reading == "pending", queues=queues)
+    decided = kernels.decide_runs(rows.first, numbers, pending=query.reading == "pending", queues=queues)
     usable = _usable(rows.named["run"], empty=True)
-    decided[~usable] = kernels.ASK
+    decided[~usable] = kernels.UNDECIDED
     columns = {order: decided[:, k] for order, k in _COLUMN.items()}
-    clean = columns["fifo"] != kernels.ASK
-    columns["asynchronous"] = np.where(clean, kernels.KEPT, kernels.ASK).astype(np.int8)
+    clean = columns["fifo"] != kernels.UNDECIDED
+    columns["asynchronous"] = np.where(clean, kernels.KEPT, kernels.UNDECIDED).astype(np.int8)
     # n-n lies between synchronous order and both others.
-    n_n = np.full(len(decided), kernels.ASK, np.int8)
+    n_n = np.full(len(decided), kernels.UNDECIDED, np.int8)
     n_n[columns["synchronous"] == kernels.KEPT] = kernels.KEPT
     n_n[(columns["mailbox"] == kernels.BROKEN) | (columns["one-n"] == kernels.BROKEN)] = kernels.BROKEN
     columns["n-n"] = n_n
@@ -91,7 +96,7 @@ def _by_kernels(rows: Rows, query: Query) -> Numbers:
 
 
 def _numbers(rows: Rows) -> dict[str, Numbers]:
-    """The columns as the kernels take them."""
+    """The columns in the form of the kernels."""
     empty = np.full(len(rows.index), NONE, np.int32)
     process, peer, message = rows.named.get("process"), rows.named.get("peer"), rows.named.get("message")
     number: dict[str, int] = {}
@@ -103,51 +108,51 @@ def _numbers(rows: Rows) -> dict[str, Numbers]:
         "process": empty if process is None else _in_common(process, number),
         "index": rows.index,
         "kind": kinds,
-        "message": empty if message is None else np.where(_picked(_usable(message), message), message.codes, -2),
+        "message": empty if message is None else np.where(_marked(_usable(message), message), message.codes, -2),
         "peer": empty if peer is None else _in_common(peer, number),
     }
 
 
 def _in_common(column: Named, number: dict[str, int]) -> Numbers:
-    """The numbers of names of processes and peers alike; -2 for what is no name."""
+    """The common numbers of names of processes and peers; -2 for an invalid name."""
     usable = _usable(column).tolist()
     names = column.names.to_pylist()
     new = [number.setdefault(name, len(number)) if ok else -2 for name, ok in zip(names, usable, strict=True)]
-    return _looked_up(np.array(new, np.int32), column, NONE)
+    return _by_code(np.array(new, np.int32), column, NONE)
 
 
 def _kinds(column: Named) -> Numbers:
     kinds = [_KINDS.get(name, kernels.NO_KIND) for name in column.names.to_pylist()]
-    return _looked_up(np.array(kinds, np.int32), column, kernels.NO_KIND)
+    return _by_code(np.array(kinds, np.int32), column, kernels.NO_KIND)
 
 
-def _looked_up(table: Numbers, column: Named, otherwise: int) -> Numbers:
-    return np.append(table, np.int32(otherwise))[column.codes]  # what is not there has the code -1, the last
+def _by_code(table: Numbers, column: Named, otherwise: int) -> Numbers:
+    return np.append(table, np.int32(otherwise))[column.codes]  # a missing value has the code -1, the last
 
 
-def _picked(table: Numbers, column: Named) -> Numbers:
+def _marked(table: Numbers, column: Named) -> Numbers:
     return np.append(table, False)[column.codes]
 
 
 def _usable(column: Named, *, empty: bool = False) -> Numbers:
-    """Which of the names may be names (see `model_check.event_logs`)."""
+    """For each name, whether it is valid (see `model_check.event_logs`)."""
     names = column.names.to_pylist()
     return np.fromiter((name.isprintable() and (empty or name != "") for name in names), bool, len(names))
 
 
-def _ask(rows: Rows, run: int, found: Numbers, query: Query, told: list[dict[str, Any]]) -> int:
-    """Has the spec judge one run; how many of its rows could be judged."""
+def _judge_by_spec(rows: Rows, run: int, found: Numbers, query: Query, records: list[dict[str, Any]]) -> int:
+    """Decides one run by the spec; returns the number of its rows that could be judged."""
     name = rows.named["run"].names[run].as_py()
-    lines = [said(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
+    lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
     by_spec = judge_run(name, lines, query.orders, query.reading)
-    for k, (order, verdict, witness, because) in enumerate(by_spec.judgements):
-        decided = _SAID.get(int(found[k]))
+    for k, (order, verdict, witness, because) in enumerate(by_spec.order_verdicts):
+        decided = _VERDICTS.get(int(found[k]))
         assert decided in (None, verdict), f"run {name}, {order}: {decided} by the kernels, {verdict} by the spec"
-        if name != NOWHERE:
+        if name != UNKNOWN_RUN:
             shown = witness if query.witnesses else None
-            told.append(
+            records.append(
                 {
-                    "about": VERDICT,
+                    "record_type": VERDICT,
                     "run": name,
                     "order": order,
                     "verdict": verdict,
@@ -155,29 +160,29 @@ def _ask(rows: Rows, run: int, found: Numbers, query: Query, told: list[dict[str
                     "because": because,
                 }
             )
-    told += harm(None if name == NOWHERE else name, by_spec)
+    records += data_quality_records(None if name == UNKNOWN_RUN else name, by_spec)
     return by_spec.judged
 
 
-def harm(run: str | None, by_spec: RunJudged) -> Iterator[dict[str, Any]]:
-    """What is told of a run's quarantined rows and holes."""
+def data_quality_records(run: str | None, by_spec: RunResult) -> Iterator[dict[str, Any]]:
+    """The records of a run's quarantined rows and holes."""
     for text, reason in by_spec.quarantine:
-        yield {"about": QUARANTINE, "run": run, "row": text, "because": reason, "rows": 1}
+        yield {"record_type": QUARANTINE, "run": run, "row": text, "because": reason, "rows": 1}
     for hole in by_spec.holes:
-        yield {"about": HOLE, "run": run, "because": hole}
+        yield {"record_type": HOLE, "run": run, "because": hole}
 
 
-def _batch(told: list[dict[str, Any]]) -> pa.RecordBatch:
+def _batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
     import pyarrow as pa
 
-    return pa.RecordBatch.from_pylist(told, schema=_schema())
+    return pa.RecordBatch.from_pylist(records, schema=_schema())
 
 
 def _verdicts(runs: pa.StringArray, order: str, verdict: str) -> pa.RecordBatch:
     import pyarrow as pa
 
     count = len(runs)
-    columns = {"about": VERDICT, "order": order, "verdict": verdict}
+    columns = {"record_type": VERDICT, "order": order, "verdict": verdict}
     return pa.RecordBatch.from_arrays(
         [
             runs
@@ -194,4 +199,6 @@ def _verdicts(runs: pa.StringArray, order: str, verdict: str) -> pa.RecordBatch:
 def _schema() -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([(part.split()[0], pa.int64() if "long" in part else pa.string()) for part in TOLD.split(", ")])
+    return pa.schema(
+        [(part.split()[0], pa.int64() if "long" in part else pa.string()) for part in RECORD_SCHEMA.split(", ")]
+    )
