@@ -386,8 +386,8 @@ class ReplacesColumnsInsteadOfMerging(ExtraMessages):
     """A column that the message has entries of is taken from it, as if the message knew all that its receiver knew."""
 
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
-        told = [any(matrix[k][l] for k in range(self.n)) for l in range(self.n)]
-        kept = state._replace(matrix=self.ops.matrix(lambda k, l: 0 if told[l] else state.matrix[k][l]))
+        known = [any(matrix[k][l] for k in range(self.n)) for l in range(self.n)]
+        kept = state._replace(matrix=self.ops.matrix(lambda k, l: 0 if known[l] else state.matrix[k][l]))
         return super().after_delivering(i, kept, j, matrix)
 
 

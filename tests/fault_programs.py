@@ -99,8 +99,8 @@ def _broadcast(parts: Sequence[Part]) -> Sequence[Part]:
         [to if to in receives else tuple(q for q in everybody if q != p) for to in part] for p, part in enumerate(parts)
     ]
     sends = [sum(to not in receives for to in part) for part in to_all]
-    asked = [sum(to in receives for to in part) for part in to_all]
-    return [[*part, *_receives(sum(sends) - sends[p] - asked[p])] for p, part in enumerate(to_all)]
+    received = [sum(to in receives for to in part) for part in to_all]
+    return [[*part, *_receives(sum(sends) - sends[p] - received[p])] for p, part in enumerate(to_all)]
 
 
 def _text(parts: Sequence[Part], players: Sequence[int]) -> str:

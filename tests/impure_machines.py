@@ -407,7 +407,7 @@ class Caches(Rst):
         return frozenset(SETTINGS.kinds)
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
-        LOG.debug("asked")
+        LOG.debug("called")
         note_by_type(state)
         return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
 

@@ -116,7 +116,7 @@ def question(
     return Question(check.resolve())
 
 
-def told(found: Exploration) -> dict[str, Any]:
+def reported(found: Exploration) -> dict[str, Any]:
     """What an exploration says, without what two of them may differ in."""
     assert found.stopped is None
     return {name: getattr(found, name) for name in COUNTS} | {"actions": dict(found.actions)}

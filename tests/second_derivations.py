@@ -175,33 +175,33 @@ class IsisGc(Isis):
         return (), (frozenset(),) * self.n, None, self.setting("rounds", i, 1)
 
     def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        buff, noted, *asked_and_rounds = local
+        buff, noted, *requested_and_rounds = local
         buff = (*buff, m)
         packets = [(i, j, tuple(known for known in buff if known not in noted[j])) for j in m.to]
-        yield Outcome((buff, noted, *asked_and_rounds), packets)
+        yield Outcome((buff, noted, *requested_and_rounds), packets)
 
     def own(self, i: int, local: Any) -> Iterator[Outcome]:
-        buff, noted, asked, rounds, *received = local
-        if buff and asked is None and rounds:
+        buff, noted, requested, rounds, *received = local
+        if buff and requested is None and rounds:
             ids = frozenset(buff)
             requests = [(i, j, "request", ids) for j in self.others(i)]
             yield Outcome((buff, noted, (ids, self.n - 1), rounds - 1, *received), requests)
 
     def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        buff, noted, asked, rounds, *received = local
+        buff, noted, requested, rounds, *received = local
         j, _, what, *rest = packet
         if what == "request":
-            yield Outcome((buff, changed(noted, j, noted[j] | rest[0]), asked, rounds, *received), [(i, j, "ack")])
+            yield Outcome((buff, changed(noted, j, noted[j] | rest[0]), requested, rounds, *received), [(i, j, "ack")])
         elif what == "ack":
-            ids, missing = asked
+            ids, missing = requested
             if missing > 1:
-                asked = ids, missing - 1
+                requested = ids, missing - 1
             else:
-                buff, asked = tuple(m for m in buff if m not in ids), None
-            yield Outcome((buff, noted, asked, rounds, *received))
+                buff, requested = tuple(m for m in buff if m not in ids), None
+            yield Outcome((buff, noted, requested, rounds, *received))
         else:
             buff, delivered = self.merged(i, buff, what)
-            yield Outcome((buff, noted, asked, rounds, *received), [], delivered)
+            yield Outcome((buff, noted, requested, rounds, *received), [], delivered)
 
 
 class IsisGcWaits(IsisGc):
@@ -691,7 +691,7 @@ class Moves:
         start = (*(self.locals(text.start(i)) for i in range(text.n)), self.channel.nothing)
         self.start = (*start, (0,) * len(self.ways))
 
-    def asked(self, handler: str, i: int, local: int, what: Any = None) -> list[tuple[int, list[int], Outcome]]:
+    def results_of(self, handler: str, i: int, local: int, what: Any = None) -> list[tuple[int, list[int], Outcome]]:
         """What a handler leads to, worked out once."""
         key = (handler, i, local, what)
         if key not in self.results:
@@ -719,20 +719,20 @@ class Moves:
         agreed = [(packet[1], way) for packet, way in arrivals if packet[2] == "agreed"]
         if agreed:
             i, (packet, left, _, _) = min(agreed)
-            [result] = self.asked("take", i, state[i], packet)
+            [result] = self.results_of("take", i, state[i], packet)
             yield Move(after(i, result, left), "take")
             return
         if sum(made) < self.m:
             for way, (i, to) in enumerate(self.ways):
                 m = Message(i, to, made[way] + 1)
-                for result in self.asked("send", i, state[i], m):
+                for result in self.results_of("send", i, state[i], m):
                     yield Move(after(i, result, made=one_more(made, way)), "send", i, m, result[2].delivered)
         for i in range(n):
-            for result in self.asked("own", i, state[i]):
+            for result in self.results_of("own", i, state[i]):
                 yield Move(after(i, result), "own", i, None, result[2].delivered)
         for (_, i, *_), (packet, left, moved, first) in arrivals:
-            results = self.asked("take", i, state[i], packet)
-            if any(self.asked("take", i, state[i], other) for other in first):
+            results = self.results_of("take", i, state[i], packet)
+            if any(self.results_of("take", i, state[i], other) for other in first):
                 results = []
             for result in results:
                 yield Move(after(i, result, left), "take", i, None, result[2].delivered)

@@ -41,7 +41,7 @@ from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
-WATCHED = ("fifo", "causal", "synchronous")
+MONITORED = ("fifo", "causal", "synchronous")
 
 #: The channels over which the texts promise anything, by the channel they need: what arrives, arrives once.
 ENOUGH = {"unordered": ("unordered", "fifo", "lossy"), "fifo": ("fifo",)}
@@ -81,7 +81,7 @@ class AnyProtocol(RuleBasedStateMachine):
             workload = Program(notation.load(library.path(self.program)))
         n = len(workload.processes)
         machine = self.protocol(n)
-        monitors = monitors_of(machine, WATCHED)
+        monitors = monitors_of(machine, MONITORED)
         self.at = machine.ordered_at
         self.system = System(machine, workload, self.channel, monitors, 0 if self.crashes else None)
         self.local_properties = LocalProperties(self.system)
@@ -170,7 +170,7 @@ class AnyProtocol(RuleBasedStateMachine):
         assert ("delivers-once" in self.reported) == wrong
         if not self.can_be_judged():
             return
-        for order in WATCHED:
+        for order in MONITORED:
             assert (order in self.reported) == (not self.keeps(order)), order
 
     @invariant()

@@ -107,7 +107,7 @@ def test_nothing_arrives_from_an_empty_channel_and_nothing_goes_wrong_there(name
 @pytest.mark.parametrize("name", CHANNELS)
 @settings(deadline=None)
 @given(puts=batches, picks=choices)
-def test_flights_are_hashable_and_each_possibility_is_told_once(
+def test_flights_are_hashable_and_each_possibility_is_listed_once(
     name: str, puts: list[list[int]], picks: list[int]
 ) -> None:
     under_test = channel(name)

@@ -149,11 +149,11 @@ def test_an_overtaking_is_a_crown_of_two() -> None:
 
 
 @pytest.mark.parametrize("strong", [False, True])
-def test_every_crown_is_told_once_and_nothing_else(strong: bool) -> None:
+def test_every_crown_is_listed_once_and_nothing_else(strong: bool) -> None:
     before = on_one_line if strong else happened_before
     for c in small_computations():
-        told = [crown.messages for crown in crowns(c, strong=strong)]
-        assert sorted(told) == sorted(all_crowns(c, before))
+        listed = [crown.messages for crown in crowns(c, strong=strong)]
+        assert sorted(listed) == sorted(all_crowns(c, before))
 
 
 @pytest.mark.parametrize("strong", [False, True])

@@ -65,7 +65,7 @@ def test_the_lines_of_a_run_may_come_in_any_order() -> None:
     assert [message.name for message in read(*lines).computation.messages] == ["x", "y"]
 
 
-def test_interleaved_runs_are_told_apart_and_come_in_order_of_first_appearance() -> None:
+def test_interleaved_runs_are_separated_and_come_in_order_of_first_appearance() -> None:
     runs = list(
         read_log(
             [
@@ -305,7 +305,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ),
     ],
 )
-def test_an_error_says_where_what_and_how_to_mend_it(lines: list[str], said: str, hint: str) -> None:
+def test_an_error_says_where_what_and_how_to_fix_it(lines: list[str], said: str, hint: str) -> None:
     with pytest.raises(BadInput) as problem:
         list(read_log(lines))
     assert str(problem.value) == f"{said}; {hint}"

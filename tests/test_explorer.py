@@ -174,7 +174,7 @@ def test_rst_is_explored_as_naively_where_its_hold_back_queues_fill() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_the_counts_do_not_depend_on_the_observers(protocol: str, channel: str) -> None:
+def test_the_counts_do_not_depend_on_the_monitors(protocol: str, channel: str) -> None:
     n, messages = bound(protocol, *((2, 2) if channel == "duplicating" else (3, 2)), channel)
     kind = PROTOCOLS[protocol]
     alone = explored(kind, channel, n, messages)
@@ -266,7 +266,7 @@ def test_a_search_without_time_sees_one_state_and_knows_nothing() -> None:
     assert note(result, "delivers-something") == "no run so far reaches it"
 
 
-def test_what_was_reached_or_broken_before_the_limit_is_still_told() -> None:
+def test_what_was_reached_or_broken_before_the_limit_is_still_reported() -> None:
     result = run_check(Check("unordered"), Limits(states=400))
     assert result.verdict == "violated"
     assert verdicts(result) == {

@@ -42,7 +42,7 @@ def test_a_thread_that_gives_no_sign_is_not_waited_for_without_end() -> None:
         Beside(lambda: None)
 
 
-def test_what_is_asked_again_after_a_lack_of_memory_is_done() -> None:
+def test_what_is_run_again_after_a_lack_of_memory_is_done() -> None:
     calls: list[int] = []
     done = threading.Event()
 

@@ -194,7 +194,7 @@ def needed_by(protocol: str) -> dict[str, list[str]]:
     }
 
 
-def test_what_the_proofs_need_is_told() -> None:
+def test_what_the_proofs_need_is_reported() -> None:
     needed = needed_by("rst")
     assert needed["safe"] == [
         "what is known or delivered is sent",
@@ -325,7 +325,7 @@ def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> N
     [row.machine for row in BROKEN if issubclass(row.machine, ExtraMessages) and row not in FAULTY],
     ids=lambda machine: machine.__name__,
 )
-def test_a_fault_in_the_extra_messages_is_seen_by_z3_or_held_against_the_machine(
+def test_a_fault_in_the_extra_messages_is_seen_by_z3_or_by_comparison_with_the_machine(
     machine: type[ProtocolMachine],
 ) -> None:
     proved = put(machine)

@@ -39,7 +39,7 @@ def test_a_state_counts_once_for_each_value_of_the_history_variable() -> None:
     ]  # fmt: skip
 
 
-def test_a_history_variable_tells_which_way_a_state_was_reached() -> None:
+def test_a_history_variable_records_which_way_a_state_was_reached() -> None:
     run = shortest_run_to(lossy(), lambda now: now.history == 1, history=LOSSES)
     assert run is not None
     assert [action.action for action in run.actions] == ["send", "lose"]

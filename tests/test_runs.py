@@ -164,7 +164,7 @@ def test_a_message_that_waits_in_the_hold_back_queue_is_received_first_and_deliv
     """)
 
 
-def test_over_an_unordered_channel_a_message_waits_under_way() -> None:
+def test_over_an_unordered_channel_a_message_waits_in_flight() -> None:
     run = play(
         *("rst", "unordered", 3),
         "P1: send m1 to P2",
@@ -262,7 +262,7 @@ def test_a_multicast_is_one_action_and_an_arrow_to_each_receiver() -> None:
 # -- words and names ---------------------------------------------------------------------------------------------------
 
 
-def test_messages_are_called_as_they_are_handed_over_or_as_the_program_calls_them() -> None:
+def test_messages_are_numbered_as_they_are_submitted_or_named_as_the_program_names_them() -> None:
     free = play("unordered", "unordered", 2, "P3: send m1 to P1", "P2: send m2 to P1", "P1: deliver m2 from P2")
     assert sorted(free.names.values()) == ["m1", "m2"]
     program = play(
@@ -343,8 +343,8 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize("missing", ["process", "action", "transmits", "happens"])
 def test_an_action_that_lacks_a_fact_is_refused(missing: str) -> None:
     facts = {key: value for key, value in GOOD.items() if key != missing}
-    told = rf"a run: object missing required field {missing}, at \$.*; give what 'check --json' printed"
-    with pytest.raises(BadInput, match=told):
+    message = rf"a run: object missing required field {missing}, at \$.*; give what 'check --json' printed"
+    with pytest.raises(BadInput, match=message):
         read_run(["P1", "P2"], [facts])
 
 

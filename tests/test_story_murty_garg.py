@@ -184,10 +184,10 @@ def test_fig_7_the_receiver_acknowledges_once_its_own_last_send_is_acknowledged(
 
 def test_a_process_is_passive_exactly_while_one_message_of_its_own_is_not_acknowledged() -> None:
     for now in reachable(everything(MurtyGarg, 3, 3)):
-        local, under_way = now.locals, now.in_flight
+        local, in_flight = now.locals, now.in_flight
         for i in range(3):
-            open_sends = sum(packet.kind == "message" and packet.source == i for packet in under_way)
-            open_sends += sum(packet.kind == "ack" and packet.destination == i for packet in under_way)
+            open_sends = sum(packet.kind == "message" and packet.source == i for packet in in_flight)
+            open_sends += sum(packet.kind == "ack" and packet.destination == i for packet in in_flight)
             open_sends += sum(owner.acks.count(i) for owner in local)
             assert open_sends == (0 if local[i].active else 1)
 
@@ -205,8 +205,8 @@ def test_a_message_costs_one_control_message_to_a_smaller_process_and_two_to_a_b
     story = Replay(MurtyGarg, program)
     transmitted = []
     while story.can():
-        (told,) = story.can()
-        transmitted += story.do(told)
+        (move,) = story.can()
+        transmitted += story.do(move)
     assert sum(packet.kind != "message" for packet in transmitted) == control
     assert sum(packet.kind == "message" for packet in transmitted) == 1
 
