@@ -381,7 +381,7 @@ HARMLESS = (
     Harmless(
         ServerTellsNothing,
         "[MF] §2: the text has vectors taken from 'another client' alone, and needs no more: all that the server could "
-        "tell of it has itself consumed, and it delays no message for that.",
+        "mention it has itself consumed, and it delays no message for that.",
         3,
         3,
         583,
@@ -397,7 +397,7 @@ HARMLESS = (
     ),
     Harmless(
         ServerAsksTheSenderForOneMore,
-        "[MF] §2: j ≠ i leaves the sender out, which only FIFO channels excuse. Asked for exactly one more of the "
+        "[MF] §2: j ≠ i leaves the sender out, which only FIFO channels excuse. To wait for exactly one more of the "
         "sender, as in the matrix protocol further down, the server needs no channel but the unordered.",
         3,
         3,
@@ -405,7 +405,7 @@ HARMLESS = (
     ),
     Harmless(
         ServerAsksTheSenderForOneMore,
-        "[MF] §2: over FIFO channels the sender's next message is the next, whether the server asks or not.",
+        "[MF] §2: over FIFO channels the sender's next message is the next, whether the server checks it or not.",
         3,
         3,
         689,

@@ -54,7 +54,7 @@ SHAPES: Mapping[str, Sequence[Part]] = {
     "fifth-cause": (((2,), *_sends(5, 1)), (*_receives(5), (2,)), _receives(2)),
     #: What the first has sent to the second reaches it by the third, too.
     "detour": ((*_sends(3, 1), (2,)), _receives(4), (RECEIVE, (1,))),
-    #: The receiver takes them in the order in which they are handed over, and no other.
+    #: The receiver takes them in the order in which they are submitted, and no other.
     "in-order": (_sends(5, 1), (RECEIVE_IN_ORDER,) * 5),
 }
 

@@ -376,7 +376,7 @@ class InACallable(Strict):
         return self.listener(note=False)
 
 
-# What may change all the same: it tells nothing of the calls before, or no code of the machine names it.
+# What may change all the same: it shows nothing of the calls before, or no code of the machine names it.
 
 
 class Kind(Flag):
@@ -474,7 +474,7 @@ class StampsAList(FifoAck):
 
 
 class Row(NamedTuple):
-    """A machine, and what it is told by."""
+    """A machine, and the message that it gets."""
 
     machine: type[ProtocolMachine]
     said: str

@@ -1,4 +1,4 @@
-"""How a machine that is in no registry is checked, and how a run is told move by move."""
+"""How a machine that is in no registry is checked, and how a run is replayed move by move."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def over(
 
 
 class Replay:
-    """One run of a program, move by move. A move is told in words: `P1 send x`, `P1 post`, `P3 deliver z from P2`."""
+    """One run of a program, move by move. A move is written `P1 send x`, `P1 post`, `P3 deliver z from P2`."""
 
     def __init__(
         self, kind: type[ProtocolMachine], program: Script | str, channel: str = "unordered", crash: str | None = None
@@ -103,7 +103,7 @@ class Replay:
             message = action.message.name if action.message else None
             origin = f"from {self.processes[action.packet.source]}" if action.packet else None
             move = " ".join(filter(None, (self.processes[action.process], action.name, message, origin)))
-            assert move not in moves, f"two moves are both told as '{move}'"
+            assert move not in moves, f"two moves are both called '{move}'"
             moves[move] = (step, target)
         return moves
 
@@ -168,7 +168,7 @@ class Ending(NamedTuple):
 
 
 def endings(kind: type[ProtocolMachine], workload: Workload, channel: str = "unordered") -> Iterator[Ending]:
-    """Every end of every run, told apart by the computations that led there."""
+    """Every end of every run, distinguished by the computations that led there."""
     machine = kind(len(workload.processes))
     system = over(machine, workload, channel, monitors=(Recorder(machine.n),))
     for now in reachable(system, monitored=True):

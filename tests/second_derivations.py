@@ -1,8 +1,8 @@
 """The protocols a second time, from their texts alone, and the counting of their states.
 
-Nothing here uses the machines of `impl` or the system of `model_check`: each protocol is written as its text tells it
-(where the text leaves a choice, as the docstring of its machine says), with the channel beside it. A global state is
-what the processes keep, what is under way, and how many sends were made on each (sender, set of receivers).
+Nothing here uses the machines of `impl` or the system of `model_check`: each protocol is written as its text describes
+it (where the text leaves a choice, as the docstring of its machine says), with the channel beside it. A global state is
+what the processes keep, what is in flight, and how many sends were made on each (sender, set of receivers).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Outcome(NamedTuple):
 
 
 class Text:
-    """A protocol as told: handlers that yield what they may lead to; nothing, if the input must wait."""
+    """A protocol as its text describes it: handlers that yield what they lead to; nothing, if the input must wait."""
 
-    #: Does its text undo events? Then what has happened does not tell what is owed.
+    #: Does its text undo events? Then what has happened does not show what is owed.
     undoes = False
 
     def __init__(self, n: int, **settings: int | tuple[int, ...]) -> None:
@@ -169,7 +169,7 @@ class Isis(Text):
 
 
 class IsisGc(Isis):
-    """[SES] §3: (BUFF_S, what must not be sent to each, (ids asked about, answers missing), requests still allowed)."""
+    """[SES] §3: (BUFF_S, what must not be sent to each, (ids requested, answers missing), requests still allowed)."""
 
     def start(self, i: int) -> Any:
         return (), (frozenset(),) * self.n, None, self.setting("rounds", i, 1)
@@ -278,7 +278,7 @@ class RstBefore(Text):
 
 
 class RstSentAlone(Text):
-    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is asked in place of DELIV_i."""
+    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is used in place of DELIV_i."""
 
     def start(self, i: int) -> Any:
         return self.square()
@@ -584,7 +584,7 @@ TEXTS: dict[str, type[Text]] = {
 
 # -- channels and counting ---------------------------------------------------------------------------------------------
 
-#: One way for a packet to be taken in: the packet, what is then under way, what is if it is not taken in (None: as it
+#: One way for a packet to be taken in: the packet, what is then in flight, what is if it is not taken in (None: as it
 #: was), and the packets that would have to be taken in before it if any of them may.
 Way = tuple[Any, Any, Any, tuple[Any, ...]]
 
@@ -680,7 +680,7 @@ FAILED = "failed"
 
 
 class Moves:
-    """What may happen in a global state: (what the processes keep …, what is under way, sends made on each way)."""
+    """What may happen in a global state: (what the processes keep …, what is in flight, sends made on each way)."""
 
     def __init__(self, text: Text, channel: str, m: int, sends: str = "unicast", crash: int | None = None) -> None:
         self.text, self.m, self.crash = text, m, crash

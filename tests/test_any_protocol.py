@@ -1,6 +1,6 @@
-"""Any protocol through any channel, driven by chance, and held to the spec after every step.
+"""Any protocol through any channel, driven at random, and checked against the spec after every step.
 
-The machine keeps its own book of what happened for the applications and asks the spec itself; the monitors, which a
+The machine keeps its own book of what happened for the applications and consults the spec itself; the monitors, which a
 check relies on, must say the same. Driven with a broken protocol it must find the fault.
 """
 
@@ -54,7 +54,7 @@ DEADLOCKS = ("rendezvous",)
 
 
 class AnyProtocol(RuleBasedStateMachine):
-    """A protocol and a channel, given by a subclass; how many processes and messages, and every step, by chance."""
+    """A protocol and a channel, given by a subclass; how many processes and messages, and every step, are random."""
 
     protocol: ClassVar[type[ProtocolMachine]]
     channel: ClassVar[type[Channel]]
@@ -308,7 +308,7 @@ def drive(
     crashes: bool = False,
     program: str | None = None,
 ) -> Counter[str]:
-    """Runs the machine with this protocol and channel, always the same way; tells how often each action was taken."""
+    """Runs the machine with this protocol and channel, always the same way; returns how often each action was taken."""
     taken = Counter[str]()
     facts: dict[str, Any] = {"protocol": kind, "channel": CHANNELS[channel], "taken": taken, "live": live, "safe": safe}
     facts |= {"crashes": crashes, "program": program}
@@ -381,7 +381,7 @@ class DeliversAtOnce(Rst):
 
 
 class WaitsTooLong(Rst):
-    """The matrix protocol that waits for one message more than the stamp tells of."""
+    """The matrix protocol that waits for one message more than the stamp requires."""
 
     def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])

@@ -19,7 +19,7 @@ from crownless.spec.errors import BadInput
 
 LINKS = 3
 
-#: What is put at once, again and again; few distinct packets, so that equal ones meet under way.
+#: What is put at once, again and again; few distinct packets, so that equal ones meet in flight.
 batches = st.lists(st.lists(st.integers(0, 8), max_size=3), max_size=5)
 #: Which of the possible arrivals happens next.
 choices = st.lists(st.integers(0, 30), max_size=20)

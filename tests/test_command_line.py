@@ -238,7 +238,7 @@ def test_reductions_give_the_same_verdicts_and_smaller_counts(crownless: Crownle
 
 def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_and_named(crownless: Crownless) -> None:
     answer = crownless("check", "rst", "kearns", "buffer", "--reduce", "symmetry", "-m", "2")
-    assert answer.code == 3, "one that was asked for is not answered"
+    assert answer.code == 3, "one that was requested is not answered"
     assert answer.err == (
         "crownless: not run, does not admit --reduce symmetry: it does not treat all processes alike: kearns\n"
     )

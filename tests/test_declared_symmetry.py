@@ -270,7 +270,7 @@ def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["plain", "native", "native-2", "symmetry"])
 def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: ImpureRow, engine: str) -> None:
     if (row.by_renaming and engine == "plain") or (not row.machine.symmetric and engine == "symmetry"):
-        pytest.skip("this engine does not ask that of it")
+        pytest.skip("this engine does not check that of it")
     if issubclass(row.machine, Strict):
         row.machine.forget()
     both = question(row.machine, 3, 3)

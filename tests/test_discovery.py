@@ -268,9 +268,9 @@ def test_spacer_refuses_queues() -> None:
 
 @pytest.mark.parametrize("protocol", ["isis", "optimal"])
 def test_what_cannot_be_put_to_z3_is_bad_input(protocol: str) -> None:
-    for ask in (discover, spacer):
+    for find in (discover, spacer):
         with pytest.raises(BadInput, match=f"{protocol}: its steps cannot be put to z3"):
-            ask(protocol)
+            find(protocol)
 
 
 # -- Spacer ------------------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def test_spacer_that_gives_up_says_so() -> None:
 
 
 def test_each_step_of_the_clauses_can_be_taken() -> None:
-    """No step is impossible for want of a slot or a channel; what is under way is delivered."""
+    """No step is impossible for want of a slot or a channel; what is in flight is delivered."""
     system = System(Rst, 2, 2)
     variables = system.before.terms
     assert len(variables) == len(system.start.terms)

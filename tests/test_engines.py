@@ -1,4 +1,4 @@
-"""Which engine explores a check, which reductions it admits, and what is told of that."""
+"""Which engine explores a check, which reductions it admits, and what it reports of that."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class Mute(Unordered):
 
 
 class NeverTakesIn(Unordered):
-    """Keeps nothing for the application, and has it ask in vain."""
+    """Keeps nothing for the application, and has it try in vain."""
 
     def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
         return [Step(state)]

@@ -50,7 +50,7 @@ BOUNDS = [
 
 # -- the naive generator -----------------------------------------------------------------------------------------------
 
-#: Lines in which a send tells its receivers and a receive the place of its send: the same for all names of messages.
+#: Lines in which a send names its receivers and a receive the place of its send: the same for all names of messages.
 NamelessEvent = tuple[str, tuple[int, ...]]
 Nameless = tuple[tuple[NamelessEvent, ...], ...]
 

@@ -1,4 +1,4 @@
-"""Values that Python takes for equal although a machine can tell them apart are refused, not taken for one."""
+"""Values that Python takes for equal although a machine can distinguish them are refused, not taken for one."""
 
 from __future__ import annotations
 

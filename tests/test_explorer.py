@@ -1,4 +1,4 @@
-"""The plain explorer counts what is there, stops where it is told to, and never claims more than it has seen."""
+"""The plain explorer counts what is there, stops at its limits, and never claims more than it has seen."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def note(result: CheckResult, name: str) -> str:
 
 # -- a naive exploration, from the machine's methods alone -------------------------------------------------------------
 
-#: Local states; how many messages each process has sent to each other; packets under way; packets in hold-back queues.
+#: Local states; how many messages each process has sent to each other; packets in flight; packets in hold-back queues.
 Naive = tuple[tuple[Any, ...], tuple[tuple[int, ...], ...], tuple[Packet, ...], tuple[Packet, ...]]
 
 
 def naive_moves(machine: ProtocolMachine, messages: int, fifo: bool, state: Naive) -> Iterator[Naive]:
-    """The states after each action; over an unordered channel everything under way is at its destination already."""
+    """The states after each action; over an unordered channel everything in flight is at its destination already."""
     local, sent, flight, room = state
 
     def after(i: int, step: Step, sent: Any = sent, flight: Any = flight, room: Any = room) -> Naive:

@@ -1,4 +1,4 @@
-"""One interrupt ends whatever puts something to z3: z3 by itself takes it for the wish to give up on one query."""
+"""One interrupt ends whatever puts something to z3: z3 by itself takes it for a request to give up on one query."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def interrupted(*arguments: str, by_itself: bool = False) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A test run in the background may have been told to ignore interrupts, and so would what it starts.
+        # A test run in the background may ignore interrupts, and so would what it starts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         assert process.stdout is not None
@@ -165,7 +165,7 @@ def test_one_interrupt_ends_a_verb(arguments: list[str], expected: tuple[int, st
 
 
 def test_no_theorem_is_tried_again_after_an_interrupt() -> None:
-    """Also where nobody has asked that one ends it all: what z3 takes for itself is passed on."""
+    """Also where no caller wants it to end the whole run: what z3 takes for itself is passed on."""
     passed_on = []
 
     def unknown(_: Any) -> Any:

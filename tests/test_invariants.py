@@ -19,7 +19,7 @@ Y = Message("y", 0, (1, 2))
 Z = Message("z", 2, (0,))
 
 
-# [Kup]: Alice (0) sends m1 to Carol (2) and m2 to Bob (1), who sends m3 to Carol; m3 tells of m1.
+# [Kup]: Alice (0) sends m1 to Carol (2) and m2 to Bob (1), who sends m3 to Carol; the stamp of m3 names m1.
 SENT_OF_M1 = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
 SENT_OF_M3 = ((0, 1, 1), (0, 0, 0), (0, 0, 0))
 

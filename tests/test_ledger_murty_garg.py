@@ -438,7 +438,7 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
                 "commit_claims",
                 lambda kind=kind: commit_claims(kind),
                 "open",
-                id=f"MG7: z3 is asked of {kind.__name__}",
+                id=f"MG7: z3 checks {kind.__name__}",
             )
             for kind in (
                 proof_evidence.SendsToAnybody,

@@ -23,10 +23,10 @@ from crownless.impl.workloads import Free
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 
-#: Local states, what is under way (in one fixed order), how many messages each channel has carried.
+#: Local states, what is in flight (in one fixed order), how many messages each channel has carried.
 Global = tuple[tuple[Any, ...], tuple[Packet, ...], tuple[int, ...]]
 
-#: An input: what is asked of the machine, and the arguments.
+#: An input: the method of the machine, and the arguments.
 Input = tuple[str, tuple[Any, ...]]
 
 
@@ -159,7 +159,7 @@ def test_no_machine_uses_what_differs_from_run_to_run(kind: type[ProtocolMachine
 
 
 class Opaque:
-    """A value of which nothing is known but its term: it computes, compares, and cannot be asked for its truth."""
+    """A value of which nothing is known but its term: it computes, compares, and has no truth value."""
 
     def __init__(self, term: str) -> None:
         self.term = term
@@ -337,7 +337,7 @@ def is_symmetric(kind: type[ProtocolMachine], free: Free) -> bool:
 
 
 class Query(NamedTuple):
-    """What one machine may be asked: an input, taken or refused, or whether the protocol's predicates hold."""
+    """A query to one machine: an input, taken or refused, or whether the protocol's predicates hold."""
 
     name: str
     process: int
@@ -347,7 +347,7 @@ class Query(NamedTuple):
 
 
 def queries_in(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Query]:
-    """All that the machine may be asked in a state, over an unordered channel."""
+    """All queries to the machine in a state, over an unordered channel."""
     local, flight, position = state
     for i, message, _ in free.pending_sends(position):
         yield Query("send", i, local[i], message)
@@ -361,7 +361,7 @@ def queries_in(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[
 
 
 def queries_after_a_crash(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Query]:
-    """What the survivors agree on, and all that they may be asked once each has learned of it."""
+    """What the survivors agree on, and all queries to them once each has learned of it."""
     local, flight, position = state
     for crashed in range(machine.n if machine.rolls_back else 0):
         yield Query("agree", crashed, local)
@@ -399,7 +399,7 @@ Outcome = tuple[Any, tuple[Packet, ...], tuple[Any, ...]]
 
 
 def tidy(step: Step) -> Outcome:
-    """An outcome but for the order of what travels on different links, which nobody can tell."""
+    """An outcome but for the order of what travels on different links, which makes no difference."""
     return step.state, tuple(sorted(step.packets, key=lambda packet: packet[:2])), tuple(step.events)
 
 
@@ -458,7 +458,7 @@ def all_queries(machine: ProtocolMachine, free: Free, at_most: int | None = None
     """Each once, of every reachable state or of the first of them."""
     queries = (queries_in, queries_after_a_crash)
     space = reachable(machine, free, at_most)
-    return dict.fromkeys(q for state in space for ask in queries for q in ask(machine, free, state))
+    return dict.fromkeys(q for state in space for source in queries for q in source(machine, free, state))
 
 
 #: Garbage collection makes too many states at the usual bound: requests travel between all sites.

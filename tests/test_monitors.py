@@ -90,7 +90,7 @@ def system_of(protocol: str, channel: str, workload: str, monitors: Callable[[in
 
 
 def walk(system: System) -> Iterator[tuple[State, MonitorState, list[Reported]]]:
-    """Every node, told apart also by what each monitor has reported on the way."""
+    """Every node, distinguished also by what each monitor has reported on the way."""
     nodes = [(system.initial(), system.initial_monitor_state(), (frozenset[str](),) * len(system.monitors))]
     known = set(nodes)
     for state, monitor_state, reported in nodes:

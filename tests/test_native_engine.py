@@ -27,7 +27,7 @@ from crownless.spec.errors import BadInput
 
 Bounds = Mapping[str, Sequence[tuple[int, int]]]
 
-#: For each channel two bounds; the first is asked of every engine there is.
+#: For each channel two bounds; the first is checked by every engine there is.
 BOUNDS: Bounds = {
     "unordered": ((2, 3), (3, 3)),
     "fifo": ((2, 3), (3, 2)),
@@ -83,11 +83,11 @@ def test_every_protocol_over_every_channel_at_larger_bounds(protocol: str, chann
         assert agree(question(protocol, *bound(protocol, n, m, channel), channel))
 
 
-# -- other questions ---------------------------------------------------------------------------------------------------
+# -- other checks ------------------------------------------------------------------------------------------------------
 
 ORDERS = ("mailbox", "one-n", "n-n", "synchronous")
 
-#: What is asked beside the usual: the arguments of `question`.
+#: Checks beside the usual: the arguments of `question`.
 OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     *(
         (protocol, *nm, {"orders": orders, "channel": channel})
@@ -170,7 +170,7 @@ def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each question that the tables of broken protocols ask, once: machine, processes, messages, setup.
+#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
 FAULTS = {
     (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
     for row in BROKEN
@@ -315,7 +315,7 @@ class Chooses(Unordered):
 
 
 class DeliversUnasked(Unordered):
-    """Delivers a message that nobody may have handed over yet."""
+    """Delivers a message that nobody may have submitted yet."""
 
     symmetric = False
 

@@ -191,7 +191,7 @@ class Both:
         self.check((0, 0))
 
     def check(self, pair: tuple[int, int]) -> tuple[int, int]:
-        """The two are the same, and the same as ever; and tell the same of what is owed."""
+        """The two are the same, and the same as ever; and report the same of what is owed."""
         assert self.same[0].setdefault(pair[0], pair[1]) == pair[1]
         assert self.same[1].setdefault(pair[1], pair[0]) == pair[0]
         plain, mask = (int(part.owed()[monitor_state]) for part, monitor_state in zip(self.parts, pair, strict=True))

@@ -115,7 +115,7 @@ def test_the_reserve_is_there_once_and_given_back() -> None:
     assert memory._reserve == []
 
 
-#: As z3 does in the midst of a query when the process is told to end: it has a thread of its own at work at the end.
+#: As z3 does in the midst of a query when the process is to end: it has a thread of its own at work at the end.
 STILL_AT_WORK = """
 import atexit, sys, time
 from crownless import start

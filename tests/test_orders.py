@@ -111,7 +111,7 @@ COMPLETE_UNICASTS = pytest.mark.parametrize(
     "decided", [bound for bound in BOUNDS if bound.complete and bound.unicasts], indirect=True, ids=str
 )
 
-#: Lines in which a send tells its receivers and a receive the place of its send: the same for all names of messages.
+#: Lines in which a send names its receivers and a receive the place of its send: the same for all names of messages.
 Nameless = tuple[tuple[tuple[str, tuple[int, ...]], ...], ...]
 
 
@@ -628,7 +628,7 @@ Node = int | tuple[int, int]
 
 
 def check_cycle(c: Computation, order: str, witness: Cycle, *, pending: bool) -> None:
-    """The links form a circle, each is true, and what is derived follows from the links told before it."""
+    """The links form a cycle, each is true, and what is derived follows from the links listed before it."""
     known = happened_before_graph(c, pending=pending)
     by_words = {words(c, node): node for node in known if isinstance(node, tuple) or c.events[node].kind != "internal"}
     happened_before = known.copy()

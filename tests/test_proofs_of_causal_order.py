@@ -35,7 +35,7 @@ NEVER_END = {ClearsTheRow}
 CAUSAL = {name: proof for name, proof in PROOFS.items() if isinstance(proof, CausalOrder)}
 
 #: In so many steps, or with another seed, z3 shows all claims of the protocols that are right (which is tested); of one
-#: that is not right it is not asked to look longer.
+#: that is not right it does not search longer.
 FEW, SEEDS = 200_000, 6
 
 #: What a fault breaks up to a bound, and what therefore cannot be proved beyond it. Not here: that each message is
@@ -48,7 +48,7 @@ DENIES = {
 }
 
 #: What looks like a fault and is none, as z3 shows for every n. The proofs of other harmless ones do not go through,
-#: since they count otherwise, or keep pairs that ask for more.
+#: since they count otherwise, or keep pairs that require more.
 HARMLESS_FOR_EVERY_N = {
     "MergesBeforeIncrementing",
     "MergesAllButItsOwnColumn",
@@ -114,7 +114,7 @@ FAULTY = [
 ]
 
 
-#: z3's way depends on what it was asked before in a process.
+#: z3's way depends on its earlier queries in a process.
 ALONE = """
 import sys
 from crownless.proofs.proving import PROOFS

@@ -182,7 +182,7 @@ def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[i
 
 
 class SendsAfterwards(ProtocolMachine):
-    """The receiver delivers, and only then, told so, has the sender sent: two of these can cross."""
+    """The receiver delivers, and only then, once that is acknowledged, has the sender sent: two of these can cross."""
 
     promises = "asynchronous"
     sends_before_delivery = False
@@ -249,7 +249,7 @@ class Reorders(ProtocolMachine):
             return []
         undone = [AppEvent("undeliver", message) for message in reversed(delivered)]
         done = [AppEvent("deliver", message) for message in in_order]
-        return [("mend", Step((number, in_order), (), [*undone, *done]))]
+        return [("reorder", Step((number, in_order), (), [*undone, *done]))]
 
 
 def test_what_is_taken_back_later_was_never_generated() -> None:

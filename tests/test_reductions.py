@@ -1,6 +1,6 @@
-"""The reductions leave out what tells nothing new, and only that.
+"""The reductions leave out redundant moves, and only those.
 
-Symmetry is held to the lengths of runs too, and to a count of orbits that uses nothing of the native engine; the order
+Symmetry keeps the lengths of runs too, and to a count of orbits that uses nothing of the native engine; the order
 reduction to which properties break and what is reached: its levels count the steps that matter alone. A reduction taken
 where it is not valid is seen to say something else.
 """
@@ -48,7 +48,7 @@ LARGE_BOUNDS = {
     "duplicating": ((2, 3), (3, 1)),
 }
 
-#: Questions beside the usual: the arguments of `question`.
+#: Checks beside the usual: the arguments of `question`.
 OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     *(
         (protocol, n, m, {"sends": sends})
@@ -93,7 +93,7 @@ def agree_up_to_names(full: Exploration, reduced: Exploration, n: int) -> None:
 
 
 def agree(both: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
-    """Asserts that every reduction admitted agrees with the full search; tells which are. `alone`: with one worker."""
+    """Asserts that every admitted reduction agrees with the full search; returns these. `alone`: with one worker."""
     full = both.native()
     taken: set[tuple[str, ...]] = set()
     for workers in (1,) if alone else (1, 2):
@@ -145,7 +145,7 @@ def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int,
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each question that the tables of broken protocols ask, once: machine, processes, messages, setup.
+#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
 FAULTS = {
     (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
     for row in BROKEN

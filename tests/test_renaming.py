@@ -93,12 +93,12 @@ def test_the_crowded_matrix_takes_two_extra_messages() -> None:
 #: Each machine once.
 MACHINES = dict.fromkeys(row.machine for row in (*BROKEN, *BROKEN_PROGRAMS, *HARMLESS))
 
-#: States in which a machine is asked: the nearest, since some faults let buffers grow for ever.
+#: States in which a machine is queried: the nearest, since some faults let buffers grow for ever.
 ENOUGH = 250
 
 
 def difference(kind: type[ProtocolMachine]) -> str | None:
-    """What tells its processes apart."""
+    """What distinguishes its processes."""
     machine, free = kind(3), Free(3, 2, sends="multicast" if kind.admits_multicast else "unicast")
     found = asymmetry(machine, all_queries(machine, free, ENOUGH))
     if found is None and issubclass(kind, ExtraMessages) and kind is not ClearsTheRow:  # who would never end

@@ -44,7 +44,7 @@ class WaitsForTheSenderOnly(Rst):
 
 
 class LearnsNothing(Rst):
-    """Forgets to take over what the stamp tells."""
+    """Forgets to take over what the stamp says."""
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
         return super().after_delivering(i, state, j, state.sent)

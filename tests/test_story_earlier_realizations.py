@@ -1,4 +1,4 @@
-"""[MF] §2, "Earlier Realizations of Causal Order", told on the machines; and what [Kup] asks about two of them."""
+"""[MF] §2, "Earlier Realizations of Causal Order", replayed on the machines; and what [Kup] says about two of them."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_the_servers_condition_does_not_look_at_the_sender() -> None:
 
 
 class KearnsJudgedEverywhere(Kearns):
-    """The protocol, held to causal order at the clients too."""
+    """The protocol, checked for causal order at the clients too."""
 
     @property
     def ordered_at(self) -> None:  # type: ignore[override]
@@ -368,7 +368,7 @@ def test_with_every_process_a_server_the_sender_is_still_left_out() -> None:
     assert violations(check(RstBefore, 3, 3)) == {}
 
 
-# -- the matrix protocol as [MF] tells it ------------------------------------------------------------------------------
+# -- the matrix protocol as [MF] describes it --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_a_message_out_of_causal_order_is_easily_detected_and_remains_in_a_buffe
     for move in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
         story.do(move)
     (z,) = story.system.refused(story.state)
-    assert z.stamp == ((0, 1, 1), (0, 0, 1), (0, 0, 0)), "z tells of x, of y and of itself"
+    assert z.stamp == ((0, 1, 1), (0, 0, 1), (0, 0, 0)), "z names x, y and itself"
     assert story.can() == {"P3 deliver x from P1"}
     story.do("P3 deliver x from P1")
     story.do("P3 deliver z from P2")

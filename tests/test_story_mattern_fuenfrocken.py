@@ -1,4 +1,4 @@
-"""[MF], told on the machines: its operations, its three programs with their figures, and its lemmas in every run."""
+"""[MF], replayed on the machines: its operations, its three programs with figures, and its lemmas in every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[SA], told on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open.
+"""[SA], replayed on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open.
 
 Beside it the yardstick that its §5 names, the optimal algorithm [KS98]; and what bounds and pipelines do to the buffer
 protocol ([MF] footnotes 2 and 4).
@@ -120,7 +120,7 @@ class LockstepProduct(ProtocolMachine):
 
 
 def guards(system: System) -> set[tuple[bool, bool]]:
-    """Of every user message, wherever it is under way: would it be delivered, and would the matrix protocol do so?"""
+    """Of every user message, wherever it is in flight: would it be delivered, and would the matrix protocol do so?"""
     found = set()
     machine = system.machine
     assert isinstance(machine, LockstepProduct)
@@ -370,7 +370,7 @@ class Past(NamedTuple):
 
 
 class Remembering(ProtocolMachine):
-    """A protocol, and with it everything that has happened before, which nobody asks."""
+    """A protocol, and with it everything that has happened before, which no guard uses."""
 
     promises = "causal"
     admits_multicast = True
@@ -418,7 +418,7 @@ class Remembering(ProtocolMachine):
 
 
 def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:
-    """What the copy to j must tell: every (sender, clock, destination) of a message before it for which no delivery
+    """What the copy to j must carry: every (sender, clock, destination) of a message before it for which no delivery
     there is known, nor a later message there, this one included unless the destination is j.
     """
     return {

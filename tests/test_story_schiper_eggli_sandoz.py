@@ -1,4 +1,4 @@
-"""[SES], told on the machines: its figures, what every site knows at each step, and what a failure does.
+"""[SES], replayed on the machines: its figures, what every site knows at each step, and what a failure does.
 
 Also what the text does not say. Its garbage collection for ISIS does not keep causal order (§3); the proof of liveness
 takes the n-th event of a site for a message to S, which it need not be (§4.2.5); and neither does the number MIN(S) of
@@ -580,7 +580,7 @@ def test_every_step_of_the_treatment_is_needed_for_all_to_be_delivered(
 
 # -- §4.3: is one application enough? ----------------------------------------------------------------------------------
 
-#: Z, which waits for M1, may still be under way when Q tells S3 of P. Then N is 3, and Z depends on event 2 only.
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P. Then N is 3, and Z depends on event 2 only.
 ONCE_MORE = """
 S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
 S2: receive; receive
@@ -682,7 +682,7 @@ def test_agreeing_once_is_not_enough_even_if_nothing_is_in_flight_for_z_may_stil
     assert story.system.in_flight(story.state) == []
     for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
         story.do(move)
-    assert pairs(story.at("S3").buffer) == {"S2": (1, 0, 0)}, "no message waits, but a pair is there that tells of M1"
+    assert pairs(story.at("S3").buffer) == {"S2": (1, 0, 0)}, "no message waits, but a pair is there that names M1"
     story.do("S3 send Z")
     story.do("S2 receive message Z from S3")
     assert story.can() == set()
@@ -720,7 +720,7 @@ def test_min_is_not_the_oldest_event_never_delivered_since_a_pair_names_the_youn
 def rewinds_after(kind: type[SesRollback], n: int, m: int, *, arrived: bool, delivered: bool) -> int | None:
     """In how many actions do the survivors agree, though nothing was lost? None: never.
 
-    `arrived`: nothing is under way between survivors or to them; `delivered`: all that they got of S1 is delivered.
+    `arrived`: nothing is in flight between survivors or to them; `delivered`: all that they got of S1 is delivered.
     """
     system = everything(kind, n, m, crash="P1")
     for now in reachable(system, allowed=lambda _, step: step.action.name not in ("lose", "agree")):

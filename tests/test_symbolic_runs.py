@@ -356,7 +356,7 @@ def test_where_z3_gives_up_looking_for_a_shorter_run_none_is_called_shortest() -
     assert not judged.found("causal").shortest
 
 
-# -- what can be asked -------------------------------------------------------------------------------------------------
+# -- the scope of a request --------------------------------------------------------------------------------------------
 
 
 def test_protocols_of_vectors_and_matrices_can_be_run_on_terms() -> None:
@@ -395,7 +395,7 @@ def test_a_request_out_of_scope_is_refused(changed: dict[str, Any], why: str) ->
 
 
 class BranchesLate(Rst):
-    """Only a process that has sent asks whether a value is true."""
+    """Only a process that has sent tests whether a value is true."""
 
     def stamp(self, state: Any) -> Any:
         return state.sent if state.sent[0][1] == 0 else ()

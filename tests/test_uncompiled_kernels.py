@@ -1,4 +1,4 @@
-"""The native engine where Numba is told to compile nothing: the kernels as plain Python, with the same answers."""
+"""The native engine where Numba compiles nothing: the kernels as plain Python, with the same answers."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_nothing_is_said_of_the_bundled_protocols() -> None:
 
 @pytest.mark.parametrize("mistake", ["promises", "needs_channel", "bound", "parameters", "invariants"])
 def test_facts_are_looked_at_before_any_is_used(mistake: str) -> None:
-    """Also of an instance, and where what is asked for would be refused by another fact."""
+    """Also of an instance, and where the request would be refused by another fact."""
     kind: Any = type("Mistaken", (Right,), {mistake: 7})
     with pytest.raises(WrongMachine, match=rf"Mistaken\.{mistake} = 7 is no"):
         Check(kind(3), self_sends=True).resolve()

@@ -1,4 +1,4 @@
-"""The house: imports run one way, the wheel holds every module, the code is clean."""
+"""The code base: imports run one way, the wheel holds every module, the code is clean."""
 
 from __future__ import annotations
 
