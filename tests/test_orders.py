@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, pairwise, permutations, product
 from math import comb
 from types import FrameType
@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crownless import testing
 from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.by_search import keeps
@@ -524,38 +525,13 @@ def time_reversed(c: Computation) -> Computation:
 # -- larger computations -----------------------------------------------------------------------------------------------
 
 
-@st.composite
-def larger_computations(draw: st.DrawFn, *, most_messages: int = 7, most_receivers: int = 2) -> Computation:
-    """Up to five processes; sends, receives of any open copy and internal events, in an order that happened-before
-    allows; copies left over are received or not.
-    """
-    n = draw(st.integers(2, 5))
-    processes = st.integers(0, n - 1)
-    lines: list[list[Event]] = [[] for _ in range(n)]
-    messages: list[Message] = []
-    open_copies: list[tuple[int, int]] = []
-    for kind in draw(
-        st.lists(st.sampled_from(["send", "send", "send", "receive", "receive", "internal"]), max_size=16)
-    ):
-        if kind == "send" and len(messages) < most_messages:
-            sender = draw(processes)
-            receivers = draw(st.sets(processes, min_size=1, max_size=draw(st.integers(1, most_receivers))))
-            lines[sender].append(Event("send", len(messages)))
-            open_copies.extend((len(messages), q) for q in sorted(receivers))
-            messages.append(Message(f"m{len(messages) + 1}", sender, tuple(sorted(receivers))))
-        elif kind == "receive" and open_copies:
-            m, q = open_copies.pop(draw(st.integers(0, len(open_copies) - 1)))
-            lines[q].append(Event("receive", m))
-        elif kind == "internal":
-            lines[draw(processes)].append(Event("internal", None))
-    if draw(st.booleans()):
-        for m, q in draw(st.permutations(open_copies)):
-            lines[q].append(Event("receive", m))
-    return Computation.of_lines(n, messages, lines)
+#: Up to five processes; sends, receives of any open copy and internal events, in an order that happened-before allows.
+_larger = partial(testing.computations, processes=(2, 5), messages=7, receivers=2, self_sends=True, internal=True)
+LARGER = _larger() | _larger(complete=True)
 
 
-@settings(max_examples=150, deadline=None)
-@given(larger_computations(), st.sampled_from(["lost", "pending"]))
+@settings(max_examples=300, deadline=None)
+@given(LARGER, st.sampled_from(["lost", "pending"]))
 def test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_genuine(
     c: Computation, reading: UnreceivedPolicy
 ) -> None:
