@@ -22,6 +22,7 @@ from crownless.model_check.saved_runs import read_checks
 from crownless.model_check.system import LocalStep, System
 from crownless.spec import notation
 from crownless.spec.errors import BadInput
+from crownless.testing import schedules
 
 
 def play(protocol: str, channel: str, workload: int | str, *script: str) -> Run:
@@ -395,16 +396,7 @@ def runs(draw: st.DrawFn) -> Run:
         n, messages = draw(st.integers(2, 3 if multicast else 4)), draw(st.integers(1, 3 if multicast else 5))
         self_sends = kind.admits_self_sends and draw(st.booleans())
         workload = Free(n, messages, self_sends=self_sends, sends="multicast" if multicast else "unicast")
-    channel = CHANNELS[draw(st.sampled_from(list(CHANNELS)))]
-    system = System(kind(len(workload.processes)), workload, channel, [DeliveryMonitor()])
-    state, steps = system.initial(), list[LocalStep]()
-    for pick in draw(st.lists(st.integers(0, 40), max_size=25)):
-        moves = system.moves(state)
-        if not moves:
-            break
-        step, state = moves[pick % len(moves)]
-        steps.append(step)
-    return run_of(system, steps, keep_names=isinstance(workload, Program))
+    return draw(schedules(kind, channel=draw(st.sampled_from(list(CHANNELS))), workload=workload))
 
 
 @settings(deadline=None)
