@@ -299,7 +299,7 @@ S2: receive; send M3 to S3
 S3: receive; receive; receive
 """
 #: P1 may ask P2 about x before P2 knows x; it is ready to receive once more than there is to receive.
-ASKED_TOO_EARLY = """
+REQUESTED_TOO_EARLY = """
 P1: receive; receive; receive
 P2: receive; send z to P1
 P3: send x to P1; send y to P2
@@ -421,7 +421,7 @@ BROKEN_PROGRAMS = (
     BrokenProgram(
         NotesOnlyWhatItKnows,
         "[SES] §3: all the identifiers are noted, of messages that have not come yet too",
-        ASKED_TOO_EARLY,
+        REQUESTED_TOO_EARLY,
         "delivers-once",
         11,
         P1_COLLECTS,

@@ -335,7 +335,7 @@ P3: receive; send c to P4
 P4: receive; send d to P1
 """
 #: After a and b the server has added 1 and 2, as many as e says there are.
-THREE_AND_ONE_THAT_TELLS = """
+THREE_AND_ONE_THAT_INFORMS = """
 P1: receive; receive; receive; receive
 P2: send a to P1; send b to P1; send c to P1; send d to P3
 P3: receive; send e to P1
@@ -361,7 +361,7 @@ BROKEN_PROGRAMS = (
     BrokenProgram(
         ServerAdds,
         "[MF] §2: to the maximum, not the sum",
-        THREE_AND_ONE_THAT_TELLS,
+        THREE_AND_ONE_THAT_INFORMS,
         "causal",
         9,
         FIFO,

@@ -180,7 +180,7 @@ class AnyProtocol(RuleBasedStateMachine):
             assert max(self.delivered.values(), default=0) <= 1
 
     @invariant()
-    def what_is_owed_is_what_was_handed_over_and_not_delivered(self) -> None:
+    def what_is_owed_is_what_was_submitted_and_not_delivered(self) -> None:
         assert self.system is not None
         if self.protocol.rolls_back and self.crashes:
             return  # what is owed after a rewind is the protocol's to say

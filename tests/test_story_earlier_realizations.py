@@ -240,7 +240,7 @@ def test_whether_the_send_event_is_the_beginning_or_the_end_of_the_wait_makes_no
 
 # -- one server: message-count vectors ---------------------------------------------------------------------------------
 
-A_CLIENT_TELLS_ANOTHER = """
+A_CLIENT_INFORMS_ANOTHER = """
 P1: receive; receive
 P2: send a to P1; send b to P3
 P3: receive; send c to P1
@@ -248,7 +248,7 @@ P3: receive; send c to P1
 
 
 def test_a_client_counts_before_it_sends_to_the_server_and_not_before_it_sends_to_others() -> None:
-    story = Replay(Kearns, A_CLIENT_TELLS_ANOTHER, channel="fifo")
+    story = Replay(Kearns, A_CLIENT_INFORMS_ANOTHER, channel="fifo")
     (a,) = story.do("P2 send a")
     (b,) = story.do("P2 send b")
     assert (a.stamp, b.stamp) == ((0, 1, 0), (0, 1, 0))
@@ -259,7 +259,7 @@ def test_a_client_counts_before_it_sends_to_the_server_and_not_before_it_sends_t
 
 
 def test_the_server_delays_a_message_while_that_of_another_client_is_missing() -> None:
-    story = Replay(Kearns, A_CLIENT_TELLS_ANOTHER, channel="fifo")
+    story = Replay(Kearns, A_CLIENT_INFORMS_ANOTHER, channel="fifo")
     for move in ("P2 send a", "P2 send b", "P3 deliver b from P2", "P3 send c", "P1 receive c from P3"):
         story.do(move)
     assert story.at("P1") == (0, 0, 0), "c is not consumed, and nothing learnt from it"
