@@ -1,4 +1,5 @@
-"""Machines that declare their processes alike and tell them apart: in one method, at one process, at one message.
+"""Machines that declare their processes alike and treat them differently: in one method, at one process, at one
+message.
 
 Each differs from its protocol by one rule that names a process, ranks processes or renames them wrongly. The plain
 explorer, which shares nothing between processes, says what holds of it; the native engine must say the same.
@@ -226,7 +227,7 @@ class AlwaysReady(Rendezvous):
 
 
 class KeepsNothing(RstBefore):
-    """The second process learns nothing from stamps that tell of the third."""
+    """The second process learns nothing from stamps that concern the third."""
 
     def on_packet(self, j: int, state: Any, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(j, state, packet)
@@ -273,7 +274,7 @@ class GreaterOnesGoAhead(Buffer):
         return super().internal(i, state)
 
 
-# -- processes told apart in ways that the code does not show at once --------------------------------------------------
+# -- processes treated differently in ways that the code does not show at once -----------------------------------------
 
 
 class IsTheLastOrNone(Rst):

@@ -125,7 +125,7 @@ class AsksTheOthersForExactlyAsMany(Cbcast):
 
 
 class AsksTheSenderForAtMostOneMore(Cbcast):
-    """A copy of what is delivered already is asked for nothing."""
+    """A copy of a message that is delivered already waits for nothing."""
 
     def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: packet.stamp[k] <= state[k] + self.ops.one_if(k == packet.source))
@@ -255,7 +255,7 @@ BROKEN = (
     ),
     Broken(
         AsksTheSenderForAtMostOneMore,
-        "[BSS91] Delivering: = and not ≤ of the sender, which only a channel that duplicates can tell",
+        "[BSS91] Delivering: = and not ≤ of the sender, which only a channel that duplicates can show",
         (Catch("delivers-once", 2, 1, 4, Setup("duplicating")),),
     ),
     Broken(

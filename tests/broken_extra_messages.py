@@ -386,8 +386,8 @@ class ReplacesColumnsInsteadOfMerging(ExtraMessages):
     """A column that the message has entries of is taken from it, as if the message knew all that its receiver knew."""
 
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
-        told = [any(matrix[k][l] for k in range(self.n)) for l in range(self.n)]
-        kept = state._replace(matrix=self.ops.matrix(lambda k, l: 0 if told[l] else state.matrix[k][l]))
+        known = [any(matrix[k][l] for k in range(self.n)) for l in range(self.n)]
+        kept = state._replace(matrix=self.ops.matrix(lambda k, l: 0 if known[l] else state.matrix[k][l]))
         return super().after_delivering(i, kept, j, matrix)
 
 
@@ -468,7 +468,7 @@ class ClearsBeforeSending(NeverClearsWhenDelivering):
 
 
 class RemembersItsOwnColumn(KeepsItsOwnColumn):
-    """Keeps the constraints about itself, and is held to the orders and to liveness only."""
+    """Keeps the constraints about itself, and is checked against the orders and for liveness only."""
 
     invariants = {}
 
@@ -601,7 +601,7 @@ BROKEN = (
 BROKEN_PROGRAMS = (
     BrokenProgram(
         ClearsOnce,
-        "[SA] §3: the particular case k = n + 1 tells of one extra message; what is too much may need several",
+        "[SA] §3: the particular case k = n + 1 shows one extra message; what is too much may need several",
         SEVEN_ENTRIES,
         "fewer-entries-than-k",
         13,
@@ -629,7 +629,7 @@ BROKEN_PROGRAMS = (
     ),
     BrokenProgram(
         NeverClearsWhenDelivering,
-        "[SA] §3: whenever P_i detects too many values, also those it has been told of",
+        "[SA] §3: whenever P_i detects too many values, also those of which it knows from others",
         FOUR_ENTRIES,
         "fewer-entries-than-k",
         8,

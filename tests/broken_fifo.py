@@ -567,7 +567,7 @@ HARMLESS = (
     Harmless(
         WaitsForItsTurn,
         "[MF] §2: where packets are duplicated it does: a copy is never the next, and waits for ever. Sequence numbers "
-        "mend that channel too, which the text's condition, that all lower numbers have arrived, does not.",
+        "repair that channel too, which the text's condition, that all lower numbers have arrived, does not.",
         3,
         3,
         3249,
@@ -583,7 +583,7 @@ HARMLESS = (
     Harmless(
         NamesItsPredecessor,
         "[MF] §2: 'on each channel' is needed to know whom a message follows. One sequence a sender does as well, if "
-        "the message names its predecessor on the channel; only, it tells how much the sender sent to others.",
+        "the message names its predecessor on the channel; only, it shows how much the sender sent to others.",
         3,
         4,
         3329,

@@ -148,7 +148,7 @@ class DeliversWhatIsForOthers(Isis):
 
 
 class NeverInsertsWhatIsForItself(Isis):
-    """Nobody need be told by a site of what that site has received; but it may receive it again."""
+    """A site need not report what it has received; but it may receive it again."""
 
     def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
@@ -209,7 +209,7 @@ class DeletesAllItHasThen(IsisGc):
 
 
 class NeverNotes(IsisGc):
-    """The asked site acknowledges, and goes on sending what the request named."""
+    """The site that gets the request acknowledges, and goes on sending what the request named."""
 
     def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         return state
@@ -251,7 +251,7 @@ class NeverAcknowledges(IsisGc):
 
 
 class AsksAgainBeforeAllHaveAnswered(IsisGc):
-    """A second request while acknowledgements of the first are outstanding; nothing tells which is answered."""
+    """A second request while acknowledgements of the first are outstanding; nothing shows which is answered."""
 
     def internal(self, i: int, state: isis_gc.State) -> Sequence[tuple[str, Step]]:
         return super().internal(i, state._replace(awaits=frozenset()))
@@ -299,12 +299,12 @@ S2: receive; send M3 to S3
 S3: receive; receive; receive
 """
 #: P1 may ask P2 about x before P2 knows x; it is ready to receive once more than there is to receive.
-ASKED_TOO_EARLY = """
+REQUESTED_TOO_EARLY = """
 P1: receive; receive; receive
 P2: receive; send z to P1
 P3: send x to P1; send y to P2
 """
-#: P3 has nothing to do but to be asked; P1 is ready to receive once more than there is to receive.
+#: P3 has nothing to do but to get the request; P1 is ready to receive once more than there is to receive.
 A_BYSTANDER = """
 P1: receive; receive; receive
 P2: send x to P1; send y to P1
@@ -421,7 +421,7 @@ BROKEN_PROGRAMS = (
     BrokenProgram(
         NotesOnlyWhatItKnows,
         "[SES] §3: all the identifiers are noted, of messages that have not come yet too",
-        ASKED_TOO_EARLY,
+        REQUESTED_TOO_EARLY,
         "delivers-once",
         11,
         P1_COLLECTS,
@@ -447,7 +447,7 @@ BROKEN_PROGRAMS = (
 HARMLESS = (
     Harmless(
         LeavesOutWhatIsKnownToBeReceived,
-        "[SES] §3: transmission of M_x is not necessary, in general: no site need be told of a message that was for "
+        "[SES] §3: transmission of M_x is not necessary, in general: no site need know of a message that was for "
         "the sender of the packet alone.",
         3,
         3,
@@ -455,7 +455,7 @@ HARMLESS = (
     ),
     Harmless(
         LeavesOutWhatTheReceiverSent,
-        "[SES] §3: nor need a site be told of what it has sent itself.",
+        "[SES] §3: nor need a site hear of what it has sent itself.",
         3,
         3,
         1400,
@@ -463,7 +463,7 @@ HARMLESS = (
     Harmless(
         NeverAcknowledges,
         "[SES] §3: a garbage collection that never ends, so that nothing is ever deleted, breaks no order and delivers "
-        "everything. Only that the situation is never reached tells.",
+        "everything. Only that the situation is never reached shows it.",
         2,
         2,
         220,

@@ -335,7 +335,7 @@ P3: receive; send c to P4
 P4: receive; send d to P1
 """
 #: After a and b the server has added 1 and 2, as many as e says there are.
-THREE_AND_ONE_THAT_TELLS = """
+THREE_AND_ONE_THAT_INFORMS = """
 P1: receive; receive; receive; receive
 P2: send a to P1; send b to P1; send c to P1; send d to P3
 P3: receive; send e to P1
@@ -361,7 +361,7 @@ BROKEN_PROGRAMS = (
     BrokenProgram(
         ServerAdds,
         "[MF] §2: to the maximum, not the sum",
-        THREE_AND_ONE_THAT_TELLS,
+        THREE_AND_ONE_THAT_INFORMS,
         "causal",
         9,
         FIFO,
@@ -381,7 +381,7 @@ HARMLESS = (
     Harmless(
         ServerTellsNothing,
         "[MF] §2: the text has vectors taken from 'another client' alone, and needs no more: all that the server could "
-        "tell of it has itself consumed, and it delays no message for that.",
+        "mention it has itself consumed, and it delays no message for that.",
         3,
         3,
         583,
@@ -397,7 +397,7 @@ HARMLESS = (
     ),
     Harmless(
         ServerAsksTheSenderForOneMore,
-        "[MF] §2: j ≠ i leaves the sender out, which only FIFO channels excuse. Asked for exactly one more of the "
+        "[MF] §2: j ≠ i leaves the sender out, which only FIFO channels excuse. To wait for exactly one more of the "
         "sender, as in the matrix protocol further down, the server needs no channel but the unordered.",
         3,
         3,
@@ -405,7 +405,7 @@ HARMLESS = (
     ),
     Harmless(
         ServerAsksTheSenderForOneMore,
-        "[MF] §2: over FIFO channels the sender's next message is the next, whether the server asks or not.",
+        "[MF] §2: over FIFO channels the sender's next message is the next, whether the server checks it or not.",
         3,
         3,
         689,

@@ -59,7 +59,7 @@ class AttachesTheReceiversColumn(RstBefore):
 
 
 class AttachesItsRow(RstBefore):
-    """What it sent itself: others' messages, of which it heard, it does not tell of."""
+    """What it sent itself: others' messages, of which it heard, it does not pass on."""
 
     def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -289,7 +289,7 @@ class ReadsForMore(RstSentAlone):
 
 
 class NeverIncrementsOnDelivering(RstSentAlone):
-    """Harmless in `rst`, which has DELIV: here the own column is all that tells what is delivered."""
+    """Harmless in `rst`, which has DELIV: here the own column alone records what is delivered."""
 
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         return rst.State(self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l])), ())
@@ -314,7 +314,7 @@ class AddsToItsMatrix(RstSentAlone):
 
 
 class MergesTheHoldBackQueue(RstSentAlone):
-    """SENT takes the maximum with what a message tells as it arrives, delivered or not: then DELIV is not redundant.
+    """SENT takes the maximum with the stamp of a message as it arrives, delivered or not: then DELIV is not redundant.
 
     "You must have learned secondhand of m's existence, via some other message m'. But in that case, you wouldn't have
     delivered m'": right, and so that must be the only way to learn.
@@ -509,7 +509,7 @@ BROKEN = (
     ),
     Broken(
         ComparesTheSenderForAtMostOneMore,
-        "[MF] §2: = M_j[i, j] + 1, not ≤, which only a channel that duplicates can tell",
+        "[MF] §2: = M_j[i, j] + 1, not ≤, which only a channel that duplicates can show",
         (Catch("delivers-once", 2, 1, 4, Setup("duplicating")),),
     ),
     Broken(

@@ -41,7 +41,7 @@ class CommitsWhenItAsks(MurtyGarg):
 
 
 class CommitsARequestWhilePassive(MurtyGarg):
-    """The bigger process executes what it is asked for at once, not when "in a position to commit"."""
+    """The bigger process executes what is requested at once, not when "in a position to commit"."""
 
     def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "request":

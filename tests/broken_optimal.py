@@ -118,7 +118,7 @@ class KeepsOnlyTheDestinationsOfTheMessage(Optimal):
 
 
 class WaitsForItsLogToEmpty(Optimal):
-    """Sends only while its log says that nothing is under way."""
+    """Sends only while its log says that nothing is in flight."""
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         return [] if any(left for _, left in state.log) else super().send(i, state, message)
@@ -202,7 +202,7 @@ class NeverLogsWhatItDelivers(Optimal):
 
 
 class DropsTheSenderOnDelivery(Optimal):
-    """What is delivered here is taken to be delivered at the sender: nobody is told that it may be on its way there."""
+    """What is delivered here is taken as delivered at the sender: no message names what may be on its way there."""
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         without = [(entry, left - {packet.source}) for entry, left in packet.stamp.log]
@@ -267,7 +267,7 @@ class ForgetsByTheNewest(Optimal):
 
 
 class ForgetsItsOwn(Optimal):
-    """What the message does not carry is dropped from the log without asking whether its sender ever knew it."""
+    """What the message does not carry is dropped from the log without checking whether its sender ever knew it."""
 
     def merged(self, log: Log, carried: Log) -> Entries:
         return {entry: left for entry, left in super().merged(log, carried).items() if entry in carried}
@@ -459,7 +459,7 @@ HARMLESS = (
     ),
     Harmless(
         KeepsTheReceiver,
-        "[KS98] RCV 3 drops the receiver: whoever is told nevertheless to wait there does not wait.",
+        "[KS98] RCV 3 drops the receiver: a process that the message makes wait there does not wait.",
         3,
         3,
         7854,

@@ -83,7 +83,7 @@ class ChecksItsRow(Rst):
 
 
 class ChecksEveryColumn(Rst):
-    """All that causally precedes, whoever it is for: what a causal broadcast would ask ([Kup], footnote 1)."""
+    """All that causally precedes, whoever it is for: what a causal broadcast would require ([Kup], footnote 1)."""
 
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] >= sum(packet.stamp[k]))
@@ -142,7 +142,7 @@ class MergesOnlyItsOwnColumn(Rst):
 
 
 class LearnsOfItsOwnDeliveriesLate(NeverCountsTheDeliveredAsSent):
-    """Without the receiver's extra increment, and held to the orders and to liveness only."""
+    """Without the receiver's extra increment, and checked against the orders and for liveness only."""
 
     invariants = {}
 
@@ -171,7 +171,7 @@ class AsksForExactlyAsManyOfTheSender(Rst):
 
 
 class IncrementsBeforeSending(AttachesAfterIncrementing):
-    """The matrix protocol as [MF] §2 tells it: increment, send, ask for exactly one more, and only merge."""
+    """The matrix protocol as [MF] §2 describes it: increment, send, ask for exactly one more, and only merge."""
 
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         j, stamp = packet.source, packet.stamp
@@ -249,7 +249,7 @@ HARMLESS = (
     Harmless(
         LearnsOfItsOwnDeliveriesLate,
         "[Kup] After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own "
-        "column; what it tells others is of a message already delivered, which delays nobody.",
+        "column; what it passes on is about a message already delivered, which delays nobody.",
         3,
         5,
         24731,

@@ -192,7 +192,7 @@ class AddsToTheOlderPair(Ses):
 
 
 class InsertsInAnEventOfItsOwn(Ses):
-    """The insertion is a local event after the sending, and the pair has its time: M does not tell of it."""
+    """The insertion is a local event after the sending, and the pair has its time: M does not mention it."""
 
     def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -344,7 +344,7 @@ class IntroducesThePairForItself(Ses):
 
 
 class KnowsThePairForItself(IntroducesThePairForItself):
-    """With pairs for itself, and held to the orders and to liveness only."""
+    """With pairs for itself, and checked against the orders and for liveness only."""
 
     invariants = {}
 
@@ -367,7 +367,7 @@ class MergesWithTheOlderPair(Ses):
 
 
 class InsertsOnlyItsOwnEntry(Ses):
-    """Of VT(M) the pair has only the sender's entry, by Lemma 1 all that tells whether M was received."""
+    """Of VT(M) the pair has only the sender's entry, by Lemma 1 all that shows whether M was received."""
 
     def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -583,7 +583,7 @@ HARMLESS = (
     ),
     Harmless(
         InsertsOnlyItsOwnEntry,
-        "[SES] Lemma 1: VT(M)[i] alone tells whether M or what depends on it was delivered. A pair needs one entry for "
+        "[SES] Lemma 1: VT(M)[i] alone shows whether M or what depends on it was delivered. A pair needs one entry for "
         "each message that it stands for, and the proof of liveness is then right that it numbers a message for S.",
         3,
         4,
@@ -605,7 +605,7 @@ HARMLESS = (
     ),
     Harmless(
         LearnsTheTimeFromThePairs,
-        "[SES] Lemma 2: VT(M) is greater than all pairs that come with M, which tell no time that it does not.",
+        "[SES] Lemma 2: VT(M) is greater than all pairs that come with M, which name no time that it does not.",
         3,
         4,
         9761,

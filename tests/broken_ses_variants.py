@@ -172,7 +172,7 @@ class EachCopyIsAnEvent(SesMulticast):
 
 
 class CopiesAreEventsInARow(SesMulticast):
-    """The clock advances for every copy, each has a time of its own, and tells of those that went before it."""
+    """The clock advances for every copy, each has a time of its own, and covers those that went before it."""
 
     symmetric = False
 
@@ -334,7 +334,7 @@ BROKEN = (
 BROKEN_PROGRAMS = (
     BrokenProgram(
         RewindsOnlyItsClock,
-        "[SES] §4.3: a rollback mechanism, for the pairs tell of what was undone (as does the application)",
+        "[SES] §4.3: a rollback mechanism, for the pairs name what was undone (as does the application)",
         FIG_6_MIRRORED,
         "pairs-are-of-the-past",
         9,

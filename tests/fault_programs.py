@@ -54,7 +54,7 @@ SHAPES: Mapping[str, Sequence[Part]] = {
     "fifth-cause": (((2,), *_sends(5, 1)), (*_receives(5), (2,)), _receives(2)),
     #: What the first has sent to the second reaches it by the third, too.
     "detour": ((*_sends(3, 1), (2,)), _receives(4), (RECEIVE, (1,))),
-    #: The receiver takes them in the order in which they are handed over, and no other.
+    #: The receiver takes them in the order in which they are submitted, and no other.
     "in-order": (_sends(5, 1), (RECEIVE_IN_ORDER,) * 5),
 }
 
@@ -99,8 +99,8 @@ def _broadcast(parts: Sequence[Part]) -> Sequence[Part]:
         [to if to in receives else tuple(q for q in everybody if q != p) for to in part] for p, part in enumerate(parts)
     ]
     sends = [sum(to not in receives for to in part) for part in to_all]
-    asked = [sum(to in receives for to in part) for part in to_all]
-    return [[*part, *_receives(sum(sends) - sends[p] - asked[p])] for p, part in enumerate(to_all)]
+    received = [sum(to in receives for to in part) for part in to_all]
+    return [[*part, *_receives(sum(sends) - sends[p] - received[p])] for p, part in enumerate(to_all)]
 
 
 def _text(parts: Sequence[Part], players: Sequence[int]) -> str:

@@ -50,7 +50,7 @@ class Call(NamedTuple):
     operations: frozenset[str]
 
 
-def told(method: str, answer: Any) -> Any:
+def comparable(method: str, answer: Any) -> Any:
     """An answer as a value that equals those that mean the same: outcomes are alternatives, in no order."""
     if method == "deliverable":
         return bool(answer)
@@ -89,7 +89,7 @@ def samples_of(protocol: str) -> Iterator[tuple[str, Check]]:
 
 
 def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
-    asked = check.resolve()
+    resolved = check.resolve()
     noted: list[Call] = []
     names: set[str] = set()
 
@@ -98,8 +98,8 @@ def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
             names.add(name)
             return super().__getattribute__(name)
 
-    n = asked.machine.n
-    settings = tuple(asked.machine.settings.items())
+    n = resolved.machine.n
+    settings = tuple(resolved.machine.settings.items())
     right = base(n, Monitored(n), dict(settings))
 
     def noting(method: str) -> Any:
@@ -114,7 +114,9 @@ def _calls(base: Machine, name: str, check: Check) -> Iterator[Call]:
     methods = (*plant.overridden(base, *STEPS), "deliverable")
     machine = plant.subclass(base, "noted", {method: noting(method) for method in methods})(n, None, dict(settings))
     with patch.object(Purity, "_left_behind"):  # which sees what is noted here
-        for _ in islice(reachable(System(machine, asked.workload, asked.channel, [], asked.crash)), FIRST_STATES):
+        for _ in islice(
+            reachable(System(machine, resolved.workload, resolved.channel, [], resolved.crash)), FIRST_STATES
+        ):
             pass
     return iter(noted)
 
@@ -126,7 +128,9 @@ def strikes_in(protocol: str, machine: Machine) -> str | None:
         key = call.n, call.settings
         if key not in machines:
             machines[key] = machine(call.n, parameters=dict(call.settings))
-        if told(call.method, getattr(machines[key], call.method)(*call.arguments)) != told(call.method, call.answer):
+        if comparable(call.method, getattr(machines[key], call.method)(*call.arguments)) != comparable(
+            call.method, call.answer
+        ):
             return call.sample
     return None
 
@@ -153,7 +157,7 @@ def compared(base: Machine, others: Sequence[Machine]) -> Machine:
         def call(self: Any, *arguments: Any) -> Any:
             answer = getattr(self.right, method)(*arguments)
             for other in self.others:
-                if told(method, getattr(other, method)(*arguments)) != told(method, answer):
+                if comparable(method, getattr(other, method)(*arguments)) != comparable(method, answer):
                     raise OtherStep(type(other))
             return answer
 

@@ -43,7 +43,7 @@ class PostsTheNewestOfThree(Buffer):
 
 
 class TurnsTheRestRoundWhenItDelivers(Buffer):
-    """After unpacking the rest is a plain list; so its length is looked at without asking the queue."""
+    """After unpacking the rest is a plain list; so its length is looked at without a query to the queue."""
 
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
         if not state.input:
@@ -60,7 +60,7 @@ class ClearsItsOutputAtFour(Buffer):
 
 
 class TakesNoMoreThanThree(Buffer):
-    """A capacity that nobody asked for: the fourth stays on the channel."""
+    """A capacity that nobody requested: the fourth stays on the channel."""
 
     def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
         return packet.kind == "ack" or len(state.input) < 3
@@ -79,7 +79,7 @@ class PostsOnWhenThreeWait(Buffer):
 
 
 class DeliversTheNewestOfASender(Buffer):
-    """Asked for a message of one process it gives the newest of that process; the search asks for none of one."""
+    """If a message of one process is requested, it gives the newest of that process; the search requests none so."""
 
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
         mine = [m for m in state.input if m.sender == sender]
@@ -164,7 +164,7 @@ class DeliversTheSecond(Buffer):
 
 
 class SwapsTheThirdAndTheFourth(Buffer):
-    """Three are unpacked one by one: no length is asked, and the third is still told apart."""
+    """Three are unpacked one by one: no length is used, and the third is still treated differently."""
 
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
         steps = super().receive(i, state, sender)
@@ -360,7 +360,7 @@ class EncodesNothingOfFiveRows(ExtraMessages):
 
 
 class EncodesEqualEntriesOnce(ExtraMessages):
-    """Says nothing of numbers, and still tells equal ones apart from others."""
+    """Says nothing of numbers, and still distinguishes equal ones from others."""
 
     def entries(self, matrix: Value) -> extra_messages.Entries:
         every = super().entries(matrix)

@@ -1,7 +1,8 @@
 """Runs hostile inputs in forked children, and ends a child whose input hangs.
 
-A hang is told from a machine that is slow or stalled by what the child did: the processor time that its input used, and
-how long all its threads were asleep. Time in which the child waits for a processor or a disk counts as neither.
+A hang is distinguished from a machine that is slow or stalled by what the child did: the processor time that its input
+used, and how long all its threads were asleep. Time in which the child waits for a processor or a disk counts as
+neither.
 """
 
 from __future__ import annotations

@@ -234,9 +234,9 @@ class ForgedOnSpark(Forged):
 
         check, reductions = self.checks[number]
         if number not in self.common:
-            asked = check.resolve()
-            engine = engine_for(asked, engine="native", reductions=reductions)
-            self.common[number] = asked, asked.all_monitors(), engine
+            resolved = check.resolve()
+            engine = engine_for(resolved, engine="native", reductions=reductions)
+            self.common[number] = resolved, resolved.all_monitors(), engine
         return self.common[number]
 
     def search(self, number: int, there: Path, *, resume: bool, limits: Any = None) -> None:
@@ -244,14 +244,14 @@ class ForgedOnSpark(Forged):
         from crownless.pipeline.exploration.manifest import manifest_in
         from crownless.pipeline.exploration.search import SparkSearch
 
-        asked, monitors, engine = self.ready(number)
-        with manifest_in(there, question_of(asked, engine.reductions), resume=resume) as manifest:
+        resolved, monitors, engine = self.ready(number)
+        with manifest_in(there, question_of(resolved, engine.reductions), resume=resume) as manifest:
             search = SparkSearch(
-                asked.machine,
-                asked.workload,
-                asked.channel_name,
+                resolved.machine,
+                resolved.workload,
+                resolved.channel_name,
                 monitors,
-                asked.properties(),
+                resolved.properties(),
                 shared=engine.shared,
                 reductions=engine.reductions,
                 workers=2,
@@ -275,11 +275,11 @@ class CostTables(Reader):
     """Tables of costs, as `cost --out` goes on with them."""
 
     name = "costs"
-    asked = ["cost", "rst", "-n", "2", "-m", "10", "--seeds", "2", "--quiet", *MEMORY, "--out"]
+    arguments = ["cost", "rst", "-n", "2", "-m", "10", "--seeds", "2", "--quiet", *MEMORY, "--out"]
 
     def prepare(self, directory: Path) -> None:
         there = directory / "base"
-        code, _, err = run(Input([*self.asked, str(there)]))
+        code, _, err = run(Input([*self.arguments, str(there)]))
         assert code == 0, err
         (file,) = there.glob("*.parquet")
         self.content, self.called = file.read_bytes(), file.name
@@ -288,7 +288,7 @@ class CostTables(Reader):
         there = directory / "table"
         there.mkdir()
         (there / self.called).write_bytes(self.content)
-        yield Input([*self.asked, str(there)])
+        yield Input([*self.arguments, str(there)])
 
     def make(self, random: Mutator, directory: Path) -> Input:
         from pyarrow import ArrowException, BufferReader, array, parquet
@@ -321,7 +321,7 @@ class CostTables(Reader):
                 parquet.write_table(table, path)
             except (ArrowException, UnicodeEncodeError):
                 path.write_bytes(random.mangled(self.content))
-        return Input([*self.asked, str(there), *["--json"] * random.randrange(2)], violated=("breaks", "broken"))
+        return Input([*self.arguments, str(there), *["--json"] * random.randrange(2)], violated=("breaks", "broken"))
 
     def cleanup(self, directory: Path) -> None:
         shutil.rmtree(directory / "table", ignore_errors=True)

@@ -376,7 +376,7 @@ class InACallable(Strict):
         return self.listener(note=False)
 
 
-# What may change all the same: it tells nothing of the calls before, or no code of the machine names it.
+# What may change all the same: it shows nothing of the calls before, or no code of the machine names it.
 
 
 class Kind(Flag):
@@ -407,7 +407,7 @@ class Caches(Rst):
         return frozenset(SETTINGS.kinds)
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
-        LOG.debug("asked")
+        LOG.debug("called")
         note_by_type(state)
         return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
 
@@ -474,7 +474,7 @@ class StampsAList(FifoAck):
 
 
 class Row(NamedTuple):
-    """A machine, and what it is told by."""
+    """A machine, and the message that it gets."""
 
     machine: type[ProtocolMachine]
     said: str

@@ -1,4 +1,4 @@
-"""One question, put to the plain explorer and to the native engine: what their tests compare."""
+"""One check, put to the plain explorer and to the native engine: what their tests compare."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def question(
     parameters: Mapping[str, Setting] | None = None,
     clocks: tuple[str, ...] = (),
 ) -> Question:
-    """A protocol by name, or a machine that is in no registry. Raises `BadInput` if that cannot be asked of it."""
+    """A protocol by name, or a machine that is in no registry. Raises `BadInput` if it does not support that."""
     check = Check(
         protocol,
         n,
@@ -116,7 +116,7 @@ def question(
     return Question(check.resolve())
 
 
-def told(found: Exploration) -> dict[str, Any]:
+def reported(found: Exploration) -> dict[str, Any]:
     """What an exploration says, without what two of them may differ in."""
     assert found.stopped is None
     return {name: getattr(found, name) for name in COUNTS} | {"actions": dict(found.actions)}

@@ -29,7 +29,7 @@ exercised which the right machine exercises; {unnoticed} change nothing that a p
 A property that the protocol itself does not keep, in the same search, shows nothing of a fault.
 
 Nothing that a run denies is `proved`: what is planted from outside is refused where `prove` reads the code, so that
-tables of their own tell what it says of faults written into the code (`tests/unsound_proof_machines.py`,
+tables of their own report what it says of faults written into the code (`tests/unsound_proof_machines.py`,
 `tests/faulty_queue_machines.py`, and all that `tests/broken_protocols.py` has).
 
 | protocol | faults | default bound | larger | program | rule | not noticed | `prove`: refused | not proved | proved |

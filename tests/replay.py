@@ -1,4 +1,4 @@
-"""How a machine that is in no registry is checked, and how a run is told move by move."""
+"""How a machine that is in no registry is checked, and how a run is replayed move by move."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(
 ) -> CheckResult:
     """What `run_check` says of a machine, by default over an unordered channel."""
     script = notation.parse(program) if isinstance(program, str) else program
-    asked = Check(
+    request = Check(
         kind,
         processes,
         messages,
@@ -46,7 +46,7 @@ def check(
         crash=crash,
         parameters=parameters or {},
     )
-    return run_check(asked, limits)
+    return run_check(request, limits)
 
 
 def violations(result: CheckResult) -> dict[str, int]:
@@ -76,12 +76,14 @@ def over(
     monitors: tuple[Monitor, ...] = (),
 ) -> System:
     """The transition system of a machine, with no order to judge."""
-    asked = Check(machine, workload=workload, channel=channel, orders=("asynchronous",), crash=crash, monitors=monitors)
-    return asked.resolve().system()
+    request = Check(
+        machine, workload=workload, channel=channel, orders=("asynchronous",), crash=crash, monitors=monitors
+    )
+    return request.resolve().system()
 
 
 class Replay:
-    """One run of a program, move by move. A move is told in words: `P1 send x`, `P1 post`, `P3 deliver z from P2`."""
+    """One run of a program, move by move. A move is written `P1 send x`, `P1 post`, `P3 deliver z from P2`."""
 
     def __init__(
         self, kind: type[ProtocolMachine], program: Script | str, channel: str = "unordered", crash: str | None = None
@@ -100,20 +102,20 @@ class Replay:
             action = step.action
             message = action.message.name if action.message else None
             origin = f"from {self.processes[action.packet.source]}" if action.packet else None
-            told = " ".join(filter(None, (self.processes[action.process], action.name, message, origin)))
-            assert told not in moves, f"two moves are both told as '{told}'"
-            moves[told] = (step, target)
+            move = " ".join(filter(None, (self.processes[action.process], action.name, message, origin)))
+            assert move not in moves, f"two moves are both called '{move}'"
+            moves[move] = (step, target)
         return moves
 
     def can(self) -> set[str]:
         """Every move that can be made now."""
         return set(self._moves())
 
-    def do(self, told: str) -> list[Packet]:
+    def do(self, move: str) -> list[Packet]:
         """Makes that move, and returns what it transmits."""
         moves = self._moves()
-        assert told in moves, f"'{told}' cannot happen now; what can: {sorted(moves)}"
-        step, self.state = moves[told]
+        assert move in moves, f"'{move}' cannot happen now; what can: {sorted(moves)}"
+        step, self.state = moves[move]
         self.happened += [
             f"{self.processes[process]} {kind}s {message.name}"
             for kind, process, message in step.observations
@@ -166,7 +168,7 @@ class Ending(NamedTuple):
 
 
 def endings(kind: type[ProtocolMachine], workload: Workload, channel: str = "unordered") -> Iterator[Ending]:
-    """Every end of every run, told apart by the computations that led there."""
+    """Every end of every run, distinguished by the computations that led there."""
     machine = kind(len(workload.processes))
     system = over(machine, workload, channel, monitors=(Recorder(machine.n),))
     for now in reachable(system, monitored=True):

@@ -1,8 +1,8 @@
 """The protocols a second time, from their texts alone, and the counting of their states.
 
-Nothing here uses the machines of `impl` or the system of `model_check`: each protocol is written as its text tells it
-(where the text leaves a choice, as the docstring of its machine says), with the channel beside it. A global state is
-what the processes keep, what is under way, and how many sends were made on each (sender, set of receivers).
+Nothing here uses the machines of `impl` or the system of `model_check`: each protocol is written as its text describes
+it (where the text leaves a choice, as the docstring of its machine says), with the channel beside it. A global state is
+what the processes keep, what is in flight, and how many sends were made on each (sender, set of receivers).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Outcome(NamedTuple):
 
 
 class Text:
-    """A protocol as told: handlers that yield what they may lead to; nothing, if the input must wait."""
+    """A protocol as its text describes it: handlers that yield what they lead to; nothing, if the input must wait."""
 
-    #: Does its text undo events? Then what has happened does not tell what is owed.
+    #: Does its text undo events? Then what has happened does not show what is owed.
     undoes = False
 
     def __init__(self, n: int, **settings: int | tuple[int, ...]) -> None:
@@ -169,39 +169,39 @@ class Isis(Text):
 
 
 class IsisGc(Isis):
-    """[SES] §3: (BUFF_S, what must not be sent to each, (ids asked about, answers missing), requests still allowed)."""
+    """[SES] §3: (BUFF_S, what must not be sent to each, (ids requested, answers missing), requests still allowed)."""
 
     def start(self, i: int) -> Any:
         return (), (frozenset(),) * self.n, None, self.setting("rounds", i, 1)
 
     def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        buff, noted, *asked_and_rounds = local
+        buff, noted, *requested_and_rounds = local
         buff = (*buff, m)
         packets = [(i, j, tuple(known for known in buff if known not in noted[j])) for j in m.to]
-        yield Outcome((buff, noted, *asked_and_rounds), packets)
+        yield Outcome((buff, noted, *requested_and_rounds), packets)
 
     def own(self, i: int, local: Any) -> Iterator[Outcome]:
-        buff, noted, asked, rounds, *received = local
-        if buff and asked is None and rounds:
+        buff, noted, requested, rounds, *received = local
+        if buff and requested is None and rounds:
             ids = frozenset(buff)
             requests = [(i, j, "request", ids) for j in self.others(i)]
             yield Outcome((buff, noted, (ids, self.n - 1), rounds - 1, *received), requests)
 
     def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        buff, noted, asked, rounds, *received = local
+        buff, noted, requested, rounds, *received = local
         j, _, what, *rest = packet
         if what == "request":
-            yield Outcome((buff, changed(noted, j, noted[j] | rest[0]), asked, rounds, *received), [(i, j, "ack")])
+            yield Outcome((buff, changed(noted, j, noted[j] | rest[0]), requested, rounds, *received), [(i, j, "ack")])
         elif what == "ack":
-            ids, missing = asked
+            ids, missing = requested
             if missing > 1:
-                asked = ids, missing - 1
+                requested = ids, missing - 1
             else:
-                buff, asked = tuple(m for m in buff if m not in ids), None
-            yield Outcome((buff, noted, asked, rounds, *received))
+                buff, requested = tuple(m for m in buff if m not in ids), None
+            yield Outcome((buff, noted, requested, rounds, *received))
         else:
             buff, delivered = self.merged(i, buff, what)
-            yield Outcome((buff, noted, asked, rounds, *received), [], delivered)
+            yield Outcome((buff, noted, requested, rounds, *received), [], delivered)
 
 
 class IsisGcWaits(IsisGc):
@@ -278,7 +278,7 @@ class RstBefore(Text):
 
 
 class RstSentAlone(Text):
-    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is asked in place of DELIV_i."""
+    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is used in place of DELIV_i."""
 
     def start(self, i: int) -> Any:
         return self.square()
@@ -584,7 +584,7 @@ TEXTS: dict[str, type[Text]] = {
 
 # -- channels and counting ---------------------------------------------------------------------------------------------
 
-#: One way for a packet to be taken in: the packet, what is then under way, what is if it is not taken in (None: as it
+#: One way for a packet to be taken in: the packet, what is then in flight, what is if it is not taken in (None: as it
 #: was), and the packets that would have to be taken in before it if any of them may.
 Way = tuple[Any, Any, Any, tuple[Any, ...]]
 
@@ -680,7 +680,7 @@ FAILED = "failed"
 
 
 class Moves:
-    """What may happen in a global state: (what the processes keep …, what is under way, sends made on each way)."""
+    """What may happen in a global state: (what the processes keep …, what is in flight, sends made on each way)."""
 
     def __init__(self, text: Text, channel: str, m: int, sends: str = "unicast", crash: int | None = None) -> None:
         self.text, self.m, self.crash = text, m, crash
@@ -691,7 +691,7 @@ class Moves:
         start = (*(self.locals(text.start(i)) for i in range(text.n)), self.channel.nothing)
         self.start = (*start, (0,) * len(self.ways))
 
-    def asked(self, handler: str, i: int, local: int, what: Any = None) -> list[tuple[int, list[int], Outcome]]:
+    def results_of(self, handler: str, i: int, local: int, what: Any = None) -> list[tuple[int, list[int], Outcome]]:
         """What a handler leads to, worked out once."""
         key = (handler, i, local, what)
         if key not in self.results:
@@ -719,20 +719,20 @@ class Moves:
         agreed = [(packet[1], way) for packet, way in arrivals if packet[2] == "agreed"]
         if agreed:
             i, (packet, left, _, _) = min(agreed)
-            [result] = self.asked("take", i, state[i], packet)
+            [result] = self.results_of("take", i, state[i], packet)
             yield Move(after(i, result, left), "take")
             return
         if sum(made) < self.m:
             for way, (i, to) in enumerate(self.ways):
                 m = Message(i, to, made[way] + 1)
-                for result in self.asked("send", i, state[i], m):
+                for result in self.results_of("send", i, state[i], m):
                     yield Move(after(i, result, made=one_more(made, way)), "send", i, m, result[2].delivered)
         for i in range(n):
-            for result in self.asked("own", i, state[i]):
+            for result in self.results_of("own", i, state[i]):
                 yield Move(after(i, result), "own", i, None, result[2].delivered)
         for (_, i, *_), (packet, left, moved, first) in arrivals:
-            results = self.asked("take", i, state[i], packet)
-            if any(self.asked("take", i, state[i], other) for other in first):
+            results = self.results_of("take", i, state[i], packet)
+            if any(self.results_of("take", i, state[i], other) for other in first):
                 results = []
             for result in results:
                 yield Move(after(i, result, left), "take", i, None, result[2].delivered)

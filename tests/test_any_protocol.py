@@ -1,6 +1,6 @@
-"""Any protocol through any channel, driven by chance, and held to the spec after every step.
+"""Any protocol through any channel, driven at random, and checked against the spec after every step.
 
-The machine keeps its own book of what happened for the applications and asks the spec itself; the monitors, which a
+The machine keeps its own book of what happened for the applications and consults the spec itself; the monitors, which a
 check relies on, must say the same. Driven with a broken protocol it must find the fault.
 """
 
@@ -41,7 +41,7 @@ from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
-WATCHED = ("fifo", "causal", "synchronous")
+MONITORED = ("fifo", "causal", "synchronous")
 
 #: The channels over which the texts promise anything, by the channel they need: what arrives, arrives once.
 ENOUGH = {"unordered": ("unordered", "fifo", "lossy"), "fifo": ("fifo",)}
@@ -54,7 +54,7 @@ DEADLOCKS = ("rendezvous",)
 
 
 class AnyProtocol(RuleBasedStateMachine):
-    """A protocol and a channel, given by a subclass; how many processes and messages, and every step, by chance."""
+    """A protocol and a channel, given by a subclass; how many processes and messages, and every step, are random."""
 
     protocol: ClassVar[type[ProtocolMachine]]
     channel: ClassVar[type[Channel]]
@@ -81,7 +81,7 @@ class AnyProtocol(RuleBasedStateMachine):
             workload = Program(notation.load(library.path(self.program)))
         n = len(workload.processes)
         machine = self.protocol(n)
-        monitors = monitors_of(machine, WATCHED)
+        monitors = monitors_of(machine, MONITORED)
         self.at = machine.ordered_at
         self.system = System(machine, workload, self.channel, monitors, 0 if self.crashes else None)
         self.local_properties = LocalProperties(self.system)
@@ -170,7 +170,7 @@ class AnyProtocol(RuleBasedStateMachine):
         assert ("delivers-once" in self.reported) == wrong
         if not self.can_be_judged():
             return
-        for order in WATCHED:
+        for order in MONITORED:
             assert (order in self.reported) == (not self.keeps(order)), order
 
     @invariant()
@@ -180,7 +180,7 @@ class AnyProtocol(RuleBasedStateMachine):
             assert max(self.delivered.values(), default=0) <= 1
 
     @invariant()
-    def what_is_owed_is_what_was_handed_over_and_not_delivered(self) -> None:
+    def what_is_owed_is_what_was_submitted_and_not_delivered(self) -> None:
         assert self.system is not None
         if self.protocol.rolls_back and self.crashes:
             return  # what is owed after a rewind is the protocol's to say
@@ -308,7 +308,7 @@ def drive(
     crashes: bool = False,
     program: str | None = None,
 ) -> Counter[str]:
-    """Runs the machine with this protocol and channel, always the same way; tells how often each action was taken."""
+    """Runs the machine with this protocol and channel, always the same way; returns how often each action was taken."""
     taken = Counter[str]()
     facts: dict[str, Any] = {"protocol": kind, "channel": CHANNELS[channel], "taken": taken, "live": live, "safe": safe}
     facts |= {"crashes": crashes, "program": program}
@@ -381,7 +381,7 @@ class DeliversAtOnce(Rst):
 
 
 class WaitsTooLong(Rst):
-    """The matrix protocol that waits for one message more than the stamp tells of."""
+    """The matrix protocol that waits for one message more than the stamp requires."""
 
     def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])

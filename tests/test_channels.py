@@ -19,7 +19,7 @@ from crownless.spec.errors import BadInput
 
 LINKS = 3
 
-#: What is put at once, again and again; few distinct packets, so that equal ones meet under way.
+#: What is put at once, again and again; few distinct packets, so that equal ones meet in flight.
 batches = st.lists(st.lists(st.integers(0, 8), max_size=3), max_size=5)
 #: Which of the possible arrivals happens next.
 choices = st.lists(st.integers(0, 30), max_size=20)
@@ -107,7 +107,7 @@ def test_nothing_arrives_from_an_empty_channel_and_nothing_goes_wrong_there(name
 @pytest.mark.parametrize("name", CHANNELS)
 @settings(deadline=None)
 @given(puts=batches, picks=choices)
-def test_flights_are_hashable_and_each_possibility_is_told_once(
+def test_flights_are_hashable_and_each_possibility_is_listed_once(
     name: str, puts: list[list[int]], picks: list[int]
 ) -> None:
     under_test = channel(name)

@@ -91,7 +91,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         "rst -n 3 -m 4",
         "kearns -m 3 --channel fifo",  # all rows are kept: its space is not graded
@@ -101,8 +101,8 @@ def saved(tmp_path: Path) -> Path:
         "murty-garg --program mf-program-3",
     ],
 )
-def test_a_search_in_parts_finds_what_one_search_finds(asked: str, crownless: Run, tmp_path: Path) -> None:
-    command = ["check", *asked.split(), "--json"]
+def test_a_search_in_parts_finds_what_one_search_finds(arguments: str, crownless: Run, tmp_path: Path) -> None:
+    command = ["check", *arguments.split(), "--json"]
     code, out, _ = crownless(*command, "--workers", "2")
     whole = facts(out)
     directory = tmp_path / "a new one" / "of ours"
@@ -135,9 +135,9 @@ def wait_for(reached: int, directory: Path) -> None:
 
 
 def test_a_killed_search_goes_on(crownless: Run, tmp_path: Path) -> None:
-    asked = ["rst", "-n", "3", "-m", "6"]
+    arguments = ["rst", "-n", "3", "-m", "6"]
     directory = tmp_path / "saved"
-    with process("check", *asked, "--checkpoint", str(directory), "--workers", "1") as search_:
+    with process("check", *arguments, "--checkpoint", str(directory), "--workers", "1") as search_:
         wait_for(7, directory)
         search_.kill()
     assert search_.returncode == -signal.SIGKILL
@@ -148,36 +148,36 @@ def test_a_killed_search_goes_on(crownless: Run, tmp_path: Path) -> None:
     assert search_.returncode == -signal.SIGKILL
     _, out, err = crownless("check", "--resume", directory, "--json", "--workers", "2")
     assert err == ""
-    _, whole, _ = crownless("check", *asked, "--json", "--workers", "2")
+    _, whole, _ = crownless("check", *arguments, "--json", "--workers", "2")
     assert facts(out) == facts(whole)
     assert not directory.exists()
 
 
 def test_ctrl_c_leaves_a_checkpoint(crownless: Run, tmp_path: Path) -> None:
-    asked = ["ses", "-n", "3", "-m", "5"]
+    arguments = ["ses", "-n", "3", "-m", "5"]
     directory = tmp_path / "it's"
-    with process("check", *asked, "--checkpoint", str(directory), "--json", "--workers", "2") as search_:
+    with process("check", *arguments, "--checkpoint", str(directory), "--json", "--workers", "2") as search_:
         wait_for(6, directory)
         search_.send_signal(signal.SIGINT)
         out, err = search_.communicate()
     assert (search_.returncode, err.replace(f"{COMPILES}\n", "")) == (3, go_on(directory))
     assert "interrupted" in facts(out)["scope"]
-    code, out, err = crownless("check", *asked, "--resume", directory, "--json", "--workers", "1")
+    code, out, err = crownless("check", *arguments, "--resume", directory, "--json", "--workers", "1")
     assert (code, err) == (0, "")
-    _, whole, _ = crownless("check", *asked, "--json", "--workers", "1")
+    _, whole, _ = crownless("check", *arguments, "--json", "--workers", "1")
     assert facts(out) == facts(whole)
 
 
-def test_ctrl_c_while_a_run_to_show_is_looked_for_tells_what_is_saved(crownless: Run, tmp_path: Path) -> None:
-    asked = ["check", "unordered", "-m", "3"]
+def test_ctrl_c_while_a_run_to_show_is_looked_for_reports_what_is_saved(crownless: Run, tmp_path: Path) -> None:
+    arguments = ["check", "unordered", "-m", "3"]
     directory = tmp_path / "saved"
     with patch.object(checking, "shortest_run", side_effect=KeyboardInterrupt):
-        code, out, err = crownless(*asked, "--checkpoint", directory)
+        code, out, err = crownless(*arguments, "--checkpoint", directory)
         assert (code, err) == (1, "")
         assert "the search for one to show ended early: interrupted" in out
         assert not directory.exists()
         with patch.object(search, "SAVE_EVERY", -1e9):
-            code, out, err = crownless(*asked, "--checkpoint", directory)
+            code, out, err = crownless(*arguments, "--checkpoint", directory)
         assert (code, err) == (1, go_on(directory))
     assert crownless("check", "--resume", directory)[0] == 1
     assert not directory.exists()
@@ -218,7 +218,7 @@ OTHER = "ask as it was asked then, or start anew with --checkpoint and another d
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("arguments", "message"),
     [
         ("rst", "messages 3, not 4"),
         ("-m 4", "messages 3, not 4"),
@@ -234,10 +234,10 @@ OTHER = "ask as it was asked then, or start anew with --checkpoint and another d
         ),
     ],
 )
-def test_another_check_is_refused(asked: str, told: str, saved: Path, crownless: Run) -> None:
-    code, out, err = crownless("check", *asked.split(), "--resume", saved)
+def test_another_check_is_refused(arguments: str, message: str, saved: Path, crownless: Run) -> None:
+    code, out, err = crownless("check", *arguments.split(), "--resume", saved)
     assert (code, out) == (2, "")
-    assert err.startswith(f"crownless: --resume {saved}: is of another check: {told}")
+    assert err.startswith(f"crownless: --resume {saved}: is of another check: {message}")
     assert err.endswith(f"; {OTHER}\n")
     assert err.count("\n") == 1
     assert level(saved) >= 0
@@ -261,8 +261,8 @@ def test_a_program_is_held_to_what_it_says(tmp_path: Path, crownless: Run, monke
     changed = f"crownless: --resume {saved}: is of another check: program mine.txt as it was then, and it has changed; "
     assert crownless("check", "--resume", saved)[::2] == (2, f"{changed}{OTHER}\n")
     code, _, err = crownless("check", "--resume", saved, "-n", "3")
-    told = "is of another check: of the program mine.txt; leave out -n, -m, --sends and --self-sends"
-    assert (code, err) == (2, f"crownless: --resume {saved}: {told}\n")
+    message = "is of another check: of the program mine.txt; leave out -n, -m, --sends and --self-sends"
+    assert (code, err) == (2, f"crownless: --resume {saved}: {message}\n")
     program.unlink()
     assert crownless("check", "--resume", saved)[::2] == (
         2,
@@ -313,19 +313,19 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_is_refused(damage: str, saved: Path, crownless: Run) -> None:
-    do, told = DAMAGES[damage]
+    do, message = DAMAGES[damage]
     do(saved)
     before = sorted(path.name for path in saved.iterdir())
-    for asked in (["rst", "-n", "3", "-m", "3"], []):
-        code, out, err = crownless("check", *asked, "--resume", saved)
+    for arguments in (["rst", "-n", "3", "-m", "3"], []):
+        code, out, err = crownless("check", *arguments, "--resume", saved)
         assert (code, out) == (2, "")
-        assert err.startswith(f"crownless: --resume {saved}: {told}; ")
+        assert err.startswith(f"crownless: --resume {saved}: {message}; ")
         assert err.count("\n") == 1
     assert sorted(path.name for path in saved.iterdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("arguments", "message"),
     [
         ("--checkpoint x", "--checkpoint: one check is saved, not several; name one protocol"),
         ("rst ses --checkpoint x", "--checkpoint: one check is saved, not several; name one protocol"),
@@ -372,31 +372,31 @@ def test_what_is_damaged_is_refused(damage: str, saved: Path, crownless: Run) ->
     ],
 )
 def test_what_cannot_be_saved_is_refused_in_one_line(
-    asked: str, told: str, crownless: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: str, message: str, crownless: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.npy").touch()
-    told = told.replace("{leave}", "leave out --checkpoint")
-    assert crownless("check", *asked.split()) == (2, "", f"crownless: {told}\n")
+    message = message.replace("{leave}", "leave out --checkpoint")
+    assert crownless("check", *arguments.split()) == (2, "", f"crownless: {message}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.npy"]
 
 
 def test_no_directory_has_no_name(crownless: Run) -> None:
-    told = "crownless: --checkpoint, --resume: the name of the directory is empty; name one\n"
-    assert crownless("check", "rst", "--checkpoint", "") == (2, "", told)
+    message = "crownless: --checkpoint, --resume: the name of the directory is empty; name one\n"
+    assert crownless("check", "rst", "--checkpoint", "") == (2, "", message)
 
 
 def test_a_checkpoint_is_not_overwritten(saved: Path, crownless: Run) -> None:
-    told = f"holds a checkpoint already; go on with it by --resume {saved}, or name another directory"
-    expected = (2, "", f"crownless: --checkpoint {saved}: {told}\n")
+    message = f"holds a checkpoint already; go on with it by --resume {saved}, or name another directory"
+    expected = (2, "", f"crownless: --checkpoint {saved}: {message}\n")
     assert crownless("check", "rst", "-m", "3", "--checkpoint", saved) == expected
 
 
 def test_two_searches_do_not_save_to_one_directory(saved: Path, crownless: Run) -> None:
     check = Check("rst", 3, 3)
     with checkpoint_in(saved, question_of(check.resolve(), []), resume=True):
-        told = "another search is saving there; wait for its end, or name another"
-        expected = (2, "", f"crownless: --resume {saved}: {told}\n")
+        message = "another search is saving there; wait for its end, or name another"
+        expected = (2, "", f"crownless: --resume {saved}: {message}\n")
         assert crownless("check", "rst", "-m", "3", "--resume", saved) == expected
     assert crownless("check", "rst", "-m", "3", "--resume", saved)[0] == 0
 
@@ -437,8 +437,10 @@ def test_a_search_that_cannot_save_goes_on(crownless: Run, tmp_path: Path) -> No
     with patch.object(search, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(1)):
         code, out, err = crownless("check", "rst", "-m", "3", "--checkpoint", directory, "--workers", "1", "--json")
     assert code == 0
-    told = f"cannot save to {directory}/part-1-level-0.npy: No space left on device; the search goes on without saving"
-    assert err == f"crownless: {told}\n"
+    message = (
+        f"cannot save to {directory}/part-1-level-0.npy: No space left on device; the search goes on without saving"
+    )
+    assert err == f"crownless: {message}\n"
     assert facts(out) == facts(crownless("check", "rst", "-m", "3", "--workers", "1", "--json")[1])
     assert not directory.exists()
 
@@ -451,8 +453,10 @@ def test_what_was_saved_stays_if_saving_fails(crownless: Run, tmp_path: Path) ->
             "check", "rst", "-m", "3", "--checkpoint", directory, "--workers", "1", "--max-states", "300"
         )
     assert code == 3
-    told = f"cannot save to {directory}/{MANIFEST}.partial: No space left on device; the search goes on without saving"
-    assert err == f"crownless: {told}, and what was saved before stays\n{go_on(directory)}"
+    message = (
+        f"cannot save to {directory}/{MANIFEST}.partial: No space left on device; the search goes on without saving"
+    )
+    assert err == f"crownless: {message}, and what was saved before stays\n{go_on(directory)}"
     assert sorted(path.name for path in directory.iterdir()) == [
         MANIFEST,
         "part-3-level-0.npy",

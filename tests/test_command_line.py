@@ -62,7 +62,7 @@ def crownless(capsys: Capture) -> Crownless:
 # -- check ----------------------------------------------------------------------------------------------------
 
 
-def test_check_of_a_protocol_that_holds_exits_0_and_tells_every_stable_key(crownless: Crownless) -> None:
+def test_check_of_a_protocol_that_holds_exits_0_and_prints_every_stable_key(crownless: Crownless) -> None:
     answer = crownless("check", "rst", "-n", "3", "-m", "4", "--json")
     assert answer.code == 0
     (check,) = answer.json["checks"]
@@ -119,7 +119,7 @@ def test_check_without_a_protocol_covers_all_in_one_table(crownless: Crownless) 
     assert answer.code == 0
 
 
-def test_protocols_that_do_not_admit_what_is_asked_are_left_out_and_named(crownless: Crownless) -> None:
+def test_protocols_that_do_not_support_the_check_are_left_out_and_named(crownless: Crownless) -> None:
     answer = crownless("check", "--program", "ses-fig6", "--channel", "lossy", "--max-states", "50", "--set", "k=4")
     assert answer.err.startswith("crownless: not run, has no parameter 'k': unordered, fifo-sequence, ")
     assert answer.err.count("\n") == 1
@@ -153,12 +153,12 @@ def test_messages_late_by_a_clock_are_reported_and_who_cannot_wear_one_is_left_o
     assert "they have no times: rendezvous, ses-rollback, murty-garg" in answer.err
 
 
-def test_a_search_for_endless_runs_keeps_to_its_limit_too(crownless: Crownless) -> None:
+def test_a_search_for_lassos_keeps_to_its_limit_too(crownless: Crownless) -> None:
     (check,) = crownless("check", "fifo-ack", "--channel", "duplicating", "--max-seconds", "1", "--json").json["checks"]
     assert check["verdict"] in ("unknown", "violated")
 
 
-def test_a_program_whose_endless_runs_are_undecided_is_not_said_to_complete_or_not() -> None:
+def test_a_program_whose_lassos_are_undecided_is_not_said_to_complete_or_not() -> None:
     check = Check("fifo-ack", program=load_program("mf-fig1"), channel="fifo")
     with patch("crownless.model_check.check.Search.lassos", return_value="interrupted"):
         result = run_check(check)
@@ -166,7 +166,7 @@ def test_a_program_whose_endless_runs_are_undecided_is_not_said_to_complete_or_n
     assert run_check(check).completes == "always"
 
 
-def test_the_table_tells_every_parameter(crownless: Crownless) -> None:
+def test_the_table_lists_every_parameter(crownless: Crownless) -> None:
     answer = crownless("check", "isis-gc", "isis", "--program", "ses-program-1")
     assert re.search(r"^isis-gc +ses-program-1, .*\n +fifo, rounds=0,1,0", answer.out, re.MULTILINE)
 
@@ -190,7 +190,7 @@ def test_parameters_have_a_value_for_all_or_one_for_each(crownless: Crownless) -
     assert parameters("--set", "k=3,4,5") == {"k": [3, 4, 5]}
 
 
-def test_the_workload_is_the_protocols_own_unless_told_otherwise(crownless: Crownless) -> None:
+def test_the_workload_is_the_protocols_own_unless_given(crownless: Crownless) -> None:
     def facts(*arguments: str) -> Any:
         return crownless("check", *arguments, "-m", "2", "--json").json["checks"][0]
 
@@ -220,14 +220,14 @@ def test_a_limit_of_memory_is_a_size(crownless: Crownless) -> None:
     assert crownless("check", "rst", "-m", "2", "--max-memory", "1T").code == 0
 
 
-def test_a_violation_that_was_found_before_a_limit_is_told(crownless: Crownless) -> None:
+def test_a_violation_that_was_found_before_a_limit_is_reported(crownless: Crownless) -> None:
     assert crownless("check", "unordered", "--max-states", "400").code == 1
 
 
 def test_reductions_give_the_same_verdicts_and_smaller_counts(crownless: Crownless) -> None:
     for reductions in (["symmetry"], ["order"], ["all"], ["symmetry", "order"]):
-        asked = [argument for name in reductions for argument in ("--reduce", name)]
-        (check,) = crownless("check", "rst", *asked, "--workers", "1", "--json").json["checks"]
+        flags = [argument for name in reductions for argument in ("--reduce", name)]
+        (check,) = crownless("check", "rst", *flags, "--workers", "1", "--json").json["checks"]
         assert check["reductions"] == (["symmetry", "order"] if reductions == ["all"] else reductions)
         assert (check["verdict"], check["workers"]) == ("holds", 1)
         assert check["states"] < 7370
@@ -238,7 +238,7 @@ def test_reductions_give_the_same_verdicts_and_smaller_counts(crownless: Crownle
 
 def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_and_named(crownless: Crownless) -> None:
     answer = crownless("check", "rst", "kearns", "buffer", "--reduce", "symmetry", "-m", "2")
-    assert answer.code == 3, "one that was asked for is not answered"
+    assert answer.code == 3, "one that was requested is not answered"
     assert answer.err == (
         "crownless: not run, does not admit --reduce symmetry: it does not treat all processes alike: kearns\n"
     )
@@ -260,17 +260,17 @@ def test_the_plain_explorer_says_the_same_and_its_name(crownless: Crownless) -> 
     assert "; plain explorer (the native engine knows no crashes), no reductions\n" in both
 
 
-def test_it_is_told_how_often_each_action_was_possible(crownless: Crownless) -> None:
+def test_how_often_each_action_was_possible_is_reported(crownless: Crownless) -> None:
     assert "\nactions: send 5,898 · deliver 10,824\n" in crownless("check", "rst").out
     waiting = crownless("check", "buffer", "-n", "2", "-m", "2", "--max-states", "1").out
     assert "; never so far: " in waiting
 
 
-def test_progress_tells_level_states_rate_and_memory() -> None:
+def test_progress_shows_level_states_rate_and_memory() -> None:
     found = Exploration(states=5000, seconds=2.0)
     assert re.fullmatch(r"level 3, 5,000 states, 2,500 states/s, [\d,]+ MiB in use", how_far(found, 3))
-    endless = how_far(found, -4096)
-    assert endless.startswith("5,000 states; looking for runs that never end, 4,096 states, ")
+    report = how_far(found, -4096)
+    assert report.startswith("5,000 states; looking for runs that never end, 4,096 states, ")
 
 
 def test_a_search_that_delivers_nothing_does_not_pass(crownless: Crownless, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_program_that_blocks_says_where(crownless: Crownless) -> None:
     assert crownless("check", "rst", "--program", "mf-program-3").code == 0
 
 
-def test_orders_and_self_sends_can_be_asked_for(crownless: Crownless) -> None:
+def test_orders_and_self_sends_can_be_chosen(crownless: Crownless) -> None:
     answer = crownless("check", "buffer", "-m", "2", "--order", "mailbox", "--order", "synchronous", "--json")
     verdicts = {known["name"]: known["verdict"] for known in answer.json["checks"][0]["properties"]}
     assert (verdicts["mailbox"], verdicts["synchronous"]) == ("holds", "violated")
@@ -326,7 +326,7 @@ def test_a_program_run_is_shown_with_the_programs_own_process_names(crownless: C
 # -- classify, count, list --------------------------------------------------------------------------------
 
 
-def test_classify_tells_of_fig_8_what_the_text_says(crownless: Crownless) -> None:
+def test_classify_reports_of_fig_8_what_the_text_says(crownless: Crownless) -> None:
     answer = crownless("classify", "mf-fig8", "--json")
     assert answer.code == 1
     facts = answer.json
@@ -341,7 +341,7 @@ def test_classify_tells_of_fig_8_what_the_text_says(crownless: Crownless) -> Non
     assert facts["strongest"] == ["causal"]
 
 
-def test_classify_tells_of_the_alice_bob_carol_log_which_pair_and_chain(crownless: Crownless) -> None:
+def test_classify_names_the_pair_and_chain_of_the_alice_bob_carol_log(crownless: Crownless) -> None:
     answer = crownless("classify", "kuper-alice-bob-carol.jsonl", "--json")
     assert answer.code == 1
     causal = answer.json["orders"]["causal"]
@@ -356,7 +356,7 @@ def test_classify_tells_of_the_alice_bob_carol_log_which_pair_and_chain(crownles
     ]
 
 
-def test_classify_exits_0_if_every_order_asked_for_is_kept(crownless: Crownless) -> None:
+def test_classify_exits_0_if_every_requested_order_is_kept(crownless: Crownless) -> None:
     assert crownless("classify", "mf-fig8", "--order", "causal", "--order", "fifo").code == 0
     assert crownless("classify", "mf-fig8", "--order", "mailbox").code == 1
     assert crownless("classify", "mf-fig5", "mf-fig8", "--order", "causal").code == 0

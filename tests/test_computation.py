@@ -171,7 +171,7 @@ def refusal(messages: Sequence[Message], *lines: Sequence[Event]) -> str:
     return str(caught.value)
 
 
-def test_a_cycle_is_refused_and_told() -> None:
+def test_a_cycle_is_refused_and_named() -> None:
     assert refusal([X, Y], [RECEIVE_Y, SEND_X], [RECEIVE_X, SEND_Y]) == (
         "the computation is cyclic: P1 receives y → P1 sends x → P2 receives x → P2 sends y → P1 receives y; "
         "no message can be received before it is sent"

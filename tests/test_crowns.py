@@ -1,4 +1,4 @@
-"""Crowns: what [MG] says of them, on every small computation, and that the one told is a smallest one."""
+"""Crowns: what [MG] says of them, on every small computation, and that the one listed is a smallest one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def computation(text: str) -> Computation:
 
 # -- by definition -----------------------------------------------------------------------------------------------------
 
-#: Does one event come before the other, in the sense that the crown asks for?
+#: Does one event come before the other, in the sense that the crown requires?
 Before = Callable[[Computation, int, int], bool]
 
 
@@ -145,15 +145,15 @@ def test_an_overtaking_is_a_crown_of_two() -> None:
             assert crown.size == 2
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- what is listed ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strong", [False, True])
-def test_every_crown_is_told_once_and_nothing_else(strong: bool) -> None:
+def test_every_crown_is_listed_once_and_nothing_else(strong: bool) -> None:
     before = on_one_line if strong else happened_before
     for c in small_computations():
-        told = [crown.messages for crown in crowns(c, strong=strong)]
-        assert sorted(told) == sorted(all_crowns(c, before))
+        listed = [crown.messages for crown in crowns(c, strong=strong)]
+        assert sorted(listed) == sorted(all_crowns(c, before))
 
 
 @pytest.mark.parametrize("strong", [False, True])

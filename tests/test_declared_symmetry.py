@@ -19,7 +19,7 @@ from asymmetric_machines import (
 )
 from impure_machines import IMPURE, Caches, Strict
 from impure_machines import Row as ImpureRow
-from native_engine_setup import question, same_verdicts, told
+from native_engine_setup import question, reported, same_verdicts
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
@@ -53,34 +53,34 @@ def by_the_plain_engine(row: Row) -> Exploration:
 @ROWS
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_native_engine_says_of_processes_that_differ_what_the_plain_one_says(row: Row, workers: int) -> None:
-    asked = question(row.machine, row.processes, row.messages)
-    search = asked.search(workers)
-    assert told(search.explore()) == told(by_the_plain_engine(row))
+    both = question(row.machine, row.processes, row.messages)
+    search = both.search(workers)
+    assert reported(search.explore()) == reported(by_the_plain_engine(row))
     assert search.told_apart is not None
 
 
 @ROWS
 @pytest.mark.parametrize("reductions", [("symmetry",), ("symmetry", "order")], ids="-".join)
 def test_symmetry_reduction_of_processes_that_differ_is_dropped(row: Row, reductions: tuple[str, ...]) -> None:
-    asked = question(row.machine, row.processes, row.messages)
-    if not asked.admits(*reductions):
+    both = question(row.machine, row.processes, row.messages)
+    if not both.admits(*reductions):
         pytest.skip("order reduction is not admitted")
-    search = asked.search(1, reductions)
+    search = both.search(1, reductions)
     assert same_verdicts(by_the_plain_engine(row), search.explore(), lengths="order" not in reductions)
     assert search.told_apart is not None
 
 
 @pytest.mark.parametrize("protocol", [name for name, kind in PROTOCOLS.items() if kind.symmetric])
 def test_nothing_is_said_to_differ_in_a_protocol_that_is_symmetric(protocol: str) -> None:
-    asked = question(protocol, 3, 2)
+    both = question(protocol, 3, 2)
     for reductions in ((), ("symmetry",)):
-        search = asked.search(1, reductions)
+        search = both.search(1, reductions)
         search.explore()
         assert search.told_apart is None
 
 
 @ROWS
-def test_no_machine_that_tells_processes_apart_is_parametric(row: Row) -> None:
+def test_no_machine_that_distinguishes_processes_is_parametric(row: Row) -> None:
     seen = parametric(row.machine(3), 4)
     if row.machine not in (WitnessOfTheFirst, InvariantOfTheLast):
         assert seen is None
@@ -121,29 +121,29 @@ def test_the_scope_says_how_processes_differ() -> None:
 
 
 def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
-    asked = question(LastAcceptsAll, 3, 4)
-    whole = asked.search()
-    expected = told(whole.explore())
-    about = question_of(asked.check, ())
+    both = question(LastAcceptsAll, 3, 4)
+    whole = both.search()
+    expected = reported(whole.explore())
+    about = question_of(both.check, ())
     with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
-        asked.search().explore(Limits(states=3_000), checkpoint=saving)
+        both.search().explore(Limits(states=3_000), checkpoint=saving)
     with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
-        search = asked.search()
+        search = both.search()
         found = search.explore(checkpoint=saving)
-    assert told(found) == expected
+    assert reported(found) == expected
     assert search.told_apart == whole.told_apart
 
 
 def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path: Path) -> None:
-    asked = question(ThirdMessageOfTheSecond, 3, 4)
-    about = question_of(asked.check, ())
+    both = question(ThirdMessageOfTheSecond, 3, 4)
+    about = question_of(both.check, ())
     with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
-        early = asked.search()
+        early = both.search()
         early.explore(Limits(states=100), checkpoint=saving)
         assert early.told_apart is None
     with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
-        search = asked.search()
-        assert told(search.explore(checkpoint=saving)) == told(asked.plain())
+        search = both.search()
+        assert reported(search.explore(checkpoint=saving)) == reported(both.plain())
         assert search.told_apart is not None
 
 
@@ -171,9 +171,9 @@ def test_a_predicate_that_names_processes_is_compared_where_the_protocol_is_para
 ) -> None:
     (name,) = {*machine.invariants, *machine.witnesses} - Rst.invariants.keys()
     assert parametric(machine(3), 4) == Parametric(None, frozenset({name}))
-    asked = question(machine, 3, 3)
-    search = asked.search()
-    assert told(search.explore()) == told(asked.plain())
+    both = question(machine, 3, 3)
+    search = both.search()
+    assert reported(search.explore()) == reported(both.plain())
     assert f"`{name}`" in str(search.told_apart)
 
 
@@ -199,11 +199,11 @@ class DropsTheThird(Buffer):
 def test_values_longer_than_was_seen_are_compared(
     machine: type[ProtocolMachine], longest: int, reductions: tuple[str, ...]
 ) -> None:
-    asked = question(machine, 3, 3)
+    both = question(machine, 3, 3)
     with patch.object(search_module, "parametric", lambda machine, _: parametric(machine, longest)):
-        search = asked.search(1, reductions)
+        search = both.search(1, reductions)
         found = search.explore()
-    assert same_verdicts(asked.plain(), found, lengths=True)
+    assert same_verdicts(both.plain(), found, lengths=True)
     assert (search.told_apart is not None) == (machine is DropsTheThird)
     assert not search.symmetry.parametric
     assert search.told_apart is not None or 0 < search.symmetry.compared < search.symmetry.entries
@@ -231,34 +231,34 @@ def test_of_large_tables_a_sample_is_compared_and_the_scope_says_how_large(
     assert sample.scope.endswith(
         f"; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
     )
-    assert told(sample.exploration) == told(whole.exploration)
+    assert reported(sample.exploration) == reported(whole.exploration)
 
 
 @ROWS
 def test_a_difference_is_seen_in_a_sample_of_large_tables(row: Row) -> None:
-    asked = question(row.machine, row.processes, row.messages)
+    both = question(row.machine, row.processes, row.messages)
     with patch.object(symmetry, "FIRST_ENTRIES", 0):
-        search = asked.search()
+        search = both.search()
         found = search.explore()
     if row.machine is Unnumbered:  # it has 77 entries, of which those that differ are not in the sample
         assert search.symmetry.is_a_sample
     else:
         assert search.told_apart is not None
-        assert told(found) == told(by_the_plain_engine(row))
+        assert reported(found) == reported(by_the_plain_engine(row))
 
 
 def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
-    asked = question("optimal", 3, 4)
-    about = question_of(asked.check, ())
+    both = question("optimal", 3, 4)
+    about = question_of(both.check, ())
     with patch.object(symmetry, "FIRST_ENTRIES", 20):
-        whole = asked.search()
-        expected = told(whole.explore())
+        whole = both.search()
+        expected = reported(whole.explore())
         with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
-            asked.search().explore(Limits(states=3_000), checkpoint=saving)
+            both.search().explore(Limits(states=3_000), checkpoint=saving)
         with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
-            search = asked.search()
+            search = both.search()
             found = search.explore(checkpoint=saving)
-    assert told(found) == expected
+    assert reported(found) == expected
     assert search.symmetry == whole.symmetry
     assert search.symmetry.is_a_sample
 
@@ -270,12 +270,12 @@ def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["plain", "native", "native-2", "symmetry"])
 def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: ImpureRow, engine: str) -> None:
     if (row.by_renaming and engine == "plain") or (not row.machine.symmetric and engine == "symmetry"):
-        pytest.skip("this engine does not ask that of it")
+        pytest.skip("this engine does not check that of it")
     if issubclass(row.machine, Strict):
         row.machine.forget()
-    asked = question(row.machine, 3, 3)
+    both = question(row.machine, 3, 3)
     workers, reductions = 2 if engine == "native-2" else 1, ("symmetry",) if engine == "symmetry" else ()
-    explore = asked.plain if engine == "plain" else partial(asked.native, workers, reductions)
+    explore = both.plain if engine == "plain" else partial(both.native, workers, reductions)
     with pytest.raises(BadInput, match=row.said) as raised:
         explore()
     assert "\n" not in str(raised.value)
@@ -284,8 +284,8 @@ def test_an_impure_machine_is_refused_in_a_line_that_names_the_method(row: Impur
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_machine_may_cache_what_it_computes(engine: str) -> None:
-    asked = question(Caches, 3, 2)
-    assert told(getattr(asked, engine)()) == told(question("rst", 3, 2).plain())
+    both = question(Caches, 3, 2)
+    assert reported(getattr(both, engine)()) == reported(question("rst", 3, 2).plain())
 
 
 def test_why_a_machine_is_not_parametric_is_said() -> None:

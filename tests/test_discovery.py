@@ -197,10 +197,10 @@ def test_why_the_matrix_protocol_works_is_found_for_every_n(found: Discovered) -
 
 
 def test_what_is_found_are_the_counts_of_kuper(found: Discovered) -> None:
-    told = [*found.needed, *found.needed_for_optimal]
-    assert any("number(x) ≤ SENT_p[sender(x)][receiver(x)]" in line for line in told)
-    assert any("number(x) ≤ stamp_m[sender(x)][receiver(x)]" in line for line in told)
-    assert any("DELIV_p[k]" in line and "SENT_p[k][p]" in line for line in told)
+    statements = [*found.needed, *found.needed_for_optimal]
+    assert any("number(x) ≤ SENT_p[sender(x)][receiver(x)]" in line for line in statements)
+    assert any("number(x) ≤ stamp_m[sender(x)][receiver(x)]" in line for line in statements)
+    assert any("DELIV_p[k]" in line and "SENT_p[k][p]" in line for line in statements)
 
 
 def test_a_protocol_that_breaks_in_a_simulated_run_is_refuted() -> None:
@@ -268,9 +268,9 @@ def test_spacer_refuses_queues() -> None:
 
 @pytest.mark.parametrize("protocol", ["isis", "optimal"])
 def test_what_cannot_be_put_to_z3_is_bad_input(protocol: str) -> None:
-    for ask in (discover, spacer):
+    for find in (discover, spacer):
         with pytest.raises(BadInput, match=f"{protocol}: its steps cannot be put to z3"):
-            ask(protocol)
+            find(protocol)
 
 
 # -- Spacer ------------------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_spacer_finds_an_invariant_for_two_processes(protocol: str) -> None:
     assert found.lines()[0].startswith(f"{protocol}: Spacer finds an invariant of {len(found.invariant)} clauses")
 
 
-def test_what_is_left_out_of_a_protocol_is_told() -> None:
+def test_what_is_left_out_of_a_protocol_is_reported() -> None:
     assert (
         "extra-messages: of its updates and its guard, in runs without extra messages"
         in spacer("extra-messages").lines()
@@ -316,7 +316,7 @@ def test_spacer_that_gives_up_says_so() -> None:
 
 
 def test_each_step_of_the_clauses_can_be_taken() -> None:
-    """No step is impossible for want of a slot or a channel; what is under way is delivered."""
+    """No step is impossible for want of a slot or a channel; what is in flight is delivered."""
     system = System(Rst, 2, 2)
     variables = system.before.terms
     assert len(variables) == len(system.start.terms)

@@ -220,7 +220,7 @@ def test_the_buffer_protocol_is_shown_safe_by_what_is_found(found: DiscoveredOfS
 
 
 @pytest.mark.slow
-def test_what_is_found_is_told(found: DiscoveredOfStages) -> None:
+def test_what_is_found_is_reported(found: DiscoveredOfStages) -> None:
     lines = found.lines()
     assert lines[0].startswith("buffer: ")
     assert lines[0].endswith("that it is safe follows")
@@ -290,7 +290,7 @@ def test_nor_if_it_is_looked_into_anyway(event: str, given: str) -> None:
     assert broken.needed == ()
 
 
-def test_a_random_run_tells_whether_it_is_safe() -> None:
+def test_a_random_run_shows_whether_it_is_safe() -> None:
     broken = mutant("delivering", "m is the oldest in i's input buffer")
     random = Random(1)
     assert any(wrong for _ in range(20) for _, wrong in simulated(broken, 3, 4, random))

@@ -240,11 +240,11 @@ def test_a_fault_in_a_part_that_is_not_stopped_is_a_fault() -> None:
 
 
 def test_a_search_that_looks_for_itself_is_not_broken_off() -> None:
-    with deferred() as asked:
-        assert asked() is None
+    with deferred() as pending:
+        assert pending() is None
         signal.raise_signal(signal.SIGINT)
         time.sleep(0.5)
-        assert asked() == "interrupted"
+        assert pending() == "interrupted"
 
 
 def test_a_search_that_never_looks_is_broken_off() -> None:

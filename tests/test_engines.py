@@ -1,4 +1,4 @@
-"""Which engine explores a check, which reductions it admits, and what is told of that."""
+"""Which engine explores a check, which reductions it admits, and what it reports of that."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PROGRAM = load_program("mf-program-3")
 
 
 def engine_of(
-    asked: Check,
+    requested: Check,
     engine: str | None = None,
     reductions: Sequence[str] = (),
     monitors: Sequence[Monitor] = (),
 ) -> Engine:
-    check = replace(asked, monitors=tuple(monitors))
+    check = replace(requested, monitors=tuple(monitors))
     return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=2)
 
 
@@ -74,21 +74,21 @@ def test_a_process_may_choose_among_more_sends_than_a_byte_counts() -> None:
     assert found["native"].transitions == found["plain"].transitions
 
 
-def test_the_native_engine_asked_for_by_name_is_not_replaced() -> None:
+def test_the_native_engine_requested_by_name_is_not_replaced() -> None:
     with pytest.raises(BadInput) as error:
         run_check(Check("ses", crash="P1"), engine="native")
     assert str(error.value) == ("ses: --engine native: the native engine knows no crashes; leave that out")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_processes_share_their_tables_where_only_their_names_tell_them_apart(protocol: str) -> None:
+def test_processes_share_their_tables_where_only_their_names_distinguish_them(protocol: str) -> None:
     assert engine_of(Check(protocol)).shared == PROTOCOLS[protocol].symmetric
     if not PROTOCOLS[protocol].admits_multicast:
         program = Check(protocol, program=PROGRAM)
         assert not engine_of(program).shared
 
 
-def test_parameters_of_single_processes_tell_them_apart() -> None:
+def test_parameters_of_single_processes_distinguish_them() -> None:
     assert engine_of(Check("extra-messages", parameters={"k": (4, 4, 4)})).shared
     assert not engine_of(Check("extra-messages", parameters={"k": (4, 4, 5)})).shared
 
@@ -99,24 +99,24 @@ def test_a_parameter_of_all_processes_has_one_value(each: tuple[int, ...], examp
         run_check(Check("buffer-bounded", parameters={"output": each}))
 
 
-def test_it_is_told_when_the_engine_is_compiled_and_not_when_it_is_loaded() -> None:
-    told = []
-    with compiling(lambda: told.append("compiling")):
+def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
+    notices = []
+    with compiling(lambda: notices.append("compiling")):
         run_check(Check("rst", messages=1))  # compiled now at the latest
-        del told[:]
+        del notices[:]
         run_check(Check("rst", messages=1))
         with event.trigger_event("numba:compile", {"dispatcher": kernels.pack}):
-            assert told == []
+            assert notices == []
         for kernel, module in zip(LONG_TO_COMPILE, (full_kernels, reduced_kernels), strict=True):
             with event.trigger_event("numba:compile", {"dispatcher": getattr(module, kernel)}):
-                assert told.pop() == "compiling"
-    assert told == []
+                assert notices.pop() == "compiling"
+    assert notices == []
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def test_reductions_are_asked_for_by_name() -> None:
+def test_reductions_are_requested_by_name() -> None:
     assert reductions_named([], None) == ()
     assert reductions_named(["order", "symmetry", "order"], None) == ("symmetry", "order")
     assert reductions_named(["all"], "native") == ("symmetry", "order")
@@ -159,16 +159,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "reduction", "why"), REFUSED, ids=lambda value: str(value)[:60])
-def test_a_reduction_that_is_not_valid_is_refused_and_says_why(asked: Check, reduction: str, why: str) -> None:
-    line = f"{asked.protocol} does not admit --reduce {reduction}: {why}"
+@pytest.mark.parametrize(("requested", "reduction", "why"), REFUSED, ids=lambda value: str(value)[:60])
+def test_a_reduction_that_is_not_valid_is_refused_and_says_why(requested: Check, reduction: str, why: str) -> None:
+    line = f"{requested.protocol} does not admit --reduce {reduction}: {why}"
     with pytest.raises(BadInput) as error:
-        run_check(asked, reductions=[reduction])
+        run_check(requested, reductions=[reduction])
     assert str(error.value).startswith(line)
-    refused = why_not_applicable(asked, reductions=[reduction])
+    refused = why_not_applicable(requested, reductions=[reduction])
     assert refused is not None
-    assert refused.reason.startswith(line.removeprefix(f"{asked.protocol} "))
-    assert why_not_applicable(asked) is None
+    assert refused.reason.startswith(line.removeprefix(f"{requested.protocol} "))
+    assert why_not_applicable(requested) is None
 
 
 def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
@@ -182,7 +182,7 @@ def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         Check("rst", clocks=("vector-times",)),
         Check("rst", channel="lossy", messages=2),
@@ -191,8 +191,8 @@ def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:
     ],
     ids=str,
 )
-def test_symmetry_changes_no_verdict(asked: Check) -> None:
-    full, reduced = run_check(asked), run_check(asked, reductions=["symmetry"])
+def test_symmetry_changes_no_verdict(requested: Check) -> None:
+    full, reduced = run_check(requested), run_check(requested, reductions=["symmetry"])
     assert violations(full) == violations(reduced)
     assert full.verdict == reduced.verdict
     assert full.exploration.reached == reduced.exploration.reached
@@ -235,7 +235,7 @@ class Mute(Unordered):
 
 
 class NeverTakesIn(Unordered):
-    """Keeps nothing for the application, and has it ask in vain."""
+    """Keeps nothing for the application, and has it try in vain."""
 
     def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
         return [Step(state)]
@@ -264,7 +264,7 @@ class Deaf(Unordered):
         (PROTOCOLS["rst"], {"send", "deliver"}, ()),
     ],
 )
-def test_it_is_told_how_often_each_action_was_possible_and_what_never_was(
+def test_how_often_each_action_was_possible_and_what_never_was_is_reported(
     kind: type[ProtocolMachine], actions: set[str], never: tuple[str, ...]
 ) -> None:
     result = check(kind, 2, 2)
@@ -276,7 +276,7 @@ def test_it_is_told_how_often_each_action_was_possible_and_what_never_was(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_both_engines_tell_the_same_actions(protocol: str) -> None:
+def test_both_engines_report_the_same_actions(protocol: str) -> None:
     n = 2 if protocol.startswith("isis-gc") else 3
     native, plain = (run_check(Check(protocol, n, 2), engine=engine) for engine in ("native", "plain"))
     assert native.actions == plain.actions

@@ -50,7 +50,7 @@ BOUNDS = [
 
 # -- the naive generator -----------------------------------------------------------------------------------------------
 
-#: Lines in which a send tells its receivers and a receive the place of its send: the same for all names of messages.
+#: Lines in which a send names its receivers and a receive the place of its send: the same for all names of messages.
 NamelessEvent = tuple[str, tuple[int, ...]]
 Nameless = tuple[tuple[NamelessEvent, ...], ...]
 
@@ -63,11 +63,11 @@ def nameless(c: Computation) -> Nameless:
         if event.kind == "send"
     }
 
-    def told(event: Event) -> NamelessEvent:
+    def nameless_event(event: Event) -> NamelessEvent:
         assert event.message is not None
         return event.kind, c.messages[event.message].receivers if event.kind == "send" else place[event.message]
 
-    return tuple(tuple(told(event) for event in line) for line in c.lines)
+    return tuple(tuple(nameless_event(event) for event in line) for line in c.lines)
 
 
 def all_interleavings(bound: Bound) -> set[Nameless]:
@@ -127,7 +127,7 @@ def test_messages_are_numbered_in_the_order_of_the_least_linearization(bound: Bo
         assert [message.name for message in c.messages] == [f"m{k + 1}" for k in range(bound.m)]
 
 
-def test_the_receivers_of_a_message_are_others_unless_self_sends_are_asked_for() -> None:
+def test_the_receivers_of_a_message_are_others_unless_self_sends_are_allowed() -> None:
     assert receiver_sets(3, 1, self_sends=False) == [(0,), (2,)]
     assert receiver_sets(3, 1, self_sends=True) == [(0,), (1,), (2,)]
     assert receiver_sets(3, 1, self_sends=False, sends="multicast") == [(0,), (2,), (0, 2)]

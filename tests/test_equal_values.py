@@ -1,4 +1,4 @@
-"""Values that Python takes for equal although a machine can tell them apart are refused, not taken for one."""
+"""Values that Python takes for equal although a machine can distinguish them are refused, not taken for one."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ class StampsOfTwoTypes(Rst):
 )
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_equal_values_of_different_types_are_refused(machine: type[ProtocolMachine], said: str, engine: str) -> None:
-    asked = question(machine, 3, 3)
+    both = question(machine, 3, 3)
     with pytest.raises(BadInput, match=said):
-        asked.plain() if engine == "plain" else asked.native(1)
+        both.plain() if engine == "plain" else both.native(1)
 
 
 class CountsFromFalseAtTheLast(Rst):
@@ -191,5 +191,5 @@ class CountsInTruthsAtTheLast(CountsFromFalseAtTheLast):
 
 
 def test_types_of_equal_values_may_differ_between_processes() -> None:
-    asked, right = question(CountsInTruthsAtTheLast, 3, 3), question(Rst, 3, 3)
-    assert asked.plain().states == asked.native(1).states == right.plain().states
+    both, right = question(CountsInTruthsAtTheLast, 3, 3), question(Rst, 3, 3)
+    assert both.plain().states == both.native(1).states == right.plain().states

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from random import Random
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crownless.model_check.event_logs import Gap, LoggedRun, MissingSend, read_log
@@ -65,7 +65,7 @@ def test_the_lines_of_a_run_may_come_in_any_order() -> None:
     assert [message.name for message in read(*lines).computation.messages] == ["x", "y"]
 
 
-def test_interleaved_runs_are_told_apart_and_come_in_order_of_first_appearance() -> None:
+def test_interleaved_runs_are_separated_and_come_in_order_of_first_appearance() -> None:
     runs = list(
         read_log(
             [
@@ -195,6 +195,7 @@ def read_rows(rows: Iterable[dict[str, object]]) -> LoggedRun:
     return read(*(json.dumps(row) for row in rows))
 
 
+@settings(deadline=None)
 @given(logs(), st.randoms(use_true_random=False))
 def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
     rows: list[dict[str, object]], random: Random
@@ -205,6 +206,7 @@ def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
     assert read_rows(random.sample(rows, len(rows))) == run
 
 
+@settings(deadline=None)
 @given(logs(), st.data())
 def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, object]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique_by=id))
@@ -305,7 +307,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ),
     ],
 )
-def test_an_error_says_where_what_and_how_to_mend_it(lines: list[str], said: str, hint: str) -> None:
+def test_an_error_says_where_what_and_how_to_fix_it(lines: list[str], said: str, hint: str) -> None:
     with pytest.raises(BadInput) as problem:
         list(read_log(lines))
     assert str(problem.value) == f"{said}; {hint}"

@@ -1,4 +1,4 @@
-"""The plain explorer counts what is there, stops where it is told to, and never claims more than it has seen."""
+"""The plain explorer counts what is there, stops at its limits, and never claims more than it has seen."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def note(result: CheckResult, name: str) -> str:
 
 # -- a naive exploration, from the machine's methods alone -------------------------------------------------------------
 
-#: Local states; how many messages each process has sent to each other; packets under way; packets in hold-back queues.
+#: Local states; how many messages each process has sent to each other; packets in flight; packets in hold-back queues.
 Naive = tuple[tuple[Any, ...], tuple[tuple[int, ...], ...], tuple[Packet, ...], tuple[Packet, ...]]
 
 
 def naive_moves(machine: ProtocolMachine, messages: int, fifo: bool, state: Naive) -> Iterator[Naive]:
-    """The states after each action; over an unordered channel everything under way is at its destination already."""
+    """The states after each action; over an unordered channel everything in flight is at its destination already."""
     local, sent, flight, room = state
 
     def after(i: int, step: Step, sent: Any = sent, flight: Any = flight, room: Any = room) -> Naive:
@@ -174,7 +174,7 @@ def test_rst_is_explored_as_naively_where_its_hold_back_queues_fill() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_the_counts_do_not_depend_on_the_observers(protocol: str, channel: str) -> None:
+def test_the_counts_do_not_depend_on_the_monitors(protocol: str, channel: str) -> None:
     n, messages = bound(protocol, *((2, 2) if channel == "duplicating" else (3, 2)), channel)
     kind = PROTOCOLS[protocol]
     alone = explored(kind, channel, n, messages)
@@ -266,7 +266,7 @@ def test_a_search_without_time_sees_one_state_and_knows_nothing() -> None:
     assert note(result, "delivers-something") == "no run so far reaches it"
 
 
-def test_what_was_reached_or_broken_before_the_limit_is_still_told() -> None:
+def test_what_was_reached_or_broken_before_the_limit_is_still_reported() -> None:
     result = run_check(Check("unordered"), Limits(states=400))
     assert result.verdict == "violated"
     assert verdicts(result) == {

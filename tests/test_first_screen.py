@@ -179,14 +179,14 @@ def test_a_small_search_is_answered_by_the_plain_explorer_and_a_large_one_by_the
 
 
 def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once(tmp_path: Path) -> None:
-    asked: list[dict[str, Any]] = [
+    variants: list[dict[str, Any]] = [
         {"reductions": ["symmetry"]},
         {"workers": 1},
         {"engine": "native"},
         {"checkpoint": tmp_path / "saved"},
     ]
     with patch("crownless.model_check.check.TrialLimits.within", side_effect=AssertionError):
-        assert [run_check(Check("rst", 2, 2), **options).engine.name for options in asked] == ["native"] * 4
+        assert [run_check(Check("rst", 2, 2), **options).engine.name for options in variants] == ["native"] * 4
 
 
 def test_where_sends_alone_make_many_states_nothing_is_tried_in_plain_python() -> None:

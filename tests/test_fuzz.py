@@ -156,7 +156,7 @@ def test_each_kind_of_harm_is_found_and_the_next_input_runs() -> None:
         ["6", " leaves files behind"],
         ["7", " much of memory"],
     ]
-    assert "in loop" in ran.findings[0], "its stack is told"
+    assert "in loop" in ran.findings[0], "its stack is reported"
 
 
 def test_a_machine_that_stands_still_is_no_hang() -> None:
@@ -187,7 +187,7 @@ def test_what_the_log_has_is_not_run_again(tmp_path: Path) -> None:
             run_all("settings", 3, 3, Log(path))
 
 
-# -- what it found, and was told of ------------------------------------------------------------------------------------
+# -- what it found, and what was reported ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

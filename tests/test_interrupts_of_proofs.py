@@ -1,4 +1,4 @@
-"""One interrupt ends whatever puts something to z3: z3 by itself takes it for the wish to give up on one query."""
+"""One interrupt ends whatever puts something to z3: z3 by itself takes it for a request to give up on one query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crownless.proofs.theorem import theorem
 LONG = 120
 
 #: What has no end of its own: sums of three cubes. It says when it starts.
-ENDLESS = """
+NEVER_ENDS = """
 import signal
 import sys
 import time
@@ -87,7 +87,7 @@ def interrupted(*arguments: str, by_itself: bool = False) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A test run in the background may have been told to ignore interrupts, and so would what it starts.
+        # A test run in the background may ignore interrupts, and so would what it starts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         assert process.stdout is not None
@@ -104,12 +104,12 @@ def interrupted(*arguments: str, by_itself: bool = False) -> tuple[int, str]:
 
 @pytest.mark.parametrize("what", ["solver", "optimize", "finite", "keeps_it_to_itself", "fails_of_it"])
 def test_one_interrupt_ends_a_query_without_end(what: str) -> None:
-    assert interrupted("-c", ENDLESS, what) == (130, "")
+    assert interrupted("-c", NEVER_ENDS, what) == (130, "")
 
 
 def test_an_interrupt_waits_until_an_object_of_z3_is_made_and_ends_the_query_that_has_begun_since() -> None:
     """The destructor of what is half made would fail, and say so."""
-    assert interrupted("-c", ENDLESS, "half_made", by_itself=True) == (130, "")
+    assert interrupted("-c", NEVER_ENDS, "half_made", by_itself=True) == (130, "")
 
 
 #: The command line, with a query that has no end wherever one is put to a solver, and Spacer's own, which are long.
@@ -126,7 +126,7 @@ def start():
         started.append(True)
         print("started", flush=True)
 
-def endless(solver, *assumptions):
+def never_ends(solver, *assumptions):
     start()
     x, y, z = z3.Ints("x y z")
     solver.reset()
@@ -134,11 +134,11 @@ def endless(solver, *assumptions):
     solver.set(rlimit=0)
     return check(solver)
 
-def long(engine, *asked):
+def long(engine, *arguments):
     start()
-    return query(engine, *asked)
+    return query(engine, *arguments)
 
-z3.Solver.check, z3.Fixedpoint.query = endless, long
+z3.Solver.check, z3.Fixedpoint.query = never_ends, long
 command_line.main(sys.argv[1:])
 """
 
@@ -165,18 +165,18 @@ def test_one_interrupt_ends_a_verb(arguments: list[str], expected: tuple[int, st
 
 
 def test_no_theorem_is_tried_again_after_an_interrupt() -> None:
-    """Also where nobody has asked that one ends it all: what z3 takes for itself is passed on."""
-    asked = []
+    """Also where no caller wants it to end the whole run: what z3 takes for itself is passed on."""
+    passed_on = []
 
     def unknown(_: Any) -> Any:
-        asked.append(True)
+        passed_on.append(True)
         return z3.unknown
 
     x = z3.Int("x")
     reason = patch.object(z3.Solver, "reason_unknown", lambda _: INTERRUPTED)
     with patch.object(z3.Solver, "check", unknown), reason, pytest.raises(KeyboardInterrupt):
         theorem("some", {}, x == x, attempts=5)
-    assert len(asked) == 1
+    assert len(passed_on) == 1
 
 
 def test_a_limit_is_no_interrupt() -> None:

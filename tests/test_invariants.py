@@ -19,18 +19,18 @@ Y = Message("y", 0, (1, 2))
 Z = Message("z", 2, (0,))
 
 
-# [Kup]: Alice (0) sends m1 to Carol (2) and m2 to Bob (1), who sends m3 to Carol; m3 tells of m1.
+# [Kup]: Alice (0) sends m1 to Carol (2) and m2 to Bob (1), who sends m3 to Carol; the stamp of m3 names m1.
 SENT_OF_M1 = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
 SENT_OF_M3 = ((0, 1, 1), (0, 0, 0), (0, 0, 0))
 
 
-def test_a_message_is_deliverable_when_all_it_tells_of_is_delivered() -> None:
+def test_a_message_is_deliverable_when_all_that_its_stamp_names_is_delivered() -> None:
     assert deliverable([0, 0, 0], SENT_OF_M1, 2)
     assert not deliverable([0, 0, 0], SENT_OF_M3, 2)
     assert deliverable([1, 0, 0], SENT_OF_M3, 2)
 
 
-def test_a_message_is_deliverable_when_more_is_delivered_than_it_tells_of() -> None:
+def test_a_message_is_deliverable_when_more_is_delivered_than_its_stamp_names() -> None:
     assert deliverable([2, 1, 0], SENT_OF_M3, 2)
 
 

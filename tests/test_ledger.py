@@ -57,11 +57,11 @@ def test_a_claim_says_what_it_is(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = parts_asked_for(monkeypatch)
+    parts = parts_used(monkeypatch)
     (finding,) = recompute([entry], quick=True)
     evidence = finding.evidence
     assert evidence.verdict == entry.recorded
-    assert "live" not in asked or BY_FAIRNESS_IN_WORDS in evidence.scope, "what is live for every n is so in words"
+    assert "live" not in parts or BY_FAIRNESS_IN_WORDS in evidence.scope, "what is live for every n is so in words"
     assert evidence.scope
     assert evidence.because
     if evidence.verdict in ("refuted", "repaired"):
@@ -72,17 +72,17 @@ def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry, monkeypatch: pyt
     json.dumps([shown.json() for shown in evidence.shown])
 
 
-def parts_asked_for(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def parts_used(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parts of proofs (safe, optimal, live) that evidence rests on from now on."""
-    asked: set[str] = set()
+    parts: set[str] = set()
     original = ProofReport.outcome
 
     def outcome(proved: ProofReport, part: str) -> str:
-        asked.add(part)
+        parts.add(part)
         return original(proved, part)
 
     monkeypatch.setattr(ProofReport, "outcome", outcome)
-    return asked
+    return parts
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_claims_are_named_one_by_one_or_by_text() -> None:
         entries_named(["MF26"])
 
 
-def test_a_verdict_that_is_not_the_recorded_one_is_told(
+def test_a_verdict_that_is_not_the_recorded_one_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def evidence_now(quick: bool) -> Evidence:
@@ -142,7 +142,7 @@ def all_shown() -> Iterator[Shown]:
             yield from entry.recompute(True).shown
 
 
-def test_counterexamples_are_told_apart() -> None:
+def test_counterexamples_are_distinguished() -> None:
     titles = Counter(shown.title for shown in all_shown())
     assert all(count <= 2 for count in titles.values())
 
@@ -157,7 +157,7 @@ def test_every_bundled_counterexample_is_shown_by_one_claim() -> None:
 
 
 @pytest.mark.parametrize("name", library.counterexamples(".json"))
-def test_a_bundled_run_can_be_drawn_and_told(name: str) -> None:
+def test_a_bundled_run_can_be_drawn_and_printed(name: str) -> None:
     run = bundled.run(name)
     assert run.draw().count("\n") >= len(run.actions)
     assert len(run.say().splitlines()) == len(run.actions)
@@ -172,9 +172,9 @@ def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str)
     assert first.startswith(f"# To {claim}, {CLAIMS[claim].source}: ")
 
 
-def test_what_is_bundled_is_told_with_its_claim_and_its_title() -> None:
-    told = {(known["name"], known["text"]) for known in bundled.facts()}
-    assert told == {(shown.bundled, shown.title) for shown in all_shown() if shown.bundled}
+def test_what_is_bundled_is_listed_with_its_claim_and_its_title() -> None:
+    listed = {(known["name"], known["text"]) for known in bundled.facts()}
+    assert listed == {(shown.bundled, shown.title) for shown in all_shown() if shown.bundled}
     assert all(known["name"].split("-")[1].upper() == known["claim"] for known in bundled.facts())
 
 
@@ -211,7 +211,7 @@ def assert_exits(arguments: list[str], code: int) -> None:
     assert ended.value.code == code
 
 
-def test_a_bundled_file_that_is_not_what_was_found_is_told(
+def test_a_bundled_file_that_is_not_what_was_found_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(library.COUNTEREXAMPLES, tmp_path, dirs_exist_ok=True)
@@ -222,8 +222,8 @@ def test_a_bundled_file_that_is_not_what_was_found_is_told(
     with pytest.raises(SystemExit) as code:
         main(["claims", "SA3", "--quick"])
     assert code.value.code == 1
-    told = "SA3: counterexample-sa3, as it is bundled, is not what was found\n"
-    assert capsys.readouterr().out.endswith(told)
+    line = "SA3: counterexample-sa3, as it is bundled, is not what was found\n"
+    assert capsys.readouterr().out.endswith(line)
     changed.unlink()
     (finding,) = recompute([entry], quick=True)
     assert finding.unlike_bundled == ["counterexample-sa3"]

@@ -94,11 +94,11 @@ def test_each_repaired_claim_lists_the_letter_refuted_and_a_reading_that_holds()
             assert any(reading.said and reading.verdict in HOLDS for reading in others), entry.id
 
 
-def test_the_readings_of_lemma_1_tell_what_is_false() -> None:
+def test_the_readings_of_lemma_1_state_what_is_false() -> None:
     """The lemma repeats a definition; what is false is §4.2."""
-    told = {reading.text.split(",")[0]: reading.verdict for reading in finding_of("MG10").readings}
-    assert told["Lemma 1 by the letter"] == "proved"
-    assert told["§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed"] == "refuted"
+    verdicts = {reading.text.split(",")[0]: reading.verdict for reading in finding_of("MG10").readings}
+    assert verdicts["Lemma 1 by the letter"] == "proved"
+    assert verdicts["§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed"] == "refuted"
 
 
 def test_the_scope_of_fig_8_names_what_is_in_words() -> None:
@@ -291,7 +291,7 @@ def commits_later(
     ]
 
 
-def asks_nobody(self: polling.ReceiversAsk, i: int, state: polling.Polling) -> list[Any]:
+def sends_no_request(self: polling.ReceiversAsk, i: int, state: polling.Polling) -> list[Any]:
     """receivers do not ask"""
     return []
 
@@ -392,7 +392,7 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
                 ("keeps_waiting", keeps_everybody_waiting),
                 ("keeps_waiting", sends_everybody_away),
                 ("on_packet", commits_later),
-                ("internal", asks_nobody),
+                ("internal", sends_no_request),
             )
         ),
         pytest.param(
@@ -438,7 +438,7 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
                 "commit_claims",
                 lambda kind=kind: commit_claims(kind),
                 "open",
-                id=f"MG7: z3 is asked of {kind.__name__}",
+                id=f"MG7: z3 checks {kind.__name__}",
             )
             for kind in (
                 proof_evidence.SendsToAnybody,

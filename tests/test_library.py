@@ -167,7 +167,7 @@ def test_a_program_has_its_processes_and_is_no_computation(name: str, processes:
 
 
 @pytest.mark.parametrize(("name", "order"), STRONGEST.items())
-def test_the_oracle_tells_of_each_figure_the_strongest_order_that_it_keeps(name: str, order: str) -> None:
+def test_the_oracle_names_the_strongest_order_that_each_figure_keeps(name: str, order: str) -> None:
     (subject,) = subjects(name)
     assert classify(subject).strongest == [order]
 
@@ -243,7 +243,7 @@ def test_murty_and_gargs_figure_4a_is_causal_and_the_smallest_crown() -> None:
         ("mf-fig3", "mg-fig4a", "x y", "m1 m2"),
     ],
 )
-def test_texts_tell_the_same_under_other_names(name: str, other: str, theirs: str, ours: str) -> None:
+def test_texts_describe_the_same_under_other_names(name: str, other: str, theirs: str, ours: str) -> None:
     names = dict(zip(theirs.split(), ours.split(), strict=True))
     text = re.sub(r"[\w-]+", lambda word: names.get(word[0], word[0]), statements(name))
     assert script(other).processes == parse(text).processes
@@ -356,7 +356,7 @@ def test_in_figure_3_the_message_comes_late_by_lamports_clocks_and_causal_order_
     assert causal(c).kept
 
 
-def test_figure_5_fits_what_is_told_of_it_and_the_vector_in_the_margin() -> None:
+def test_figure_5_fits_its_description_and_the_vector_in_the_margin() -> None:
     c = computation("ses-fig5")
     assert len(c.processes) == 4
     receivers = {message.name: c.processes[message.receiver] for message in c.messages if message.name != "M2"}
@@ -371,7 +371,7 @@ def test_figure_5_fits_what_is_told_of_it_and_the_vector_in_the_margin() -> None
 # -- [MG] --------------------------------------------------------------------------------------------------------------
 
 
-def test_figure_1_of_murty_and_garg_has_the_relations_that_the_text_tells() -> None:
+def test_figure_1_of_murty_and_garg_has_the_relations_that_the_text_states() -> None:
     c = computation("mg-fig1")
     a, b, after_b = range(3)
     e, f = 3, 4

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import psutil
 import pytest
-from native_engine_setup import question, told
+from native_engine_setup import question, reported
 
 from crownless.model_check import limits as module
 from crownless.model_check.check import run_check
@@ -79,8 +79,8 @@ def test_a_control_group_of_version_1_counts_also_where_its_path_is_that_outside
 def test_a_control_group_without_a_limit_sets_none(tmp_path: Path) -> None:
     membership = tmp_path / "cgroup"
     membership.write_text("4:memory:/\n0::/\n")
-    endless = psutil.virtual_memory().total * 2
-    group(tmp_path / "sys" / "memory", memory__limit_in_bytes=str(endless), memory__usage_in_bytes="5")
+    more_than_there_is = psutil.virtual_memory().total * 2
+    group(tmp_path / "sys" / "memory", memory__limit_in_bytes=str(more_than_there_is), memory__usage_in_bytes="5")
     group(tmp_path / "sys", memory__max="max\n", memory__current="5\n")
     assert list(free_in_control_groups(membership, tmp_path / "sys")) == []
     assert list(free_in_control_groups(tmp_path / "none", tmp_path / "sys")) == []
@@ -140,7 +140,7 @@ def test_a_log_too_large_for_memory_is_no_violation(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(tmp_path: Path, workers: int) -> None:
     """In a worker, where rows are taken in."""
-    asked = question("rst", 3, 4)
+    both = question("rst", 3, 4)
     there = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False)
     room, calls = search.Shelf.make_room, []
 
@@ -151,21 +151,21 @@ def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(
         room(shelf, more, layout)  # type: ignore[arg-type]
 
     with patch.object(search.Shelf, "make_room", no_room):
-        found = asked.search(workers=workers).explore(checkpoint=there)
+        found = both.search(workers=workers).explore(checkpoint=there)
     assert found.stopped is not None
     assert found.stopped.startswith("no more memory could be had")
     again = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=True)
-    assert told(asked.native(checkpoint=again)) == told(asked.plain())
+    assert reported(both.native(checkpoint=again)) == reported(both.plain())
 
 
 def test_memory_that_cannot_be_had_while_tables_are_filled_leaves_what_was_saved_before(tmp_path: Path) -> None:
-    asked = question("rst", 3, 4)
-    part = asked.search().explore(
+    both = question("rst", 3, 4)
+    part = both.search().explore(
         Limits(states=900), checkpoint=Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False)
     )
     assert part.stopped
     before = (tmp_path / "saved" / "manifest.json").read_bytes()
-    made = asked.search()
+    made = both.search()
     fill = made.tables.fill
 
     def no_room(misses: object) -> None:
@@ -178,7 +178,7 @@ def test_memory_that_cannot_be_had_while_tables_are_filled_leaves_what_was_saved
     assert found.stopped is not None
     assert (tmp_path / "saved" / "manifest.json").read_bytes() == before
     again = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=True)
-    assert told(asked.native(checkpoint=again)) == told(asked.plain())
+    assert reported(both.native(checkpoint=again)) == reported(both.plain())
 
 
 def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:

@@ -23,10 +23,10 @@ from crownless.impl.workloads import Free
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 
-#: Local states, what is under way (in one fixed order), how many messages each channel has carried.
+#: Local states, what is in flight (in one fixed order), how many messages each channel has carried.
 Global = tuple[tuple[Any, ...], tuple[Packet, ...], tuple[int, ...]]
 
-#: An input: what is asked of the machine, and the arguments.
+#: An input: the method of the machine, and the arguments.
 Input = tuple[str, tuple[Any, ...]]
 
 
@@ -128,7 +128,7 @@ def _frozen(step: Step) -> tuple[Any, ...]:
 
 
 @protocols
-def test_the_processes_start_in_states_that_can_be_asked_for_again(kind: type[ProtocolMachine]) -> None:
+def test_the_processes_start_in_states_that_can_be_computed_again(kind: type[ProtocolMachine]) -> None:
     assert [kind(3).initial(i) for i in range(3)] == [kind(3).initial(i) for i in range(3)]
 
 
@@ -159,7 +159,7 @@ def test_no_machine_uses_what_differs_from_run_to_run(kind: type[ProtocolMachine
 
 
 class Opaque:
-    """A value of which nothing is known but its term: it computes, compares, and cannot be asked for its truth."""
+    """A value of which nothing is known but its term: it computes, compares, and has no truth value."""
 
     def __init__(self, term: str) -> None:
         self.term = term
@@ -336,8 +336,8 @@ def is_symmetric(kind: type[ProtocolMachine], free: Free) -> bool:
     return True
 
 
-class Question(NamedTuple):
-    """What one machine may be asked: an input, taken or refused, or whether the protocol's predicates hold."""
+class Query(NamedTuple):
+    """A query to one machine: an input, taken or refused, or whether the protocol's predicates hold."""
 
     name: str
     process: int
@@ -346,42 +346,42 @@ class Question(NamedTuple):
     argument: Message | Packet | int | None = None
 
 
-def questions(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Question]:
-    """All that the machine may be asked in a state, over an unordered channel."""
+def queries_in(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Query]:
+    """All queries to the machine in a state, over an unordered channel."""
     local, flight, position = state
     for i, message, _ in free.pending_sends(position):
-        yield Question("send", i, local[i], message)
+        yield Query("send", i, local[i], message)
     for packet in flight:
-        yield Question("on_packet", packet.destination, local[packet.destination], packet)
+        yield Query("on_packet", packet.destination, local[packet.destination], packet)
     for i in range(machine.n):
-        yield Question("internal", i, local[i])
-        yield Question("judged", i, local[i])
+        yield Query("internal", i, local[i])
+        yield Query("judged", i, local[i])
         for sender in (None, *range(machine.n)):
-            yield Question("receive", i, local[i], sender)
+            yield Query("receive", i, local[i], sender)
 
 
-def questions_after_a_crash(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Question]:
-    """What the survivors agree on, and all that they may be asked once each has learned of it."""
+def queries_after_a_crash(machine: ProtocolMachine, free: Free, state: Global) -> Iterator[Query]:
+    """What the survivors agree on, and all queries to them once each has learned of it."""
     local, flight, position = state
     for crashed in range(machine.n if machine.rolls_back else 0):
-        yield Question("agree", crashed, local)
+        yield Query("agree", crashed, local)
         agreed = machine.agree(survivors(local, crashed), crashed)
         if agreed is not None:
-            told = [Packet(i, i, "agreed", None, agreed) for i in survivors(local, crashed)]
-            yield from (Question("on_packet", packet.destination, local[packet.destination], packet) for packet in told)
+            notices = [Packet(i, i, "agreed", None, agreed) for i in survivors(local, crashed)]
+            yield from (Query("on_packet", packet.destination, local[packet.destination], packet) for packet in notices)
             after = list(local)
-            for packet in told:
+            for packet in notices:
                 (step,) = machine.on_packet(packet.destination, local[packet.destination], packet)
                 after[packet.destination] = step.state
-            yield from questions(machine, free, (tuple(after), flight, position))
+            yield from queries_in(machine, free, (tuple(after), flight, position))
 
 
 def survivors(local: tuple[Any, ...], crashed: int) -> dict[int, Any]:
     return {i: state for i, state in enumerate(local) if i != crashed}
 
 
-def answer(machine: ProtocolMachine, question: Question) -> Any:
-    name, i, state, argument = question
+def answer(machine: ProtocolMachine, query: Query) -> Any:
+    name, i, state, argument = query
     if name == "judged":
         predicates = {**machine.invariants, **machine.witnesses}
         return {called: bool(holds(machine, i, state)) for called, holds in predicates.items()}
@@ -399,12 +399,12 @@ Outcome = tuple[Any, tuple[Packet, ...], tuple[Any, ...]]
 
 
 def tidy(step: Step) -> Outcome:
-    """An outcome but for the order of what travels on different links, which nobody can tell."""
+    """An outcome but for the order of what travels on different links, which makes no difference."""
     return step.state, tuple(sorted(step.packets, key=lambda packet: packet[:2])), tuple(step.events)
 
 
-def renamed_question(machine: ProtocolMachine, question: Question, renaming: Renaming) -> Question:
-    name, i, state, argument = question
+def renamed_query(machine: ProtocolMachine, query: Query, renaming: Renaming) -> Query:
+    name, i, state, argument = query
     if name == "agree":
         state = renaming.vector(tuple(machine.renamed(one, renaming) for one in state))
     else:
@@ -415,10 +415,10 @@ def renamed_question(machine: ProtocolMachine, question: Question, renaming: Ren
         argument = renaming.message(argument)
     else:
         argument = renaming.process(argument)
-    return Question(name, renaming.image[i], state, argument)
+    return Query(name, renaming.image[i], state, argument)
 
 
-def renamed_answer(machine: ProtocolMachine, name: str, told: Any, renaming: Renaming) -> Any:
+def renamed_answer(machine: ProtocolMachine, name: str, answered: Any, renaming: Renaming) -> Any:
     def outcome(known: Outcome) -> Outcome:
         state, packets, events = known
         return tidy(
@@ -429,36 +429,36 @@ def renamed_answer(machine: ProtocolMachine, name: str, told: Any, renaming: Ren
             )
         )
 
-    if name == "judged" or told in (None, "refused"):
-        return told
+    if name == "judged" or answered in (None, "refused"):
+        return answered
     if name == "agree":
-        return machine.renamed_stamp("agreed", told, renaming)
+        return machine.renamed_stamp("agreed", answered, renaming)
     if name == "internal":
-        return Counter({(called, outcome(known)): count for (called, known), count in told.items()})
-    return Counter({outcome(known): count for known, count in told.items()})
+        return Counter({(called, outcome(known)): count for (called, known), count in answered.items()})
+    return Counter({outcome(known): count for known, count in answered.items()})
 
 
-def told_apart(machine: ProtocolMachine, asked: Iterable[Question]) -> str | None:
+def asymmetry(machine: ProtocolMachine, queries: Iterable[Query]) -> str | None:
     """What is otherwise once the processes are renamed: how one starts, what it answers, whom the promise is about."""
     renamings = all_renamings(machine.n)
     for renaming in renamings:
         for i in range(machine.n):
             if machine.renamed(machine.initial(i), renaming) != machine.initial(renaming.image[i]):
                 return f"the start of process {i}, {renaming}"
-    for question in asked:
-        known = answer(machine, question)
+    for query in queries:
+        known = answer(machine, query)
         for renaming in renamings:
-            renamed = renamed_question(machine, question, renaming)
-            if answer(machine, renamed) != renamed_answer(machine, question.name, known, renaming):
-                return f"{question}, {renaming}"
+            renamed = renamed_query(machine, query, renaming)
+            if answer(machine, renamed) != renamed_answer(machine, query.name, known, renaming):
+                return f"{query}, {renaming}"
     return None if machine.ordered_at is None else f"the deliveries at {set(machine.ordered_at)} are ordered"
 
 
-def all_questions(machine: ProtocolMachine, free: Free, at_most: int | None = None) -> dict[Question, None]:
+def all_queries(machine: ProtocolMachine, free: Free, at_most: int | None = None) -> dict[Query, None]:
     """Each once, of every reachable state or of the first of them."""
-    asked = (questions, questions_after_a_crash)
+    queries = (queries_in, queries_after_a_crash)
     space = reachable(machine, free, at_most)
-    return dict.fromkeys(q for state in space for ask in asked for q in ask(machine, free, state))
+    return dict.fromkeys(q for state in space for source in queries for q in source(machine, free, state))
 
 
 #: Garbage collection makes too many states at the usual bound: requests travel between all sites.
@@ -496,7 +496,7 @@ def test_what_renamed_processes_do_is_what_the_processes_do_renamed(protocol: st
     """Outcome for outcome, which is more: tables of what one process does serve all of them."""
     for free in frees(protocol, [*SMALLER.get(protocol, [(3, 2)]), (2, 3 if protocol not in SMALLER else 2)]):
         machine = PROTOCOLS[protocol](len(free.processes))
-        assert told_apart(machine, all_questions(machine, free)) is None
+        assert asymmetry(machine, all_queries(machine, free)) is None
 
 
 @SYMMETRIC
@@ -515,20 +515,20 @@ def test_renaming_there_and_back_leaves_every_value_as_it_is(protocol: str) -> N
 def test_a_crash_changes_nothing_of_that() -> None:
     """With three messages, so that survivors have something to rewind."""
     machine, free = PROTOCOLS["ses-rollback"](3), Free(3, 3)
-    asked = dict.fromkeys(
-        question for state in reachable(machine, free) for question in questions_after_a_crash(machine, free, state)
+    queries = dict.fromkeys(
+        query for state in reachable(machine, free) for query in queries_after_a_crash(machine, free, state)
     )
-    arrivals = [question for question in asked if question.name == "on_packet"]
+    arrivals = [query for query in queries if query.name == "on_packet"]
     undone = {event.kind for arrival in arrivals for _, _, events in answer(machine, arrival) for event in events}
     assert undone == {"unsend", "orphan"}
-    assert told_apart(machine, asked) is None
+    assert asymmetry(machine, queries) is None
 
 
 @pytest.mark.parametrize("protocol", sorted(RANKED))
 def test_a_protocol_that_ranks_its_processes_is_caught(protocol: str) -> None:
     machine, free = PROTOCOLS[protocol](3), Free(3, 2)
     assert not is_symmetric(PROTOCOLS[protocol], free)
-    assert str(told_apart(machine, all_questions(machine, free))).startswith("Question")
+    assert str(asymmetry(machine, all_queries(machine, free))).startswith("Query")
 
 
 class PrefersTheFirst(Rst):
@@ -549,4 +549,4 @@ class StartsWithMore(Rst):
 def test_a_protocol_that_favours_a_process_is_caught(kind: type[Rst]) -> None:
     machine, free = kind(3), Free(3, 2)
     assert not is_symmetric(kind, free)
-    assert told_apart(machine, all_questions(machine, free)) is not None
+    assert asymmetry(machine, all_queries(machine, free)) is not None

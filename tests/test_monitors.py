@@ -33,7 +33,7 @@ from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import ORDERS, causal, fifo, synchronous
 
 #: What a monitor has reported on the way to a node.
-Told = frozenset[str]
+Reported = frozenset[str]
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "2 processes, 3 messages": lambda: Free(2, 3),
@@ -89,14 +89,14 @@ def system_of(protocol: str, channel: str, workload: str, monitors: Callable[[in
     return System(PROTOCOLS[protocol](n), work, CHANNELS[channel], monitors(n))
 
 
-def walk(system: System) -> Iterator[tuple[State, MonitorState, list[Told]]]:
-    """Every node, told apart also by what each monitor has reported on the way."""
+def walk(system: System) -> Iterator[tuple[State, MonitorState, list[Reported]]]:
+    """Every node, distinguished also by what each monitor has reported on the way."""
     nodes = [(system.initial(), system.initial_monitor_state(), (frozenset[str](),) * len(system.monitors))]
     known = set(nodes)
-    for state, monitor_state, told in nodes:
-        yield state, monitor_state, list(told)
+    for state, monitor_state, reported in nodes:
+        yield state, monitor_state, list(reported)
         for step, target in system.moves(state):
-            monitor_states, reports = list(monitor_state), list(told)
+            monitor_states, reports = list(monitor_state), list(reported)
             for k, observe, code in step.codes:
                 monitor_states[k], names = observe(monitor_states[k], code)
                 reports[k] |= set(names)
@@ -222,15 +222,15 @@ def computation_of(n: int, happened: Sequence[Observation]) -> Computation:
     return Computation.of_lines(n, messages, events)
 
 
-def told_by(monitor: Monitor, happened: Sequence[Observation]) -> list[Told]:
+def reported_by(monitor: Monitor, happened: Sequence[Observation]) -> list[Reported]:
     """What the monitor has reported so far, after each event."""
-    monitor_state, told, after = monitor.initial(), frozenset[str](), []
+    monitor_state, reported, after = monitor.initial(), frozenset[str](), []
     for observation in happened:
         code = monitor.encode(observation)
         if code is not None:
             monitor_state, names = monitor.observe(monitor_state, code)
-            told |= set(names)
-        after.append(told)
+            reported |= set(names)
+        after.append(reported)
     return after
 
 
@@ -264,10 +264,10 @@ A, B = Message("a", 0, (1,)), Message("b", 1, (0,))
 @given(sequences(again=["deliver"]))
 def test_fifo_and_causal_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
-    for length, told in enumerate(told_by(FifoAndCausal(n), happened), 1):
+    for length, reported in enumerate(reported_by(FifoAndCausal(n), happened), 1):
         c = computation_of(n, happened[:length])
         kept = {verdict.order for verdict in (fifo(c, "pending"), causal(c, "pending")) if verdict.kept}
-        assert told == {"fifo", "causal"} - kept
+        assert reported == {"fifo", "causal"} - kept
         assert kept == {order for order in ("fifo", "causal") if by_search.keeps(c, order, pending=True)}
 
 
@@ -277,8 +277,8 @@ def test_history_reports_exactly_what_a_search_by_definition_finds_broken(run: t
     n, happened = run
     c = computation_of(n, happened)
     for order in ORDERS:
-        told = told_by(History(n, order), happened)
-        assert not told or (order in told[-1]) != by_search.keeps(c, order, pending=True)
+        reported = reported_by(History(n, order), happened)
+        assert not reported or (order in reported[-1]) != by_search.keeps(c, order, pending=True)
 
 
 @settings(deadline=None)
@@ -300,20 +300,20 @@ def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
 @given(sequences(self_sends=False, early=True, again=["send", "deliver"]))
 def test_crowns_reports_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
-    for length, told in enumerate(told_by(Crowns(n), happened), 1):
-        assert bool(told) != crown_can_be_avoided(n, happened[:length])
+    for length, reported in enumerate(reported_by(Crowns(n), happened), 1):
+        assert bool(reported) != crown_can_be_avoided(n, happened[:length])
 
 
 @settings(deadline=None)
 @given(sequences(again=["deliver"]))
 def test_crowns_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
-    for length, told in enumerate(told_by(Crowns(n), happened), 1):
-        assert bool(told) != synchronous(computation_of(n, happened[:length]), "pending").kept
+    for length, reported in enumerate(reported_by(Crowns(n), happened), 1):
+        assert bool(reported) != synchronous(computation_of(n, happened[:length]), "pending").kept
 
 
 def test_two_messages_sent_crosswise_are_a_crown_before_either_is_delivered() -> None:
-    assert told_by(Crowns(2), [sends(A), sends(B)]) == [set(), {"synchronous"}]
+    assert reported_by(Crowns(2), [sends(A), sends(B)]) == [set(), {"synchronous"}]
 
 
 @pytest.mark.parametrize(
@@ -325,12 +325,12 @@ def test_two_messages_sent_crosswise_are_a_crown_before_either_is_delivered() ->
 )
 def test_to_crowns_a_message_that_comes_again_is_nothing_new(happened: list[Observation]) -> None:
     assert crown_can_be_avoided(2, happened)
-    assert told_by(Crowns(2), happened)[-1] == set()
+    assert reported_by(Crowns(2), happened)[-1] == set()
 
 
 @settings(deadline=None)
 @given(sequences(again=["deliver"]), st.data())
-def test_the_ledger_owes_exactly_what_was_handed_over_and_not_delivered(
+def test_the_delivery_monitor_owes_exactly_what_was_submitted_and_not_delivered(
     run: tuple[int, list[Observation]], data: st.DataObject
 ) -> None:
     _, events = run
@@ -360,15 +360,15 @@ def test_the_ledger_owes_exactly_what_was_handed_over_and_not_delivered(
 
 def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_alone() -> None:
     astray = [sends(A), Observation("deliver", 0, A)]
-    assert told_by(DeliveryMonitor(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
-    assert told_by(FifoAndCausal(2), astray)[-1] == set()
-    assert told_by(Crowns(2), astray)[-1] == set()
+    assert reported_by(DeliveryMonitor(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
+    assert reported_by(FifoAndCausal(2), astray)[-1] == set()
+    assert reported_by(Crowns(2), astray)[-1] == set()
 
 
 def test_a_send_event_at_another_process_or_for_the_second_time_is_reported() -> None:
     handed = Observation("hand", 0, A)
-    assert told_by(DeliveryMonitor(), [handed, sends(A), sends(A)])[-1] == {"delivers-once"}
-    assert told_by(DeliveryMonitor(), [handed, Observation("send", 1, A)])[-1] == {"delivers-once"}
+    assert reported_by(DeliveryMonitor(), [handed, sends(A), sends(A)])[-1] == {"delivers-once"}
+    assert reported_by(DeliveryMonitor(), [handed, Observation("send", 1, A)])[-1] == {"delivers-once"}
 
 
 def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
@@ -380,7 +380,7 @@ def test_lines_and_messages_in_a_circle_are_no_computation_and_keep_no_order() -
 # -- renamed ---------------------------------------------------------------------------------------------------------
 
 #: With three processes.
-OBSERVERS: dict[str, Callable[[], Monitor]] = {
+MONITORS: dict[str, Callable[[], Monitor]] = {
     "DeliveryMonitor": DeliveryMonitor,
     "DeliveryMonitor, deliveries after the send": lambda: DeliveryMonitor(sends_before_delivery=True),
     "FifoAndCausal": lambda: FifoAndCausal(3),
@@ -408,13 +408,13 @@ def runs_of_three(draw: st.DrawFn) -> list[tuple[Observation, ...]]:
     return steps
 
 
-@pytest.mark.parametrize("kind", OBSERVERS)
+@pytest.mark.parametrize("kind", MONITORS)
 @settings(deadline=None)
 @given(runs_of_three(), st.permutations(range(3)), st.booleans())
 def test_a_monitor_state_renamed_is_the_monitor_state_of_the_run_renamed(
     kind: str, run: list[tuple[Observation, ...]], image: list[int], seen_before: bool
 ) -> None:
-    monitor, renaming = OBSERVERS[kind](), Renaming(tuple(image))
+    monitor, renaming = MONITORS[kind](), Renaming(tuple(image))
     renamed_run = [
         [Observation(kind, image[process], renaming.message(message)) for kind, process, message in step]
         for step in run
@@ -425,9 +425,9 @@ def test_a_monitor_state_renamed_is_the_monitor_state_of_the_run_renamed(
     monitor_state, other = monitor.initial(), monitor.initial()
     for before, after in zip(run, renamed_run, strict=True):
         for code, code_after in zip(monitor.encode_all(before), monitor.encode_all(after), strict=True):
-            monitor_state, told = monitor.observe(monitor_state, code)
-            other, told_after = monitor.observe(other, code_after)
-            assert told == told_after
+            monitor_state, reported = monitor.observe(monitor_state, code)
+            other, reported_after = monitor.observe(other, code_after)
+            assert reported == reported_after
         assert monitor.renamed(monitor_state, renaming) == other
 
 

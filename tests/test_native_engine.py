@@ -11,7 +11,7 @@ import pytest
 from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
 from broken_tables import BrokenProgram, Setup
 from in_order import bound
-from native_engine_setup import Question, question, told
+from native_engine_setup import Question, question, reported
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.free_message import FreeMessage
@@ -27,7 +27,7 @@ from crownless.spec.errors import BadInput
 
 Bounds = Mapping[str, Sequence[tuple[int, int]]]
 
-#: For each channel two bounds; the first is asked of every engine there is.
+#: For each channel two bounds; the first is checked by every engine there is.
 BOUNDS: Bounds = {
     "unordered": ((2, 3), (3, 3)),
     "fifo": ((2, 3), (3, 2)),
@@ -53,15 +53,15 @@ FEW = Limits(states=500)
 HEAVY = {"mf-footnote-2", "mf-fig7", "mf-fig8", "mf-program-2", "mf-program-2-fig7", "mf-program-2-fig8"}
 
 
-def agree(asked: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits: Limits | None = None) -> bool:
+def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits: Limits | None = None) -> bool:
     """Asserts that the engines find the same; false if there is no end to it."""
-    plain = asked.plain(limits)
+    plain = both.plain(limits)
     if plain.stopped:
         return False
-    expected, shares = told(plain), asked.shares()
+    expected, shares = reported(plain), both.shares()
     for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
         with patch.object(search, "FEW", 0):  # the workers are threads, however few rows there are
-            assert told(asked.native(workers, shared=shared)) == expected, (workers, shared)
+            assert reported(both.native(workers, shared=shared)) == expected, (workers, shared)
     return True
 
 
@@ -83,11 +83,11 @@ def test_every_protocol_over_every_channel_at_larger_bounds(protocol: str, chann
         assert agree(question(protocol, *bound(protocol, n, m, channel), channel))
 
 
-# -- other questions ---------------------------------------------------------------------------------------------------
+# -- other checks ------------------------------------------------------------------------------------------------------
 
 ORDERS = ("mailbox", "one-n", "n-n", "synchronous")
 
-#: What is asked beside the usual: the arguments of `question`.
+#: Checks beside the usual: the arguments of `question`.
 OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     *(
         (protocol, *nm, {"orders": orders, "channel": channel})
@@ -141,10 +141,10 @@ def test_every_bundled_program_under_every_protocol_that_admits_it(program: str)
     for protocol in PROTOCOLS:
         if not protocol.startswith("isis-gc"):
             try:
-                asked = question(protocol, program=script)
+                both = question(protocol, program=script)
             except BadInput:
                 continue
-            assert agree(asked, [(1, False)]), protocol
+            assert agree(both, [(1, False)]), protocol
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program
     if channel == "duplicating" and protocol in ("buffer-bounded", "isis-gc"):
         pytest.skip("it has more states than a test should search")
     script = load_program(program)
-    asked = question(protocol, program=script, channel=channel)
-    assert agree(asked, [(2, False)])
-    assert asked.native().blocked or protocol == "isis-gc"
+    both = question(protocol, program=script, channel=channel)
+    assert agree(both, [(2, False)])
+    assert both.native().blocked or protocol == "isis-gc"
 
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each question that the tables of broken protocols ask, once: machine, processes, messages, setup.
+#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
 FAULTS = {
     (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
     for row in BROKEN
@@ -179,7 +179,7 @@ FAULTS = {
 VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
 
 #: Whose buffers grow for ever; and who has more states than a test should search.
-ENDLESS = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
+NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
 LARGE = {"LearnsOfItsOwnDeliveriesLate"}
 
 
@@ -205,14 +205,14 @@ def rows(questions: Mapping[tuple[type[ProtocolMachine], int, int, str], Setup])
 
 @pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(FAULTS))
 def test_every_broken_protocol_where_it_breaks(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> None:
-    endless = machine.__name__ in ENDLESS
-    assert agree(of(machine, n, m, setup), [(1, True)], FEW if endless else ENOUGH) != endless
+    never_ends = machine.__name__ in NEVER_END
+    assert agree(of(machine, n, m, setup), [(1, True)], FEW if never_ends else ENOUGH) != never_ends
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(FAULTS))
 def test_every_broken_protocol_with_every_engine(machine: type[ProtocolMachine], n: int, m: int, setup: Setup) -> None:
-    assert agree(of(machine, n, m, setup), ENGINES[1:], ENOUGH) != (machine.__name__ in ENDLESS)
+    assert agree(of(machine, n, m, setup), ENGINES[1:], ENOUGH) != (machine.__name__ in NEVER_END)
 
 
 SMALLER = {(machine, n, max(1, m - 1), facts): setup for (machine, n, m, facts), setup in VARIATIONS.items()}
@@ -315,7 +315,7 @@ class Chooses(Unordered):
 
 
 class DeliversUnasked(Unordered):
-    """Delivers a message that nobody may have handed over yet."""
+    """Delivers a message that nobody may have submitted yet."""
 
     symmetric = False
 

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from in_order import bound
-from native_engine_setup import Question, question, same_verdicts, small_rounds, told
+from native_engine_setup import Question, question, reported, same_verdicts, small_rounds
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -191,17 +191,17 @@ class Both:
         self.check((0, 0))
 
     def check(self, pair: tuple[int, int]) -> tuple[int, int]:
-        """The two are the same, and the same as ever; and tell the same of what is owed."""
+        """The two are the same, and the same as ever; and report the same of what is owed."""
         assert self.same[0].setdefault(pair[0], pair[1]) == pair[1]
         assert self.same[1].setdefault(pair[1], pair[0]) == pair[0]
         plain, mask = (int(part.owed()[monitor_state]) for part, monitor_state in zip(self.parts, pair, strict=True))
         assert plain == mask
         return pair
 
-    def observe(self, pair: tuple[int, int], told_of: Sequence[tuple[str, int, Message]]) -> tuple[int, int]:
+    def observe(self, pair: tuple[int, int], observed: Sequence[tuple[str, int, Message]]) -> tuple[int, int]:
         values = []
         for part, monitor_state in zip(self.parts, pair, strict=True):
-            code = part.code(told_of)
+            code = part.code(observed)
             if not code:  # nothing to observe
                 values.append(monitor_state << 16)
                 continue
@@ -282,7 +282,7 @@ def happenings(
     ],
     ids=str,
 )
-def test_monitor_states_on_bit_masks_are_those_of_the_observers(
+def test_monitor_states_on_bit_masks_are_those_of_the_monitors(
     n: int, m: int, sends: Sends, self_sends: bool, orders: tuple[str, ...], first: bool
 ) -> None:
     workload = Free(n, m, self_sends=self_sends, sends=sends)
@@ -303,7 +303,7 @@ def test_monitor_states_on_bit_masks_are_those_of_the_observers(
 
 
 @pytest.mark.parametrize(
-    ("told", "foreseen"),
+    ("lines", "foreseen"),
     [
         (("hand 0", "send 0", "deliver 1"), (True, False)),
         (("hand 0", "deliver 1", "send 0"), (False,)),
@@ -313,12 +313,12 @@ def test_monitor_states_on_bit_masks_are_those_of_the_observers(
         (("hand 0", "send 0", "send 0"), ()),
     ],
 )
-def test_what_faulty_protocols_alone_let_happen_is_left_to_the_plain_observers(
-    told: tuple[str, ...], foreseen: tuple[bool, ...]
+def test_what_faulty_protocols_alone_let_happen_is_left_to_the_plain_monitors(
+    lines: tuple[str, ...], foreseen: tuple[bool, ...]
 ) -> None:
     workload = Free(2, 1)
     (_, message, _), *_ = workload.pending_sends(workload.start())
-    events = [(kind, int(process), message) for kind, process in map(str.split, told)]
+    events = [(kind, int(process), message) for kind, process in map(str.split, lines)]
     for first in (True, False):
         orders = ("causal",) if first else ()
         monitor_states = monitor_states_for(monitors_for(2, orders, sends_before_delivery=first), workload, BIT)
@@ -394,21 +394,21 @@ def test_the_channel_and_cells_of_other_names_say_their_part() -> None:
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_space_is_said_to_be_graded_or_without_circles_only_if_it_is(protocol: str, channel: str) -> None:
-    asked = question(protocol, *bound(protocol, 2, 2, channel), channel)
-    plain, made = asked.plain(), asked.search()
+    both = question(protocol, *bound(protocol, 2, 2, channel), channel)
+    plain, made = both.plain(), both.search()
     found = made.explore()
     assert plain.graded or not made.tables.graded
     assert found.acyclic or not made.tables.graded
     if found.acyclic:
-        assert networkx.is_directed_acyclic_graph(graph_of(asked))
-    if asked.admits("order"):
-        assert not asked.native(reductions=("order",)).acyclic or found.acyclic
+        assert networkx.is_directed_acyclic_graph(graph_of(both))
+    if both.admits("order"):
+        assert not both.native(reductions=("order",)).acyclic or found.acyclic
 
 
-def graph_of(asked: Question) -> networkx.DiGraph[Any]:
+def graph_of(both: Question) -> networkx.DiGraph[Any]:
     """The states, and which leads to which."""
     graph: networkx.DiGraph[Any] = networkx.DiGraph()
-    for now in reachable(asked.system()):
+    for now in reachable(both.system()):
         graph.add_node(now.state)
         graph.add_edges_from((now.state, target) for _, target in now.moves)
     return graph
@@ -420,8 +420,8 @@ def test_most_spaces_are_found_to_be_graded() -> None:
     assert {"rst", "ses", "unordered", "fifo-sequence"} <= graded
 
 
-def _is_graded(asked: Question) -> bool:
-    made = asked.search()
+def _is_graded(both: Question) -> bool:
+    made = both.search()
     made.explore()
     return bool(made.tables.graded)
 
@@ -444,16 +444,16 @@ SAMPLE: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("protocol", "n", "m", "facts"), SAMPLE, ids=str)
 def test_rounds_and_shares_of_a_few_rows_change_nothing(protocol: str, n: int, m: int, facts: dict[str, Any]) -> None:
-    asked = question(protocol, n, m, **facts)
-    plain, full = asked.plain(), {}
+    both = question(protocol, n, m, **facts)
+    plain, full = both.plain(), {}
     for reductions in ((), ("symmetry",), ("order",), ("symmetry", "order")):
-        if asked.admits(*reductions):
-            full[reductions] = told(asked.native(reductions=reductions))
-    assert full[()] == told(plain)
+        if both.admits(*reductions):
+            full[reductions] = reported(both.native(reductions=reductions))
+    assert full[()] == reported(plain)
     for block, share, workers in ((1, 1, 1), (4, 8, 2), (3, 2, 3), (1000, 1, 2)):
         for reductions, expected in full.items():
             with small_rounds(block, share):
-                assert told(asked.native(workers, reductions)) == expected, (block, share, workers, reductions)
+                assert reported(both.native(workers, reductions)) == expected, (block, share, workers, reductions)
 
 
 class Narrow(NativeSearch):
@@ -475,14 +475,14 @@ class Narrow(NativeSearch):
 def test_rows_that_must_be_widened_often_change_nothing(
     protocol: str, n: int, m: int, facts: dict[str, Any], workers: int
 ) -> None:
-    asked = question(protocol, n, m, **facts)
+    both = question(protocol, n, m, **facts)
     for reductions in ((), ("symmetry",), ("symmetry", "order")):
-        if asked.admits(*reductions):
-            expected = asked.native(workers, reductions)
+        if both.admits(*reductions):
+            expected = both.native(workers, reductions)
             with patch("native_engine_setup.NativeSearch", Narrow), patch.object(search, "BLOCK", 7):
-                made = asked.search(workers, reductions)
+                made = both.search(workers, reductions)
                 assert isinstance(made, Narrow)
-                assert told(made.explore()) == told(expected)
+                assert reported(made.explore()) == reported(expected)
                 assert made.widened > 2
 
 
@@ -500,12 +500,12 @@ class Cramped(Worker):
 @pytest.mark.parametrize("channel", ["unordered", "fifo"])
 @pytest.mark.parametrize("protocol", ["unordered", "buffer", "isis"])
 def test_little_room_for_what_one_process_makes_of_a_row_changes_nothing(protocol: str, channel: str) -> None:
-    asked = question(protocol, 3, 2, channel)
+    both = question(protocol, 3, 2, channel)
     for reductions in (("order",), ("symmetry", "order")):
-        expected = asked.native(reductions=reductions)
+        expected = both.native(reductions=reductions)
         Cramped.made.clear()
         with patch.object(search, "Worker", Cramped):
-            assert told(asked.native(2, reductions)) == told(expected)
+            assert reported(both.native(2, reductions)) == reported(expected)
         assert max(worker.reached for worker in Cramped.made) > 1
 
 
@@ -525,14 +525,14 @@ class Counts(NativeSearch):
 
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "rendezvous", "murty-garg", "unordered"])
 def test_moves_that_sleep_are_counted_and_not_made(protocol: str) -> None:
-    asked = question(protocol, 3, 3)
-    expected = told(asked.plain())
+    both = question(protocol, 3, 3)
+    expected = reported(both.plain())
     made = []
     for sleeps in (True, False):
         with patch("native_engine_setup.NativeSearch", Counts), patch.object(Counts, "_commutes", sleeps):
-            searched = asked.search()
+            searched = both.search()
             assert isinstance(searched, Counts)
-            assert told(searched.explore()) == expected
+            assert reported(searched.explore()) == expected
             made.append(searched.made)
     assert made[0] < 0.9 * made[1]
 
@@ -546,17 +546,17 @@ class PutsAllToSleep(Counts):
 
 
 def test_what_sleeps_matters() -> None:
-    asked = question("rst", 3, 3)
+    both = question("rst", 3, 3)
     with patch("native_engine_setup.NativeSearch", PutsAllToSleep):
-        assert told(asked.native()) != told(asked.plain())
+        assert reported(both.native()) != reported(both.plain())
 
 
 def test_python_works_out_what_is_missing_while_the_workers_go_on() -> None:
-    asked = question("rst", 3, 4)
+    both = question("rst", 3, 4)
     with patch("native_engine_setup.NativeSearch", Counts), small_rounds(64, 1 << 10):
-        searched = asked.search(2)
+        searched = both.search(2)
         assert isinstance(searched, Counts)
-        assert told(searched.explore()) == told(asked.plain())
+        assert reported(searched.explore()) == reported(both.plain())
         assert searched.overlapping > 10
 
 
@@ -586,37 +586,37 @@ def saved(directory: Path, *, resume: bool, ask: str = "this") -> Checkpoint:
 def test_a_search_that_is_stopped_and_goes_on_finds_the_same(
     tmp_path: Path, protocol: str, n: int | None, m: int | None, facts: dict[str, Any], reductions: tuple[str, ...]
 ) -> None:
-    asked = question(protocol, n, m, **facts)
-    expected = asked.native(reductions=reductions)
+    both = question(protocol, n, m, **facts)
+    expected = both.native(reductions=reductions)
     quarter = expected.states // 4
     for k, stops in enumerate(((1,), (quarter,), (1, 2 * quarter), (quarter, 2 * quarter, 3 * quarter))):
         directory = tmp_path / str(k)
         for hop, states in enumerate(stops):
             checkpoint = saved(directory, resume=hop > 0)
-            part = asked.native(1 + hop % 2, reductions, limits=Limits(states=states), checkpoint=checkpoint)
+            part = both.native(1 + hop % 2, reductions, limits=Limits(states=states), checkpoint=checkpoint)
             assert part.stopped == f"{states} states are reached"
-        found = asked.native(1 + len(stops) % 2, reductions, checkpoint=saved(directory, resume=True))
-        assert told(found) == told(expected), stops
+        found = both.native(1 + len(stops) % 2, reductions, checkpoint=saved(directory, resume=True))
+        assert reported(found) == reported(expected), stops
         assert found.levels == expected.levels
 
 
 def test_what_is_saved_after_every_level_can_be_gone_on_from(tmp_path: Path) -> None:
-    asked = question("rst", 3, 3, "fifo")
-    expected = asked.native()
+    both = question("rst", 3, 3, "fifo")
+    expected = both.native()
     with patch.object(search, "SAVE_EVERY", -1e9):
-        assert told(asked.native(checkpoint=saved(tmp_path, resume=False))) == told(expected)
+        assert reported(both.native(checkpoint=saved(tmp_path, resume=False))) == reported(expected)
         # That left the last level but one, and now each is saved once more.
-        assert told(asked.native(2, checkpoint=saved(tmp_path, resume=True))) == told(expected)
+        assert reported(both.native(2, checkpoint=saved(tmp_path, resume=True))) == reported(expected)
     assert len(list(tmp_path.glob("*.npy"))) == len(manifest_in(tmp_path)["files"])
 
 
 def test_what_a_limit_of_time_stops_can_be_gone_on_from(tmp_path: Path) -> None:
-    asked = question("rst", 3, 3)
-    found = asked.native(limits=Limits(seconds=0), checkpoint=saved(tmp_path, resume=False))
+    both = question("rst", 3, 3)
+    found = both.native(limits=Limits(seconds=0), checkpoint=saved(tmp_path, resume=False))
     assert (found.stopped, found.states) == ("0 seconds are over", 1)
-    again = asked.native(limits=Limits(memory=1), checkpoint=saved(tmp_path, resume=True))
+    again = both.native(limits=Limits(memory=1), checkpoint=saved(tmp_path, resume=True))
     assert again.stopped == "0 MiB of memory are used"
-    assert told(asked.native(checkpoint=saved(tmp_path, resume=True))) == told(asked.native())
+    assert reported(both.native(checkpoint=saved(tmp_path, resume=True))) == reported(both.native())
 
 
 def manifest_in(directory: Path) -> dict[str, Any]:
@@ -627,9 +627,9 @@ def manifest_in(directory: Path) -> dict[str, Any]:
 @pytest.fixture
 def stopped(tmp_path: Path) -> tuple[Question, Path]:
     """A search stopped half way, and where it is saved."""
-    asked = question("rst", 3, 3, "fifo")
-    asked.native(2, limits=Limits(states=500), checkpoint=saved(tmp_path / "saved", resume=False))
-    return asked, tmp_path / "saved"
+    both = question("rst", 3, 3, "fifo")
+    both.native(2, limits=Limits(states=500), checkpoint=saved(tmp_path / "saved", resume=False))
+    return both, tmp_path / "saved"
 
 
 def refused(directory: Path, *said: str, ask: str = "this") -> None:
@@ -643,7 +643,7 @@ def refused(directory: Path, *said: str, ask: str = "this") -> None:
 
 
 def test_a_damaged_file_is_refused_by_its_name(stopped: tuple[Question, Path]) -> None:
-    asked, directory = stopped
+    both, directory = stopped
     files = sorted(directory.glob("*.npy"))
     assert len(files) >= 5
     for file in files:
@@ -660,7 +660,7 @@ def test_a_damaged_file_is_refused_by_its_name(stopped: tuple[Question, Path]) -
         file.unlink()
         refused(directory, file.name, "damaged or missing", "start anew")
         file.write_bytes(whole)
-    assert told(asked.native(checkpoint=saved(directory, resume=True))) == told(asked.plain())
+    assert reported(both.native(checkpoint=saved(directory, resume=True))) == reported(both.plain())
 
 
 def test_a_damaged_manifest_is_refused(stopped: tuple[Question, Path]) -> None:
@@ -714,11 +714,11 @@ def test_every_byte_of_a_manifest_counts(stopped: tuple[Question, Path]) -> None
 
 
 def test_a_checkpoint_of_another_question_or_format_is_refused(stopped: tuple[Question, Path]) -> None:
-    asked, directory = stopped
+    both, directory = stopped
     refused(directory, "is of another check: ask ", "this", "that", "ask as it was asked then", ask="that")
     with patch.object(Checkpoint, "kind", replace(CHECKPOINT, format="crownless checkpoint 0")):
         refused(directory, "written by another version", "crownless checkpoint 3")
-    assert told(asked.native(checkpoint=saved(directory, resume=True))) == told(asked.plain())
+    assert reported(both.native(checkpoint=saved(directory, resume=True))) == reported(both.plain())
 
 
 class SaysMore(Rst):
@@ -749,8 +749,8 @@ class SaysNothing(Rst):
 def test_what_was_saved_of_a_protocol_that_has_changed_since_is_refused(
     tmp_path: Path, kind: type[ProtocolMachine], reductions: tuple[str, ...]
 ) -> None:
-    asked, other = question("rst", 3, 3, "fifo"), question(kind, 3, 3, "fifo")
-    for k, (then, now) in enumerate(((asked, other), (other, asked))):
+    both, other = question("rst", 3, 3, "fifo"), question(kind, 3, 3, "fifo")
+    for k, (then, now) in enumerate(((both, other), (other, both))):
         directory = tmp_path / str(k)
         then.native(1, reductions, limits=Limits(states=20), checkpoint=saved(directory, resume=False))
         if directory.exists():  # where nothing is sent there is nothing to stop
@@ -772,7 +772,7 @@ def test_a_directory_that_is_taken_is_refused(stopped: tuple[Question, Path], tm
 
 
 def test_what_an_interrupted_write_leaves_does_no_harm(stopped: tuple[Question, Path]) -> None:
-    asked, directory = stopped
+    both, directory = stopped
     whole = (directory / MANIFEST).read_bytes()
     (directory / f"{MANIFEST}.partial").write_bytes(whole[:100])
     known = {path.name for path in directory.glob("*.npy")}
@@ -780,11 +780,11 @@ def test_what_an_interrupted_write_leaves_does_no_harm(stopped: tuple[Question, 
         later = name.replace("-1-", "-2-")
         assert later != name
         (directory / later).write_bytes((directory / name).read_bytes()[:50])
-    part = asked.native(limits=Limits(states=900), checkpoint=saved(directory, resume=True))
+    part = both.native(limits=Limits(states=900), checkpoint=saved(directory, resume=True))
     assert part.stopped
     files = {entry["file"] for entry in manifest_in(directory)["files"].values()}
     assert {path.name for path in directory.iterdir()} == {MANIFEST, *files}
-    assert told(asked.native(2, checkpoint=saved(directory, resume=True))) == told(asked.plain())
+    assert reported(both.native(2, checkpoint=saved(directory, resume=True))) == reported(both.plain())
 
 
 # -- processes that end ------------------------------------------------------------------------------------------------
@@ -846,7 +846,7 @@ def test_a_search_that_is_killed_while_it_saves_goes_on_from_what_it_saved_befor
     with searching(tmp_path, f"killed in file {file}") as process:
         assert process.wait(120) == -signal.SIGKILL
     found = question("rst", 3, 3, "fifo").native(checkpoint=saved(tmp_path, resume=True))
-    assert told(found) == told(question("rst", 3, 3, "fifo").plain())
+    assert reported(found) == reported(question("rst", 3, 3, "fifo").plain())
 
 
 @pytest.mark.slow
@@ -860,7 +860,7 @@ def test_any_search_that_is_killed_goes_on(tmp_path: Path, protocol: str) -> Non
         process.kill()
         process.wait(120)
     found = question(protocol, n, m, "fifo").native(checkpoint=saved(tmp_path, resume=True))
-    assert told(found) == told(question(protocol, n, m, "fifo").native())
+    assert reported(found) == reported(question(protocol, n, m, "fifo").native())
 
 
 def test_a_search_that_is_interrupted_ends_by_itself_and_goes_on(tmp_path: Path) -> None:
@@ -873,7 +873,7 @@ def test_a_search_that_is_interrupted_ends_by_itself_and_goes_on(tmp_path: Path)
     expected = question("rst", 3, 3, "fifo").plain()
     assert 1 < int(states) < expected.states
     found = question("rst", 3, 3, "fifo").native(checkpoint=saved(tmp_path, resume=True))
-    assert told(found) == told(expected)
+    assert reported(found) == reported(expected)
 
 
 @contextmanager
@@ -891,12 +891,12 @@ def interrupting(at: int, times: int) -> Iterator[Callable[[Exploration, int], N
 
 
 def test_ctrl_c_ends_a_search_once_and_pressed_again_ends_it_at_once(tmp_path: Path) -> None:
-    asked = question("rst", 3, 3)
+    both = question("rst", 3, 3)
     with interrupting(4, 1) as progress:
-        found = asked.search().explore(progress=progress, checkpoint=saved(tmp_path / "once", resume=False))
+        found = both.search().explore(progress=progress, checkpoint=saved(tmp_path / "once", resume=False))
     assert found.stopped == INTERRUPTED
     assert sum(found.levels[:4]) < found.states < 983
-    assert told(asked.native(checkpoint=saved(tmp_path / "once", resume=True))) == told(asked.plain())
+    assert reported(both.native(checkpoint=saved(tmp_path / "once", resume=True))) == reported(both.plain())
     with interrupting(4, 2) as progress, pytest.raises(KeyboardInterrupt):
-        asked.search().explore(progress=progress)
-    assert same_verdicts(asked.plain(), asked.native(), lengths=True)
+        both.search().explore(progress=progress)
+    assert same_verdicts(both.plain(), both.native(), lengths=True)

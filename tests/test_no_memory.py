@@ -42,7 +42,7 @@ def test_a_thread_that_gives_no_sign_is_not_waited_for_without_end() -> None:
         Beside(lambda: None)
 
 
-def test_what_is_asked_again_after_a_lack_of_memory_is_done() -> None:
+def test_what_is_run_again_after_a_lack_of_memory_is_done() -> None:
     calls: list[int] = []
     done = threading.Event()
 
@@ -115,7 +115,7 @@ def test_the_reserve_is_there_once_and_given_back() -> None:
     assert memory._reserve == []
 
 
-#: As z3 does in the midst of a query when the process is told to end: it has a thread of its own at work at the end.
+#: As z3 does in the midst of a query when the process is to end: it has a thread of its own at work at the end.
 STILL_AT_WORK = """
 import atexit, sys, time
 from crownless import start

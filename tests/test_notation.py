@@ -201,7 +201,7 @@ def test_a_message_received_twice_by_a_process_is_refused() -> None:
     )
 
 
-def test_a_receive_without_a_send_names_line_and_mend() -> None:
+def test_a_receive_without_a_send_names_line_and_fix() -> None:
     assert refusal("P1: receive\nP2: receive x") == (
         "2:5: P2 receives x, which is never sent; add 'send x to P2' to its sender's line, or drop this receive"
     )

@@ -1,4 +1,4 @@
-"""What z3 is asked about is what runs: the operations on terms and on integers agree, and a fault in either shows."""
+"""What z3 checks is what runs: the operations on terms and on integers agree, and a fault in either shows."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, pairwise, permutations, product
 from math import comb
 from types import FrameType
@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crownless import testing
 from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.by_search import keeps
@@ -111,7 +112,7 @@ COMPLETE_UNICASTS = pytest.mark.parametrize(
     "decided", [bound for bound in BOUNDS if bound.complete and bound.unicasts], indirect=True, ids=str
 )
 
-#: Lines in which a send tells its receivers and a receive the place of its send: the same for all names of messages.
+#: Lines in which a send names its receivers and a receive the place of its send: the same for all names of messages.
 Nameless = tuple[tuple[tuple[str, tuple[int, ...]], ...], ...]
 
 
@@ -169,10 +170,10 @@ def test_the_strongest_orders_kept_say_it_all(decided: Decided) -> None:
     for c, verdicts in decided.rows:
         names = {order for order, verdict in verdicts.items() if verdict.kept}
         unicasts = all(len(message.receivers) == 1 for message in c.messages)
-        told = strongest(names, c)
-        assert set(told) | {name for order in told for name in weaker(order, unicasts=unicasts)} == names
-        if len(told) > 1:
-            assert told == ["mailbox", "one-n"] or (told[1:] == ["one-n"] and not unicasts)
+        found = strongest(names, c)
+        assert set(found) | {name for order in found for name in weaker(order, unicasts=unicasts)} == names
+        if len(found) > 1:
+            assert found == ["mailbox", "one-n"] or (found[1:] == ["one-n"] and not unicasts)
 
 
 def test_the_orders_do_not_depend_on_which_process_is_which(decided: Decided) -> None:
@@ -188,8 +189,8 @@ def renamed(lines: Nameless, renaming: Sequence[int]) -> Nameless:
     new: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
     for p, line in enumerate(lines):
         new[renaming[p]] = [
-            (kind, tuple(sorted(renaming[q] for q in told)) if kind == "send" else (renaming[told[0]], told[1]))
-            for kind, told in line
+            (kind, tuple(sorted(renaming[q] for q in given)) if kind == "send" else (renaming[given[0]], given[1]))
+            for kind, given in line
         ]
     return tuple(tuple(new[p]) for p in range(len(lines)))
 
@@ -524,38 +525,13 @@ def time_reversed(c: Computation) -> Computation:
 # -- larger computations -----------------------------------------------------------------------------------------------
 
 
-@st.composite
-def larger_computations(draw: st.DrawFn, *, most_messages: int = 7, most_receivers: int = 2) -> Computation:
-    """Up to five processes; sends, receives of any open copy and internal events, in an order that happened-before
-    allows; copies left over are received or not.
-    """
-    n = draw(st.integers(2, 5))
-    processes = st.integers(0, n - 1)
-    lines: list[list[Event]] = [[] for _ in range(n)]
-    messages: list[Message] = []
-    open_copies: list[tuple[int, int]] = []
-    for kind in draw(
-        st.lists(st.sampled_from(["send", "send", "send", "receive", "receive", "internal"]), max_size=16)
-    ):
-        if kind == "send" and len(messages) < most_messages:
-            sender = draw(processes)
-            receivers = draw(st.sets(processes, min_size=1, max_size=draw(st.integers(1, most_receivers))))
-            lines[sender].append(Event("send", len(messages)))
-            open_copies.extend((len(messages), q) for q in sorted(receivers))
-            messages.append(Message(f"m{len(messages) + 1}", sender, tuple(sorted(receivers))))
-        elif kind == "receive" and open_copies:
-            m, q = open_copies.pop(draw(st.integers(0, len(open_copies) - 1)))
-            lines[q].append(Event("receive", m))
-        elif kind == "internal":
-            lines[draw(processes)].append(Event("internal", None))
-    if draw(st.booleans()):
-        for m, q in draw(st.permutations(open_copies)):
-            lines[q].append(Event("receive", m))
-    return Computation.of_lines(n, messages, lines)
+#: Up to five processes; sends, receives of any open copy and internal events, in an order that happened-before allows.
+_larger = partial(testing.computations, processes=(2, 5), messages=7, receivers=2, self_sends=True, internal=True)
+LARGER = _larger() | _larger(complete=True)
 
 
-@settings(max_examples=150, deadline=None)
-@given(larger_computations(), st.sampled_from(["lost", "pending"]))
+@settings(max_examples=300, deadline=None)
+@given(LARGER, st.sampled_from(["lost", "pending"]))
 def test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_genuine(
     c: Computation, reading: UnreceivedPolicy
 ) -> None:
@@ -628,7 +604,7 @@ Node = int | tuple[int, int]
 
 
 def check_cycle(c: Computation, order: str, witness: Cycle, *, pending: bool) -> None:
-    """The links form a circle, each is true, and what is derived follows from the links told before it."""
+    """The links form a cycle, each is true, and what is derived follows from the links listed before it."""
     known = happened_before_graph(c, pending=pending)
     by_words = {words(c, node): node for node in known if isinstance(node, tuple) or c.events[node].kind != "internal"}
     happened_before = known.copy()
@@ -638,8 +614,8 @@ def check_cycle(c: Computation, order: str, witness: Cycle, *, pending: bool) ->
             assert nx.has_path(happened_before, *edge)
         else:
             said = next((rule, match) for rule in RULES if (match := re.fullmatch(rule, link.because)))
-            told_orders, check = RULES[said[0]]
-            assert order in told_orders
+            orders_of_rule, check = RULES[said[0]]
+            assert order in orders_of_rule
             assert check(c, known, edge, *said[1].groups()), link
             if link in witness.derived:
                 known.add_edge(*edge)
@@ -889,9 +865,9 @@ LINEAR = ("fifo", "causal", "mailbox", "one-n", "synchronous")
 def long_computation(middle: str = "P1:\nP2:\nP3:\nP4:", *, messages: int = 10_000, queue: int = 0) -> Computation:
     """Four processes and random messages before and after the middle, each received when `queue` more are sent."""
     chance = random.Random(0)
-    told = computation(middle)
+    original = computation(middle)
     all_messages: list[Message] = []
-    lines: list[list[Event]] = [[] for _ in told.lines]
+    lines: list[list[Event]] = [[] for _ in original.lines]
 
     def exchange(count: int) -> None:
         unreceived: list[int] = []
@@ -909,9 +885,9 @@ def long_computation(middle: str = "P1:\nP2:\nP3:\nP4:", *, messages: int = 10_0
             lines[all_messages[m].receiver].append(Event("receive", m))
 
     exchange(messages // 2)
-    for line, events in zip(lines, told.lines, strict=True):
+    for line, events in zip(lines, original.lines, strict=True):
         line.extend(Event(kind, len(all_messages) + (m or 0)) for kind, m in events)
-    all_messages.extend(told.messages)
+    all_messages.extend(original.messages)
     exchange(messages - messages // 2)
     return Computation.of_lines(len(lines), all_messages, lines)
 
@@ -970,8 +946,10 @@ def test_among_twenty_thousand_events_a_broken_order_is_found(order: str, middle
     with calls_at_most(200 * c.event_count):
         verdict = decide(c, order)
     assert verdict.witness is not None
-    told = verdict.witness.headline(c) + " ".join(verdict.witness.details(c))
-    assert set(re.findall(r"\b(?:m\d|x\d*|y|z)\b", told)) <= {message.name for message in computation(middle).messages}
+    printed = verdict.witness.headline(c) + " ".join(verdict.witness.details(c))
+    assert set(re.findall(r"\b(?:m\d|x\d*|y|z)\b", printed)) <= {
+        message.name for message in computation(middle).messages
+    }
 
 
 @BROKEN_AMONG_MANY
@@ -1092,14 +1070,14 @@ def test_every_order_says_what_it_demands_and_cites_its_source() -> None:
         ("synchronous", "P1: send x to P1; send y to P1; receive x", "y is never received by P1"),
     ],
 )
-def test_a_witness_is_told_in_one_line(order: str, text: str, line: str) -> None:
+def test_a_witness_is_printed_in_one_line(order: str, text: str, line: str) -> None:
     c = computation(text)
     witness = decide(c, order).witness
     assert witness is not None
     assert say(witness, c) == line
 
 
-def test_a_verdict_is_told_in_json_with_names_for_numbers() -> None:
+def test_a_verdict_is_printed_in_json_with_names_for_numbers() -> None:
     c = computation("P1: send x to P2; send y to P2\nP2: receive y")
     assert decide(c, "asynchronous").json(c) == {"verdict": "kept", "witness": None}
     assert decide(c, "fifo").json(c) == {
@@ -1131,9 +1109,9 @@ def test_a_verdict_is_told_in_json_with_names_for_numbers() -> None:
         ],
     }
     circle = computation(MAILBOX_BROKEN)
-    told = decide(circle, "mailbox").json(circle)["witness"]
-    assert (told["kind"], len(told["cycle"]), told["derived"]) == ("cycle", 4, [])
-    assert told["cycle"][1] == {
+    witness = decide(circle, "mailbox").json(circle)["witness"]
+    assert (witness["kind"], len(witness["cycle"]), witness["derived"]) == ("cycle", 4, [])
+    assert witness["cycle"][1] == {
         "before": "P1 sends m2",
         "after": "P4 sends m3",
         "because": "P3 receives m2 before m3",

@@ -141,10 +141,10 @@ def test_an_exploration_has_the_pinned_counts_and_shortest_violations(pin: Pin) 
 @pytest.mark.parametrize(
     ("channel", "states_of_k_messages"),
     [
-        # Any subset of the messages sent is still under way; a message lost or delivered is gone.
+        # Any subset of the messages sent is still in flight; a message lost or delivered is gone.
         ("unordered", lambda k, channels: 2**k * comb(k + channels - 1, channels - 1)),
         ("lossy", lambda k, channels: 2**k * comb(k + channels - 1, channels - 1)),
-        # It is under way, or doubled with two or one copy left, or gone.
+        # It is in flight, or doubled with two or one copy left, or gone.
         ("duplicating", lambda k, channels: 4**k * comb(k + channels - 1, channels - 1)),
         # Each channel has sent some and delivered some: 2 × channels piles that add up to k.
         ("fifo", lambda k, channels: comb(k + 2 * channels - 1, 2 * channels - 1)),
@@ -161,7 +161,7 @@ def test_the_states_of_no_protocol_are_those_of_its_channels(
 
 # -- the protocols once more, from their texts -------------------------------------------------------------------------
 
-#: A packet, by whatever tells it from others; its first two entries are where it comes from and where it goes.
+#: A packet, by whatever distinguishes it from others; its first two entries are where it comes from and where it goes.
 Packet = tuple[Any, ...]
 
 

@@ -17,7 +17,8 @@ from unittest.mock import patch
 import pytest
 from broken_protocols import BROKEN
 from in_order import bound
-from native_engine_setup import Question, question, told
+from native_engine_setup import Question, question
+from native_engine_setup import reported as told
 from spark_session import spark  # noqa: F401
 
 from crownless.impl.channels import CHANNELS

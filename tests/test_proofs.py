@@ -113,8 +113,8 @@ def test_a_run_without_the_guard_breaks_the_invariant() -> None:
     rst = AcceptsAll(3)
     (x,) = rst.send(0, rst.initial(0), Message("x", 0, (2,)))
     (y,) = rst.send(0, x.state, Message("y", 0, (1,)))
-    (told,) = rst.on_packet(1, rst.initial(1), y.packets[0])
-    (z,) = rst.send(1, told.state, Message("z", 1, (2,)))
+    (delivery,) = rst.on_packet(1, rst.initial(1), y.packets[0])
+    (z,) = rst.send(1, delivery.state, Message("z", 1, (2,)))
     (overtaken,) = rst.on_packet(2, rst.initial(2), z.packets[0])
     sent, deliv = overtaken.state
     assert not invariants.deliv_equals_sent_column(sent, deliv, 2)

@@ -35,7 +35,7 @@ NEVER_END = {ClearsTheRow}
 CAUSAL = {name: proof for name, proof in PROOFS.items() if isinstance(proof, CausalOrder)}
 
 #: In so many steps, or with another seed, z3 shows all claims of the protocols that are right (which is tested); of one
-#: that is not right it is not asked to look longer.
+#: that is not right it does not search longer.
 FEW, SEEDS = 200_000, 6
 
 #: What a fault breaks up to a bound, and what therefore cannot be proved beyond it. Not here: that each message is
@@ -48,7 +48,7 @@ DENIES = {
 }
 
 #: What looks like a fault and is none, as z3 shows for every n. The proofs of other harmless ones do not go through,
-#: since they count otherwise, or keep pairs that ask for more.
+#: since they count otherwise, or keep pairs that require more.
 HARMLESS_FOR_EVERY_N = {
     "MergesBeforeIncrementing",
     "MergesAllButItsOwnColumn",
@@ -114,7 +114,7 @@ FAULTY = [
 ]
 
 
-#: z3's way depends on what it was asked before in a process.
+#: z3's way depends on its earlier queries in a process.
 ALONE = """
 import sys
 from crownless.proofs.proving import PROOFS
@@ -194,7 +194,7 @@ def needed_by(protocol: str) -> dict[str, list[str]]:
     }
 
 
-def test_what_the_proofs_need_is_told() -> None:
+def test_what_the_proofs_need_is_reported() -> None:
     needed = needed_by("rst")
     assert needed["safe"] == [
         "what is known or delivered is sent",
@@ -325,7 +325,7 @@ def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> N
     [row.machine for row in BROKEN if issubclass(row.machine, ExtraMessages) and row not in FAULTY],
     ids=lambda machine: machine.__name__,
 )
-def test_a_fault_in_the_extra_messages_is_seen_by_z3_or_held_against_the_machine(
+def test_a_fault_in_the_extra_messages_is_seen_by_z3_or_by_comparison_with_the_machine(
     machine: type[ProtocolMachine],
 ) -> None:
     proved = put(machine)

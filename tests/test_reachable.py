@@ -32,14 +32,14 @@ LOSSES = HistoryVariable(0, _losses)
 
 
 def test_a_state_counts_once_for_each_value_of_the_history_variable() -> None:
-    # Of either message: under way, or gone, whether it was delivered or lost.
+    # Of either message: in flight, or gone, whether it was delivered or lost.
     assert [now.depth for now in reachable(lossy())] == [0, 1, 1, 2, 2]
     assert [(now.depth, now.history) for now in reachable(lossy(), history=LOSSES)] == [
         (0, 0), (1, 0), (1, 0), (2, 0), (2, 1), (2, 0), (2, 1)
     ]  # fmt: skip
 
 
-def test_a_history_variable_tells_which_way_a_state_was_reached() -> None:
+def test_a_history_variable_records_which_way_a_state_was_reached() -> None:
     run = shortest_run_to(lossy(), lambda now: now.history == 1, history=LOSSES)
     assert run is not None
     assert [action.action for action in run.actions] == ["send", "lose"]

@@ -24,7 +24,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide
 
 
-def asked(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered", **more: Any) -> Realization:
+def realized(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered", **more: Any) -> Realization:
     """The answer for a machine."""
     return realize(Check(kind, n, m, channel=channel, **more))
 
@@ -75,13 +75,13 @@ def test_of_orders_that_are_the_same_within_the_bound_none_promised_the_weakest_
     class PromisesNothing(Rst):
         promises = "asynchronous"
 
-    answer = asked(PromisesNothing, 3, 3)
+    answer = realized(PromisesNothing, 3, 3)
     assert answer.equals == "causal"
     assert answer.equal_orders == ["causal", "mailbox", "one-n", "n-n"]
 
 
 @pytest.mark.slow
-def test_four_messages_among_four_processes_tell_mailbox_from_causal_order() -> None:
+def test_four_messages_among_four_processes_distinguish_mailbox_from_causal_order() -> None:
     answer = realize(Check("buffer", 4, 4))
     assert (answer.equals, answer.equal_orders) == ("mailbox", ["mailbox", "one-n"])
     c = answer.orders["causal"].missing
@@ -97,23 +97,23 @@ def test_following_each_run_by_itself_leads_to_the_same_computations(
     kind: type[ProtocolMachine], n: int, m: int
 ) -> None:
     generated = {numbered(ending.computation) for ending in endings(kind, Free(n, m)) if ending.finished}
-    answer = asked(kind, n, m)
+    answer = realized(kind, n, m)
     assert answer.computations == len(generated)
-    told = set()
+    drawn = set()
     for form in answer.found.forms:
         receivers = {(s, k): q for q, line in enumerate(form) for kind_, s, k in line if kind_ == "receive"}
         lines = [[(kind_, f"{s + 1}→{receivers[s, k] + 1}#{k}") for kind_, s, k in line] for line in form]
         if len(receivers) == m:
-            told.add(numbered(tuple(map(tuple, lines))))
-    assert told == generated
+            drawn.add(numbered(tuple(map(tuple, lines))))
+    assert drawn == generated
 
 
-def test_multicasts_and_messages_to_oneself_are_generated_if_asked_for() -> None:
-    answer = asked(Unordered, 2, 2, sends="multicast", self_sends=True)
+def test_multicasts_and_messages_to_oneself_are_generated_if_requested() -> None:
+    answer = realized(Unordered, 2, 2, sends="multicast", self_sends=True)
     assert answer.equal_orders == ["asynchronous"]
     assert "itself included" in answer.scope
-    assert asked(Unordered, 2, 2, self_sends=True).computations < answer.computations
-    broadcasts = asked(Unordered, 3, 2, sends="broadcast")
+    assert realized(Unordered, 2, 2, self_sends=True).computations < answer.computations
+    broadcasts = realized(Unordered, 3, 2, sends="broadcast")
     assert all(len(message.receivers) == 2 for message in _some(broadcasts.orders["fifo"].extra).messages)
 
 
@@ -143,7 +143,7 @@ class SpeaksWhenSpokenTo(ProtocolMachine):
 
 
 def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> None:
-    answer = asked(SpeaksWhenSpokenTo, 2, 2)
+    answer = realized(SpeaksWhenSpokenTo, 2, 2)
     assert answer.equals is None
     assert answer.contained_in == ["asynchronous"]
     assert answer.contains == []
@@ -157,7 +157,7 @@ class Boasts(Unordered):
 
 
 def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
-    answer = asked(Boasts, 3, 3, "fifo")
+    answer = realized(Boasts, 3, 3, "fifo")
     assert answer.equals == "fifo"
     c = _some(answer.broken_by)
     assert c == answer.orders["causal"].extra
@@ -173,7 +173,7 @@ def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[i
         def ordered_at(self) -> frozenset[int]:
             return places
 
-    answer = asked(ToSome, 3, 2)
+    answer = realized(ToSome, 3, 2)
     assert answer.orders["causal"].extra is not None
     if broken_at is None:
         assert answer.broken_by is None
@@ -182,7 +182,7 @@ def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[i
 
 
 class SendsAfterwards(ProtocolMachine):
-    """The receiver delivers, and only then, told so, has the sender sent: two of these can cross."""
+    """The receiver delivers, and only then, once that is acknowledged, has the sender sent: two of these can cross."""
 
     promises = "asynchronous"
     sends_before_delivery = False
@@ -201,7 +201,7 @@ class SendsAfterwards(ProtocolMachine):
 
 
 def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
-    answer = asked(SendsAfterwards, 2, 2)
+    answer = realized(SendsAfterwards, 2, 2)
     assert answer.impossible == 1
     assert answer.contained_in == []
     assert extra(answer, "asynchronous") == ["P1: receive m2; send m1 to P2", "P2: receive m1; send m2 to P1"]
@@ -216,15 +216,15 @@ class OnceMore(Unordered):
 
 
 def test_a_message_delivered_twice_makes_no_computation() -> None:
-    answer = asked(OnceMore, 2, 1)
+    answer = realized(OnceMore, 2, 1)
     assert answer.found.misdelivers
     assert answer.computations == 0
-    over_duplicates = asked(Unordered, 2, 2, "duplicating")
+    over_duplicates = realized(Unordered, 2, 2, "duplicating")
     assert over_duplicates.found.misdelivers
     assert over_duplicates.equals == "asynchronous"
 
 
-class Mends(ProtocolMachine):
+class Reorders(ProtocolMachine):
     """Delivers at once, and takes back, some time later, what it should have delivered later. For one sender."""
 
     promises = "fifo"
@@ -249,20 +249,20 @@ class Mends(ProtocolMachine):
             return []
         undone = [AppEvent("undeliver", message) for message in reversed(delivered)]
         done = [AppEvent("deliver", message) for message in in_order]
-        return [("mend", Step((number, in_order), (), [*undone, *done]))]
+        return [("reorder", Step((number, in_order), (), [*undone, *done]))]
 
 
 def test_what_is_taken_back_later_was_never_generated() -> None:
-    answer = asked(Mends, 2, 2)
+    answer = realized(Reorders, 2, 2)
     assert answer.broken_by is None
     assert "fifo" in answer.contained_in
     assert answer.orders["fifo"].generated > 0
 
-    class Forgets(Mends):
+    class Forgets(Reorders):
         def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
             return []
 
-    assert extra(asked(Forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
+    assert extra(realized(Forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
 
 
 # -- the verb ----------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def run(capture: pytest.CaptureFixture[str], *arguments: str) -> Answer:
     return Answer(exit_.value.code, printed.out, printed.err)
 
 
-def test_the_verb_tells_every_stable_key(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_prints_every_stable_key(capsys: pytest.CaptureFixture[str]) -> None:
     answer = run(capsys, "murty-garg", "-n", "3", "-m", "2", "--json")
     assert answer.code == 0
     facts = json.loads(answer.out)
@@ -309,7 +309,7 @@ def test_the_verb_prints_a_table_and_ends_in_the_order(capsys: pytest.CaptureFix
     assert "mailbox" in answer.out.splitlines()[-1]
 
 
-def test_the_verb_draws_the_computations_that_tell_the_order_promised_from_what_is_generated(
+def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_from_what_is_generated(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     boasts = run(capsys, f"{__name__}:Boasts", "-n", "2", "-m", "2")
@@ -327,7 +327,7 @@ def test_the_verb_draws_the_computations_that_tell_the_order_promised_from_what_
     assert "●" not in quiet.out
 
 
-def test_a_circle_is_told_in_the_notation_since_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     answer = run(capsys, f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
     assert answer.code == 1
     assert "P1: receive m2; send m1 to P2\n" in answer.out
@@ -391,6 +391,6 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: st
     assert said in answer.err
 
 
-def test_what_cannot_be_asked_is_refused_before_the_search() -> None:
+def test_a_bad_request_is_refused_before_the_search() -> None:
     with pytest.raises(BadInput):
         realize(Check("rst", 3, 3, channel="pigeon"))

@@ -42,7 +42,7 @@ def test_a_delivery_may_be_recorded_before_its_send_but_needs_it() -> None:
     assert r.verdict("causal")
 
 
-def test_a_message_that_is_still_to_come_is_lost_or_pending_as_is_asked() -> None:
+def test_a_message_that_is_still_to_come_is_lost_or_pending_as_requested() -> None:
     r = cr.Recorder()
     r.send("A", "x", to="B")
     assert not r.verdict("synchronous")

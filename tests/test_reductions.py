@@ -1,6 +1,6 @@
-"""The reductions leave out what tells nothing new, and only that.
+"""The reductions leave out redundant moves, and only those.
 
-Symmetry is held to the lengths of runs too, and to a count of orbits that uses nothing of the native engine; the order
+Symmetry keeps the lengths of runs too, and to a count of orbits that uses nothing of the native engine; the order
 reduction to which properties break and what is reached: its levels count the steps that matter alone. A reduction taken
 where it is not valid is seen to say something else.
 """
@@ -17,7 +17,7 @@ import pytest
 from broken_protocols import BROKEN, HARMLESS
 from broken_tables import Setup
 from in_order import bound
-from native_engine_setup import Question, question, same_verdicts, told
+from native_engine_setup import Question, question, reported, same_verdicts
 from test_machines_are_pure import all_renamings
 
 from crownless.impl.channels import CHANNELS
@@ -48,7 +48,7 @@ LARGE_BOUNDS = {
     "duplicating": ((2, 3), (3, 1)),
 }
 
-#: Questions beside the usual: the arguments of `question`.
+#: Checks beside the usual: the arguments of `question`.
 OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     *(
         (protocol, n, m, {"sends": sends})
@@ -92,18 +92,18 @@ def agree_up_to_names(full: Exploration, reduced: Exploration, n: int) -> None:
     assert reduced.transitions <= full.transitions
 
 
-def agree(asked: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
-    """Asserts that every reduction admitted agrees with the full search; tells which are. `alone`: with one worker."""
-    full = asked.native()
+def agree(both: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
+    """Asserts that every admitted reduction agrees with the full search; returns these. `alone`: with one worker."""
+    full = both.native()
     taken: set[tuple[str, ...]] = set()
     for workers in (1,) if alone else (1, 2):
         with patch.object(search, "FEW", 0):  # the workers are threads, however few rows there are
             for reductions in (("symmetry",), ("order",), ("symmetry", "order")):
-                if asked.admits(*reductions) and (workers == 1 or reductions == ("symmetry",)):
+                if both.admits(*reductions) and (workers == 1 or reductions == ("symmetry",)):
                     taken.add(reductions)
-                    reduced = asked.native(workers, reductions)
+                    reduced = both.native(workers, reductions)
                     if reductions == ("symmetry",):
-                        agree_up_to_names(full, reduced, asked.check.machine.n)
+                        agree_up_to_names(full, reduced, both.check.machine.n)
                     else:
                         assert same_verdicts(full, reduced, lengths=False), reductions
                         assert reduced.states <= full.states
@@ -145,7 +145,7 @@ def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int,
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each question that the tables of broken protocols ask, once: machine, processes, messages, setup.
+#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
 FAULTS = {
     (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
     for row in BROKEN
@@ -154,7 +154,7 @@ FAULTS = {
 VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
 
 #: Whose buffers grow for ever.
-ENDLESS = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
+NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
 
 
 def rows(questions: Mapping[tuple[type[ProtocolMachine], int, int, str], Setup], most: int) -> list[Any]:
@@ -169,15 +169,15 @@ def rows(questions: Mapping[tuple[type[ProtocolMachine], int, int, str], Setup],
             marks=[pytest.mark.slow] * (n * m > most),
         )
         for (machine, n, m, _), setup in questions.items()
-        if setup.crash is None and machine.__name__ not in ENDLESS
+        if setup.crash is None and machine.__name__ not in NEVER_END
     ]
 
 
 def says_what_it_admits(machine: type[ProtocolMachine], n: int, m: int, setup: Setup, *, alone: bool) -> None:
-    asked = question(machine, n, m, setup.channel, sends=setup.sends, parameters=setup.parameters)
+    both = question(machine, n, m, setup.channel, sends=setup.sends, parameters=setup.parameters)
     alike = not any(isinstance(value, tuple) for value in setup.parameters.values())
     admitted = expected(machine, setup.channel)
-    assert agree(asked, alone=alone) == {some for some in admitted if alike or "symmetry" not in some}
+    assert agree(both, alone=alone) == {some for some in admitted if alike or "symmetry" not in some}
 
 
 @pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(FAULTS, 9))
@@ -201,11 +201,11 @@ Meaning = tuple[Any, ...]
 class Orbits:
     """The orbits of a full search under all renamings of the processes, found by renaming each of its states."""
 
-    def __init__(self, asked: Question) -> None:
-        self.asked = asked
-        self.system = asked.system()
-        self.machine = asked.check.machine
-        workload = asked.check.workload
+    def __init__(self, both: Question) -> None:
+        self.both = both
+        self.system = both.system()
+        self.machine = both.check.machine
+        workload = both.check.workload
         assert isinstance(workload, Free)
         self.workload = workload
         nodes = self._nodes()
@@ -230,8 +230,8 @@ class Orbits:
         """How many classes there are; each renamed thing must be one of the things."""
         seen: set[Meaning] = set()
         orbits = 0
-        for told_as, (thing, *_) in things.items():
-            if told_as not in seen:
+        for meant, (thing, *_) in things.items():
+            if meant not in seen:
                 orbits += 1
                 images = {meaning(thing, renaming) for renaming in all_renamings(self.system.n)}
                 assert images <= things.keys(), "the space is not what it would be with other names"
@@ -255,7 +255,7 @@ class Orbits:
         def renamed(numbers: Sequence[int]) -> list[Packet]:
             return [self.machine.renamed_packet(system._packets.values[number], renaming) for number in numbers]
 
-        match self.asked.check.channel_name:
+        match self.both.check.channel_name:
             case "fifo":  # each link is a queue, and so is each link's part of the hold-back queue
                 return tuple(frozenset(tuple(renamed(queue)) for queue in queues) for queues in flight)
             case "duplicating":
@@ -290,18 +290,18 @@ class Orbits:
 def test_what_symmetry_leaves_is_one_state_of_each_orbit(
     protocol: str, n: int, m: int, channel: str, facts: Mapping[str, Any]
 ) -> None:
-    asked = question(protocol, n, m, channel, **facts)
-    orbits, reduced = Orbits(asked), asked.native(reductions=("symmetry",))
+    both = question(protocol, n, m, channel, **facts)
+    orbits, reduced = Orbits(both), both.native(reductions=("symmetry",))
     assert (reduced.states, reduced.nodes) == (orbits.states, orbits.nodes)
-    assert orbits.states < asked.plain().states
+    assert orbits.states < both.plain().states
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", SYMMETRIC)
 def test_what_symmetry_leaves_of_any_protocol_is_one_state_of_each_orbit(protocol: str) -> None:
     for n, m in ((3, 2), (2, 3), (3, 3)):
-        asked = question(protocol, *bound(protocol, n, m))
-        orbits, reduced = Orbits(asked), asked.native(reductions=("symmetry",))
+        both = question(protocol, *bound(protocol, n, m))
+        orbits, reduced = Orbits(both), both.native(reductions=("symmetry",))
         assert (reduced.states, reduced.nodes) == (orbits.states, orbits.nodes)
 
 
@@ -310,20 +310,20 @@ def test_what_symmetry_leaves_of_any_protocol_is_one_state_of_each_orbit(protoco
 
 @pytest.mark.parametrize(("protocol", "n", "m"), [("murty-garg", 2, 2), ("murty-garg", 3, 2), ("kearns", 3, 3)])
 def test_symmetry_taken_where_processes_are_ranked_is_caught(protocol: str, n: int, m: int) -> None:
-    asked = question(protocol, n, m)
-    assert not asked.admits("symmetry")
-    search = asked.search(reductions=("symmetry",), shared=True, force=True)
-    assert told(search.explore()) == told(asked.plain())
+    both = question(protocol, n, m)
+    assert not both.admits("symmetry")
+    search = both.search(reductions=("symmetry",), shared=True, force=True)
+    assert reported(search.explore()) == reported(both.plain())
     assert search.told_apart is not None
     with pytest.raises(AssertionError, match="not what it would be with other names"):
-        Orbits(asked)
+        Orbits(both)
 
 
 @pytest.mark.parametrize(("protocol", "n", "m"), [("murty-garg", 2, 2), ("kearns", 3, 3)])
 def test_tables_shared_where_processes_are_ranked_are_caught(protocol: str, n: int, m: int) -> None:
-    asked = question(protocol, n, m)
-    search = asked.search(shared=True)
-    assert told(search.explore()) == told(asked.plain())
+    both = question(protocol, n, m)
+    search = both.search(shared=True)
+    assert reported(search.explore()) == reported(both.plain())
     assert search.told_apart is not None
 
 
@@ -338,19 +338,19 @@ class TwoToTwo(Unordered):
 
 @pytest.mark.parametrize("order", ["mailbox", "one-n", "n-n", "synchronous"])
 def test_in_order_an_order_that_deliveries_at_several_processes_break_would_be_missed(order: str) -> None:
-    asked = question(TwoToTwo, 4, 4, "fifo", orders=(order,))
-    assert not asked.admits("order")
-    assert asked.native().broken == asked.plain().broken == {order: 6}
-    assert asked.native(reductions=("order",), force=True).broken == {}
+    both = question(TwoToTwo, 4, 4, "fifo", orders=(order,))
+    assert not both.admits("order")
+    assert both.native().broken == both.plain().broken == {order: 6}
+    assert both.native(reductions=("order",), force=True).broken == {}
 
 
 def test_in_order_a_delivery_that_comes_before_its_send_would_be_missed() -> None:
     (kind,) = {row.machine for row in BROKEN if row.machine.__name__ == "AcceptsOnlyTheOther"}
-    asked = question(kind, 2, 2, orders=("n-n",))
-    assert not asked.admits("order")
-    assert "n-n" in asked.native().broken
+    both = question(kind, 2, 2, orders=("n-n",))
+    assert not both.admits("order")
+    assert "n-n" in both.native().broken
     with pytest.raises(BadInput, match="--reduce order is not valid here: something is delivered before it is sent"):
-        asked.native(reductions=("order",), force=True)
+        both.native(reductions=("order",), force=True)
 
 
 class SaysAtTheReceiver(Unordered):
@@ -386,11 +386,11 @@ class DeliversFirst(Unordered):
 
 @pytest.mark.parametrize("machine", [SaysAtTheReceiver, DeliversFirst])
 def test_in_order_events_out_of_turn_are_refused_when_they_happen(machine: type[ProtocolMachine]) -> None:
-    asked = question(machine, 2, 2, orders=("fifo", "causal"))
-    assert asked.admits("order")
-    assert told(asked.native()) == told(asked.plain())
+    both = question(machine, 2, 2, orders=("fifo", "causal"))
+    assert both.admits("order")
+    assert reported(both.native()) == reported(both.plain())
     with pytest.raises(BadInput, match="--reduce order is not valid here"):
-        asked.native(reductions=("order",))
+        both.native(reductions=("order",))
 
 
 # -- a user's own protocols --------------------------------------------------------------------------------------------
@@ -465,6 +465,6 @@ class CountsAndAnswers(Nudges):
 @pytest.mark.parametrize("kind", [Nudges, NudgesInVain, Wanders, CountsAndAnswers])
 def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], channel: str) -> None:
     for n, m in ((2, 1), (2, 2), (3, 1), (3, 2)):
-        asked = question(kind, n, m, channel)
-        assert told(asked.native()) == told(asked.plain())
-        assert agree(asked) == {("symmetry",), ("order",), ("symmetry", "order")}
+        both = question(kind, n, m, channel)
+        assert reported(both.native()) == reported(both.plain())
+        assert agree(both) == {("symmetry",), ("order",), ("symmetry", "order")}

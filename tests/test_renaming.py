@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
-from test_machines_are_pure import Question, all_questions, all_renamings, told_apart
+from test_machines_are_pure import Query, all_queries, all_renamings, asymmetry
 
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.free_message import FreeMessage
@@ -93,16 +93,16 @@ def test_the_crowded_matrix_takes_two_extra_messages() -> None:
 #: Each machine once.
 MACHINES = dict.fromkeys(row.machine for row in (*BROKEN, *BROKEN_PROGRAMS, *HARMLESS))
 
-#: States in which a machine is asked: the nearest, since some faults let buffers grow for ever.
+#: States in which a machine is queried: the nearest, since some faults let buffers grow for ever.
 ENOUGH = 250
 
 
 def difference(kind: type[ProtocolMachine]) -> str | None:
-    """What tells its processes apart."""
+    """What distinguishes its processes."""
     machine, free = kind(3), Free(3, 2, sends="multicast" if kind.admits_multicast else "unicast")
-    found = told_apart(machine, all_questions(machine, free, ENOUGH))
+    found = asymmetry(machine, all_queries(machine, free, ENOUGH))
     if found is None and issubclass(kind, ExtraMessages) and kind is not ClearsTheRow:  # who would never end
-        found = told_apart(kind(4), [Question("send", 0, CROWDED, MESSAGE)])
+        found = asymmetry(kind(4), [Query("send", 0, CROWDED, MESSAGE)])
     return found
 
 

@@ -20,7 +20,7 @@ from crownless.impl.rst import Rst
 from crownless.proofs.causal_order import CausalOrder
 from crownless.proofs.replay import MOST_MESSAGES, Replayed, Sending, replayed
 
-#: A broken protocol, and how many actions a shortest run has that shows it. (Which run is told depends on z3's model.)
+#: A broken protocol, and how many actions a shortest run has that shows it. (Which run is found depends on z3's model.)
 BROKEN = [
     (broken_rst.AttachesNothing, 3),
     (broken_rst.NeverMerges, 5),

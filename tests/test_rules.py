@@ -76,14 +76,14 @@ def test_both_engines_find_the_same_rules_exercised(protocol: str, channel: str)
     same_rules_exercised(question(protocol, 2 if protocol.startswith("isis-gc") else 3, 2, channel))
 
 
-def same_rules_exercised(asked: Question) -> set[str]:
+def same_rules_exercised(both: Question) -> set[str]:
     """The rules that the plain engine finds exercised, once the native one was seen to find the same."""
-    exercised = asked.plain().reached
-    assert asked.native().reached == exercised
-    assert asked.native(workers=2, shared=False).reached == exercised
+    exercised = both.plain().reached
+    assert both.native().reached == exercised
+    assert both.native(workers=2, shared=False).reached == exercised
     for reductions in (["symmetry"], ["order"], ["symmetry", "order"]):
-        if asked.admits(*reductions):
-            assert asked.native(reductions=reductions).reached == exercised
+        if both.admits(*reductions):
+            assert both.native(reductions=reductions).reached == exercised
     return exercised
 
 
@@ -98,9 +98,9 @@ class SendsThree(Rst):
 
 @pytest.mark.parametrize(("messages", "exercised"), [(3, False), (4, True)])
 def test_a_send_is_refused_only_where_the_bound_leaves_one(messages: int, exercised: bool) -> None:
-    asked = question(SendsThree, 3, messages)
-    assert asked.shares()
-    assert ("a-send-is-refused" in same_rules_exercised(asked)) == exercised
+    both = question(SendsThree, 3, messages)
+    assert both.shares()
+    assert ("a-send-is-refused" in same_rules_exercised(both)) == exercised
 
 
 class KnowsNames(Rst):
@@ -128,13 +128,13 @@ class KnowsNamesAndRefuses(KnowsNames):
 @pytest.mark.parametrize("kind", [KnowsNames, KnowsNamesAndRefuses])
 @pytest.mark.parametrize("channel", ["unordered", "fifo"])
 def test_rules_are_looked_for_at_every_process_where_all_share_tables(kind: type[Rst], channel: str) -> None:
-    asked = question(kind, 3, 3, channel)
-    assert asked.shares()
-    searched = asked.search()
+    both = question(kind, 3, 3, channel)
+    assert both.shares()
+    searched = both.search()
     searched.explore()
     assert searched.told_apart is None
-    assert same_rules_exercised(asked) >= kind.rules.keys() - {"a-fourth-process-sends"}
-    assert "a-fourth-process-sends" not in asked.native().reached
+    assert same_rules_exercised(both) >= kind.rules.keys() - {"a-fourth-process-sends"}
+    assert "a-fourth-process-sends" not in both.native().reached
 
 
 class FailsAtP2(Rst):
@@ -160,7 +160,7 @@ class RefusesNothing(Unordered):
         return True
 
 
-def test_a_guard_is_looked_at_without_being_asked() -> None:
+def test_a_guard_is_evaluated_without_being_requested() -> None:
     assert check(RefusesNothing, 2, 2).never_exercised == ("holds-back", "releases")
     assert check(RefusesForGood, 2, 2).never_exercised == ("releases",)
     assert check(Rst, 2, 2).exercised["releases"]
@@ -193,8 +193,8 @@ PROGRAM = "P1: send x to P2; send y to P2\nP2: receive x; receive y\n"
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_step_that_the_application_does_not_take_exercises_nothing(engine: str) -> None:
-    asked = question(InTheOrderOfArrival, program=parse(PROGRAM), channel="unordered")
-    assert "the-second-goes-first" not in getattr(asked, engine)().reached
+    both = question(InTheOrderOfArrival, program=parse(PROGRAM), channel="unordered")
+    assert "the-second-goes-first" not in getattr(both, engine)().reached
     other = question(
         InTheOrderOfArrival, program=parse(PROGRAM.replace("x; receive y", "y; receive x")), channel="unordered"
     )
@@ -218,8 +218,8 @@ class OpensForBoth(InTheOrderOfArrival):
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_packet_that_must_not_overtake_exercises_nothing(engine: str) -> None:
-    asked = question(OpensForBoth, 2, 3, "fifo")
-    assert "the-second-goes-first" not in getattr(asked, engine)().reached
+    both = question(OpensForBoth, 2, 3, "fifo")
+    assert "the-second-goes-first" not in getattr(both, engine)().reached
     assert "the-second-goes-first" in getattr(question(OpensForBoth, 2, 3, "unordered"), engine)().reached
 
 

@@ -22,6 +22,7 @@ from crownless.model_check.saved_runs import read_checks
 from crownless.model_check.system import LocalStep, System
 from crownless.spec import notation
 from crownless.spec.errors import BadInput
+from crownless.testing import schedules
 
 
 def play(protocol: str, channel: str, workload: int | str, *script: str) -> Run:
@@ -164,7 +165,7 @@ def test_a_message_that_waits_in_the_hold_back_queue_is_received_first_and_deliv
     """)
 
 
-def test_over_an_unordered_channel_a_message_waits_under_way() -> None:
+def test_over_an_unordered_channel_a_message_waits_in_flight() -> None:
     run = play(
         *("rst", "unordered", 3),
         "P1: send m1 to P2",
@@ -262,7 +263,7 @@ def test_a_multicast_is_one_action_and_an_arrow_to_each_receiver() -> None:
 # -- words and names ---------------------------------------------------------------------------------------------------
 
 
-def test_messages_are_called_as_they_are_handed_over_or_as_the_program_calls_them() -> None:
+def test_messages_are_numbered_as_they_are_submitted_or_named_as_the_program_names_them() -> None:
     free = play("unordered", "unordered", 2, "P3: send m1 to P1", "P2: send m2 to P1", "P1: deliver m2 from P2")
     assert sorted(free.names.values()) == ["m1", "m2"]
     program = play(
@@ -343,8 +344,8 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize("missing", ["process", "action", "transmits", "happens"])
 def test_an_action_that_lacks_a_fact_is_refused(missing: str) -> None:
     facts = {key: value for key, value in GOOD.items() if key != missing}
-    told = rf"a run: object missing required field {missing}, at \$.*; give what 'check --json' printed"
-    with pytest.raises(BadInput, match=told):
+    message = rf"a run: object missing required field {missing}, at \$.*; give what 'check --json' printed"
+    with pytest.raises(BadInput, match=message):
         read_run(["P1", "P2"], [facts])
 
 
@@ -395,16 +396,7 @@ def runs(draw: st.DrawFn) -> Run:
         n, messages = draw(st.integers(2, 3 if multicast else 4)), draw(st.integers(1, 3 if multicast else 5))
         self_sends = kind.admits_self_sends and draw(st.booleans())
         workload = Free(n, messages, self_sends=self_sends, sends="multicast" if multicast else "unicast")
-    channel = CHANNELS[draw(st.sampled_from(list(CHANNELS)))]
-    system = System(kind(len(workload.processes)), workload, channel, [DeliveryMonitor()])
-    state, steps = system.initial(), list[LocalStep]()
-    for pick in draw(st.lists(st.integers(0, 40), max_size=25)):
-        moves = system.moves(state)
-        if not moves:
-            break
-        step, state = moves[pick % len(moves)]
-        steps.append(step)
-    return run_of(system, steps, keep_names=isinstance(workload, Program))
+    return draw(schedules(kind, channel=draw(st.sampled_from(list(CHANNELS))), workload=workload))
 
 
 @settings(deadline=None)

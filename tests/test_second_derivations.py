@@ -227,7 +227,7 @@ def test_an_exploration_has_the_pinned_counts_and_shortest_violations(pin: Pin) 
 
 
 @pins
-def test_the_protocols_as_told_have_the_pinned_counts_and_shortest_violations(pin: Pin) -> None:
+def test_the_second_derivations_have_the_pinned_counts_and_shortest_violations(pin: Pin) -> None:
     text = TEXTS[pin.protocol](pin.n, **pin.settings)
     crash = None if pin.crash is None else int(pin.crash[1:]) - 1
     sends = pin.sends or protocol_named(pin.protocol).sends

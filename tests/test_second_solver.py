@@ -40,7 +40,7 @@ def test_a_comprehension_is_read_out() -> None:
     assert "lambda" not in as_smt_lib(Claim("twice", {"is": twice == A}, A[L] == 0))
 
 
-def test_cvc5_tells_what_is_true_from_what_is_not() -> None:
+def test_cvc5_distinguishes_what_is_true_from_what_is_not() -> None:
     twice = {"is": z3.Lambda([K], A[K] + A[K]) == A}
     assert recheck_with_cvc5(Claim("twice", twice, A[L] == 0)) == "proved"
     assert recheck_with_cvc5(Claim("twice", twice, A[L] == 1)) != "proved"
@@ -53,7 +53,7 @@ def test_of_a_broken_protocol_cvc5_proves_no_more_than_z3() -> None:
     assert all(recheck_with_cvc5(put.claim, 20_000) != "proved" for put in broken.failures)
 
 
-def test_without_cvc5_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cvc5_the_fix_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cvc5", None)
     with pytest.raises(BadInput, match="cvc5") as raised:
         recheck_with_cvc5(Claim("nothing", {}, z3.BoolVal(True)))

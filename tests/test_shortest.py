@@ -44,7 +44,7 @@ class WaitsForTheSenderOnly(Rst):
 
 
 class LearnsNothing(Rst):
-    """Forgets to take over what the stamp tells."""
+    """Forgets to take over what the stamp says."""
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
         return super().after_delivering(i, state, j, state.sent)
@@ -165,7 +165,7 @@ def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_la
 
 
 @cases
-def test_where_the_run_ends_is_told_with_it(case: Case) -> None:
+def test_where_the_run_ends_is_reported_with_it(case: Case) -> None:
     system = case.system()
     found = explore(system, [case.property()])
     steps, end, end_monitor_state = shortest_run(system, case.property(), found.broken[case.broken])
@@ -192,14 +192,14 @@ print(json.dumps([known.json() for known in result.properties]))
 
 
 def test_the_run_does_not_depend_on_how_python_hashes() -> None:
-    told = []
+    printed = []
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        told.append(
+        printed.append(
             subprocess.run([sys.executable, "-c", CHECK], env=environment, capture_output=True, check=True).stdout
         )
-    assert told[0] == told[1]
-    runs = {known["name"]: known["run"] for known in json.loads(told[0])}
+    assert printed[0] == printed[1]
+    runs = {known["name"]: known["run"] for known in json.loads(printed[0])}
     assert all(runs[name] for name in ("fifo", "causal", "n-n", "synchronous", "delivers-all"))
 
 

@@ -349,7 +349,7 @@ def test_what_looks_behind_a_queue_takes_in_no_sixth_message(machine: type[Buffe
     ],
     ids=lambda machine: machine.__name__,
 )
-def test_what_could_tell_one_queue_from_a_longer_one_is_refused(machine: type[ProtocolMachine]) -> None:
+def test_what_could_distinguish_one_queue_from_a_longer_one_is_refused(machine: type[ProtocolMachine]) -> None:
     with pytest.raises(UnsupportedStep):
         step_claims(replace(BUFFER, protocol=machine))
 

@@ -1,4 +1,4 @@
-"""[MF] §2, "Earlier Realizations of Causal Order", told on the machines; and what [Kup] asks about two of them."""
+"""[MF] §2, "Earlier Realizations of Causal Order", replayed on the machines; and what [Kup] says about two of them."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_sequence_numbers_let_a_chain_of_messages_overtake_as_if_there_were_none
 
 def test_a_sender_is_blocked_until_the_acknowledgement_and_delivers_meanwhile() -> None:
     story = Replay(FifoAck, "P1: send x to P2; receive; send z to P3\nP2: send y to P1; receive\nP3: receive")
-    for told in ("P1 send x", "P2 send y", "P1 deliver y from P2"):
-        story.do(told)
+    for move in ("P1 send x", "P2 send y", "P1 deliver y from P2"):
+        story.do(move)
     assert story.can() == {"P2 deliver x from P1", "P2 receive ack from P1"}, "P1 cannot send z"
     (acknowledgement,) = story.do("P2 deliver x from P1")
     assert (acknowledgement.kind, acknowledgement.destination, acknowledgement.stamp) == ("ack", 0, None)
@@ -240,7 +240,7 @@ def test_whether_the_send_event_is_the_beginning_or_the_end_of_the_wait_makes_no
 
 # -- one server: message-count vectors ---------------------------------------------------------------------------------
 
-A_CLIENT_TELLS_ANOTHER = """
+A_CLIENT_INFORMS_ANOTHER = """
 P1: receive; receive
 P2: send a to P1; send b to P3
 P3: receive; send c to P1
@@ -248,7 +248,7 @@ P3: receive; send c to P1
 
 
 def test_a_client_counts_before_it_sends_to_the_server_and_not_before_it_sends_to_others() -> None:
-    story = Replay(Kearns, A_CLIENT_TELLS_ANOTHER, channel="fifo")
+    story = Replay(Kearns, A_CLIENT_INFORMS_ANOTHER, channel="fifo")
     (a,) = story.do("P2 send a")
     (b,) = story.do("P2 send b")
     assert (a.stamp, b.stamp) == ((0, 1, 0), (0, 1, 0))
@@ -259,9 +259,9 @@ def test_a_client_counts_before_it_sends_to_the_server_and_not_before_it_sends_t
 
 
 def test_the_server_delays_a_message_while_that_of_another_client_is_missing() -> None:
-    story = Replay(Kearns, A_CLIENT_TELLS_ANOTHER, channel="fifo")
-    for told in ("P2 send a", "P2 send b", "P3 deliver b from P2", "P3 send c", "P1 receive c from P3"):
-        story.do(told)
+    story = Replay(Kearns, A_CLIENT_INFORMS_ANOTHER, channel="fifo")
+    for move in ("P2 send a", "P2 send b", "P3 deliver b from P2", "P3 send c", "P1 receive c from P3"):
+        story.do(move)
     assert story.at("P1") == (0, 0, 0), "c is not consumed, and nothing learnt from it"
     assert story.can() == {"P1 deliver a from P2"}
     story.do("P1 deliver a from P2")
@@ -292,7 +292,7 @@ def test_the_servers_condition_does_not_look_at_the_sender() -> None:
 
 
 class KearnsJudgedEverywhere(Kearns):
-    """The protocol, held to causal order at the clients too."""
+    """The protocol, checked for causal order at the clients too."""
 
     @property
     def ordered_at(self) -> None:  # type: ignore[override]
@@ -311,7 +311,7 @@ def test_among_clients_causal_order_is_not_promised_and_not_kept() -> None:
 
 
 @pytest.mark.parametrize("channel", ["fifo", "unordered"])
-def test_a_vector_tells_what_a_process_knows_of_the_number_of_messages_sent_to_the_server_so_far(channel: str) -> None:
+def test_a_vector_is_what_a_process_knows_of_the_number_of_messages_sent_to_the_server_so_far(channel: str) -> None:
     n, m = 3, 3
     channels = Free(n, m).channels
     known_of_others = 0
@@ -368,7 +368,7 @@ def test_with_every_process_a_server_the_sender_is_still_left_out() -> None:
     assert violations(check(RstBefore, 3, 3)) == {}
 
 
-# -- the matrix protocol as [MF] tells it ------------------------------------------------------------------------------
+# -- the matrix protocol as [MF] describes it --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -390,10 +390,10 @@ def test_both_forms_realize_causal_order_and_exactly_that() -> None:
 
 def test_a_message_out_of_causal_order_is_easily_detected_and_remains_in_a_buffer() -> None:
     story = Replay(RstBefore, script("mf-program-1"))
-    for told in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
-        story.do(told)
+    for move in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
+        story.do(move)
     (z,) = story.system.refused(story.state)
-    assert z.stamp == ((0, 1, 1), (0, 0, 1), (0, 0, 0)), "z tells of x, of y and of itself"
+    assert z.stamp == ((0, 1, 1), (0, 0, 1), (0, 0, 0)), "z names x, y and itself"
     assert story.can() == {"P3 deliver x from P1"}
     story.do("P3 deliver x from P1")
     story.do("P3 deliver z from P2")
@@ -416,8 +416,8 @@ def test_a_message_to_oneself_is_counted_as_received_from_its_own_sending_on() -
     assert x.stamp == story.at("P1") == ((1,),), "one is to be one more than one"
     assert story.can() == set()
     first = Replay(Rst, "P1: send x to P1; receive; send y to P1; receive")
-    for told in ("P1 send x", "P1 deliver x from P1", "P1 send y"):
-        first.do(told)
+    for move in ("P1 send x", "P1 deliver x from P1", "P1 send y"):
+        first.do(move)
     assert first.can() == set(), "incremented after sending, the first is delivered and the second is not"
 
 
@@ -489,10 +489,10 @@ def test_the_run_that_is_drawn_can_be_made_and_carol_gets_m3_first() -> None:
 def test_the_shortest_run_is_that_of_alice_bob_and_carol() -> None:
     (causal,) = [known for known in check(RstColumn, 3, 3).properties if known.property.name == "causal"]
     assert causal.run is not None
-    told = [(action.process, action.action, action.message) for action in causal.run.actions]
-    alice, bob, carol = told[0][0], told[3][0], told[4][0]
+    actions = [(action.process, action.action, action.message) for action in causal.run.actions]
+    alice, bob, carol = actions[0][0], actions[3][0], actions[4][0]
     assert {alice, bob, carol} == set(causal.run.processes)
-    assert told == [
+    assert actions == [
         (alice, "send", "m1"),
         (alice, "send", "m2"),
         (bob, "deliver", "m2"),

@@ -1,4 +1,4 @@
-"""[Kup], "causal unicast", told on the machine of `impl.rst`: Alice, Bob and Carol, matrix by matrix, to the end.
+"""[Kup], "causal unicast", replayed on the machine of `impl.rst`: Alice, Bob and Carol, matrix by matrix, to the end.
 
 "Giving Alice, Bob, and Carol the creative names P1, P2, and P3": they keep their own names here, in that order.
 """
@@ -161,8 +161,8 @@ def test_at_the_end_bob_and_carol_agree_and_alice_is_ignorant_of_m3() -> None:
 
 def test_over_fifo_channels_m3_sits_in_the_hold_back_queue_until_m1_is_delivered() -> None:
     story = Replay(Rst, STORY, channel="fifo")
-    for told in ("Alice send m1", "Alice send m2", "Bob deliver m2 from Alice", "Bob send m3"):
-        story.do(told)
+    for move in ("Alice send m1", "Alice send m2", "Bob deliver m2 from Alice", "Bob send m3"):
+        story.do(move)
     before = story.at("Carol")
     story.do("Carol receive m3 from Bob")
     assert story.at("Carol") == before
@@ -172,20 +172,20 @@ def test_over_fifo_channels_m3_sits_in_the_hold_back_queue_until_m1_is_delivered
     assert story.at("Carol") == State(ALL_THREE, (1, 1, 0))
 
 
-def test_the_matrix_of_the_introduction_tells_who_sent_how_many_to_whom() -> None:
+def test_the_matrix_of_the_introduction_counts_who_sent_how_many_to_whom() -> None:
     story = Replay(Rst, "P1: send a to P3; receive; receive\nP2: send b to P1; send c to P1\nP3:")
-    for told in ("P1 send a", "P2 send b", "P2 send c", "P1 deliver b from P2", "P1 deliver c from P2"):
-        story.do(told)
+    for move in ("P1 send a", "P2 send b", "P2 send c", "P1 deliver b from P2", "P1 deliver c from P2"):
+        story.do(move)
     assert story.at("P1").sent == ((0, 0, 1), (2, 0, 0), (0, 0, 0))
     assert story.at("P1").deliv == (0, 2, 0)
 
 
-def test_the_vector_of_the_introduction_tells_how_many_were_delivered_from_whom() -> None:
+def test_the_vector_of_the_introduction_counts_how_many_were_delivered_from_whom() -> None:
     story = Replay(Rst, "P1: receive; receive; receive\nP2: send a to P1; send b to P1\nP3: send c to P1")
-    for told in ("P2 send a", "P2 send b", "P3 send c"):
-        story.do(told)
-    for told in ("P1 deliver a from P2", "P1 deliver c from P3", "P1 deliver b from P2"):
-        story.do(told)
+    for move in ("P2 send a", "P2 send b", "P3 send c"):
+        story.do(move)
+    for move in ("P1 deliver a from P2", "P1 deliver c from P3", "P1 deliver b from P2"):
+        story.do(move)
     assert story.at("P1").deliv == (0, 2, 1)
 
 
@@ -219,8 +219,8 @@ def test_a_carol_who_insists_on_m3_first_waits_for_ever() -> None:
 
 def test_if_m1_is_lost_m3_languishes_undelivered() -> None:
     story = Replay(Rst, STORY, channel="lossy")
-    for told in ("Alice send m1", "Alice send m2", "Carol lose m1 from Alice", "Bob deliver m2 from Alice"):
-        story.do(told)
+    for move in ("Alice send m1", "Alice send m2", "Carol lose m1 from Alice", "Bob deliver m2 from Alice"):
+        story.do(move)
     story.do("Bob send m3")
     assert story.can() == {"Carol lose m3 from Bob"}
     assert story.waiting() == ["Carol at its statement 1, receive"]

@@ -1,4 +1,4 @@
-"""[MF], told on the machines: its operations, its three programs with their figures, and its lemmas in every run."""
+"""[MF], replayed on the machines: its operations, its three programs with figures, and its lemmas in every run."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_fig_2_a_message_is_sent_posted_got_acknowledged_and_received() -> None:
 
 def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> None:
     story = Replay(Buffer, "P1: send x to P2; send y to P3; send z to P2\nP2:\nP3:")
-    for told in ("P1 send x", "P1 post", "P1 send y", "P1 send z"):
-        story.do(told)
+    for move in ("P1 send x", "P1 post", "P1 send y", "P1 send z"):
+        story.do(move)
     assert (names(story.at("P1").output), story.at("P1").awaits) == ("yz", 1)
     assert story.can() == {"P2 receive message x from P1"}
     story.do("P2 receive message x from P1")
@@ -82,8 +82,8 @@ def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> 
 
 def test_fig_1_synchronous_communication_deadlocks_where_each_waits_for_its_own_message() -> None:
     story = Replay(WaitsAndAcknowledges, FIG_1)
-    for told in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
-        story.do(told)
+    for move in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
+        story.do(move)
     story.do("P1 receive message y from P2")
     story.do("P2 receive message x from P1")
     assert story.can() == set()
@@ -92,8 +92,8 @@ def test_fig_1_synchronous_communication_deadlocks_where_each_waits_for_its_own_
 
 def test_fig_3_the_buffer_protocol_does_not_deadlock_there() -> None:
     story = Replay(Buffer, FIG_1)
-    for told in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
-        story.do(told)
+    for move in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
+        story.do(move)
     story.do("P1 receive message y from P2")
     story.do("P2 receive message x from P1")
     assert {"P1 deliver y", "P2 deliver x"} < story.can()
@@ -116,8 +116,8 @@ def test_both_protocols_yield_the_computation_of_fig_5_and_no_other(kind: type[P
 
 def test_fig_5_the_matrix_protocol_delays_z_at_its_receiver() -> None:
     story = Replay(Rst, script("mf-program-1"))
-    for told in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
-        story.do(told)
+    for move in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
+        story.do(move)
     (z,) = story.system.refused(story.state)
     assert z.message is not None
     assert (z.message.name, z.source, z.destination) == ("z", 1, 2)
@@ -130,30 +130,30 @@ def test_fig_5_the_matrix_protocol_delays_z_at_its_receiver() -> None:
 
 def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
     story = Replay(Buffer, script("mf-program-1"))
-    for told in ("P1 send x", "P1 post", "P1 send y"):
-        story.do(told)
+    for move in ("P1 send x", "P1 post", "P1 send y"):
+        story.do(move)
     assert (names(story.at("P1").output), story.at("P1").awaits) == ("y", 2)
     assert story.can() == {"P3 receive message x from P1"}, "no step of P1 or of the chain that y would begin"
-    for told in ("P3 receive message x from P1", "P1 receive ack from P3", "P1 post", "P2 receive message y from P1"):
-        story.do(told)
-    for told in ("P2 deliver y", "P2 send z", "P2 post", "P3 receive message z from P2"):
-        story.do(told)
+    for move in ("P3 receive message x from P1", "P1 receive ack from P3", "P1 post", "P2 receive message y from P1"):
+        story.do(move)
+    for move in ("P2 deliver y", "P2 send z", "P2 post", "P3 receive message z from P2"):
+        story.do(move)
     assert names(story.at("P3").input) == "xz"
     story.do("P3 deliver x")
     story.do("P3 deliver z")
     assert story.waiting() == []
 
 
-def test_under_the_buffer_protocol_y_is_never_under_way_before_x_is_in_its_input_buffer() -> None:
+def test_under_the_buffer_protocol_y_is_never_in_flight_before_x_is_in_its_input_buffer() -> None:
     system = over(Buffer(3), Program(script("mf-program-1")))
-    under_way = 0
+    in_flight = 0
     for now in reachable(system):
         sent = {packet.message.name for packet in now.in_flight if packet.message}
         if "y" in sent:
-            under_way += 1
+            in_flight += 1
             received = system.position(now.state)[2]
             assert received or names(now.locals[2].input)[:1] == "x"
-    assert under_way
+    assert in_flight
 
 
 @pytest.mark.parametrize(("protocol", "kind"), [("rst", Rst), ("buffer", Buffer)])
@@ -191,13 +191,13 @@ def test_fig_7_overlapping_crowns_are_generated_as_the_text_says() -> None:
             story.do(f"{process} send {message}")
         for process in ("P1", "P2", "P3"):
             story.do(f"{process} post")
-        for told in sorted(move for move in story.can() if " receive message " in move):
-            story.do(told)
-        for told in sorted(move for move in story.can() if " receive ack " in move):
-            story.do(told)
+        for move in sorted(move for move in story.can() if " receive message " in move):
+            story.do(move)
+        for move in sorted(move for move in story.can() if " receive ack " in move):
+            story.do(move)
     assert [names(story.at(process).input) for process in ("P1", "P2", "P3")] == ["ab", "ef", "cd"]
-    for told in ("P1 deliver a", "P1 deliver b", "P2 deliver e", "P2 deliver f", "P3 deliver c", "P3 deliver d"):
-        story.do(told)
+    for move in ("P1 deliver a", "P1 deliver b", "P2 deliver e", "P2 deliver f", "P3 deliver c", "P3 deliver d"):
+        story.do(move)
     assert story.waiting() == []
 
 
@@ -272,8 +272,8 @@ def test_no_smaller_causally_ordered_computation_is_out_of_reach(n: int, m: int)
 
 def test_the_third_program_completes_under_the_buffer_protocol_if_x_arrives_first() -> None:
     story = Replay(Buffer, script("mf-program-3"))
-    for told in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
-        story.do(told)
+    for move in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
+        story.do(move)
     story.do("P2 receive message x from P1")
     story.do("P2 receive message y from P3")
     story.do("P2 deliver x")
@@ -283,8 +283,8 @@ def test_the_third_program_completes_under_the_buffer_protocol_if_x_arrives_firs
 
 def test_the_third_program_blocks_under_the_buffer_protocol_if_y_arrives_first() -> None:
     story = Replay(Buffer, script("mf-program-3"))
-    for told in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
-        story.do(told)
+    for move in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
+        story.do(move)
     story.do("P2 receive message y from P3")
     story.do("P2 receive message x from P1")
     assert names(story.at("P2").input) == "yx"

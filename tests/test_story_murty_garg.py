@@ -1,4 +1,5 @@
-"""[MG], told on the machine: who commits what when, how Fig. 4(a) ends, and what goes on while a process is passive.
+"""[MG], replayed on the machine: who commits what when, how Fig. 4(a) ends, and what goes on while a process is
+passive.
 
 Also what the text does not say: a process's sends need not be committed in the order in which it intended them; and the
 algorithm can generate every synchronous computation (within the bounds searched).
@@ -72,7 +73,7 @@ def test_fig_4a_move_by_move() -> None:
     story = Replay(MurtyGarg, "P1: send m1 to P2; receive\nP2: send m2 to P1; receive")
     assert kinds(story.do("P1 send m1")) == ["request m1 to P2"]
     assert kinds(story.do("P2 send m2")) == ["message m2 to P1"]
-    assert story.at("P1") == IDLE, "asking makes nobody passive"
+    assert story.at("P1") == IDLE, "a request makes nobody passive"
     assert story.at("P2") == State(active=False, messages=(), acks=())
     assert story.happened == ["P2 sends m2"]
     assert story.do("P2 receive request m1 from P1") == []
@@ -102,7 +103,7 @@ def test_a_passive_process_goes_on_receiving_asking_and_taking_requests() -> Non
     )
     story.do("P2 send a")
     assert not story.at("P2").active
-    assert kinds(story.do("P2 send e")) == ["request e to P3"], "it asks"
+    assert kinds(story.do("P2 send e")) == ["request e to P3"], "it sends the request"
     story.do("P3 send b")
     assert story.do("P2 deliver b from P3") == [], "it receives, and owes the acknowledgement"
     story.do("P1 send d")
@@ -184,10 +185,10 @@ def test_fig_7_the_receiver_acknowledges_once_its_own_last_send_is_acknowledged(
 
 def test_a_process_is_passive_exactly_while_one_message_of_its_own_is_not_acknowledged() -> None:
     for now in reachable(everything(MurtyGarg, 3, 3)):
-        local, under_way = now.locals, now.in_flight
+        local, in_flight = now.locals, now.in_flight
         for i in range(3):
-            open_sends = sum(packet.kind == "message" and packet.source == i for packet in under_way)
-            open_sends += sum(packet.kind == "ack" and packet.destination == i for packet in under_way)
+            open_sends = sum(packet.kind == "message" and packet.source == i for packet in in_flight)
+            open_sends += sum(packet.kind == "ack" and packet.destination == i for packet in in_flight)
             open_sends += sum(owner.acks.count(i) for owner in local)
             assert open_sends == (0 if local[i].active else 1)
 
@@ -205,8 +206,8 @@ def test_a_message_costs_one_control_message_to_a_smaller_process_and_two_to_a_b
     story = Replay(MurtyGarg, program)
     transmitted = []
     while story.can():
-        (told,) = story.can()
-        transmitted += story.do(told)
+        (move,) = story.can()
+        transmitted += story.do(move)
     assert sum(packet.kind != "message" for packet in transmitted) == control
     assert sum(packet.kind == "message" for packet in transmitted) == 1
 

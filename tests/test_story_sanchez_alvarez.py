@@ -1,4 +1,4 @@
-"""[SA], told on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open.
+"""[SA], replayed on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open.
 
 Beside it the yardstick that its §5 names, the optimal algorithm [KS98]; and what bounds and pipelines do to the buffer
 protocol ([MF] footnotes 2 and 4).
@@ -120,7 +120,7 @@ class LockstepProduct(ProtocolMachine):
 
 
 def guards(system: System) -> set[tuple[bool, bool]]:
-    """Of every user message, wherever it is under way: would it be delivered, and would the matrix protocol do so?"""
+    """Of every user message, wherever it is in flight: would it be delivered, and would the matrix protocol do so?"""
     found = set()
     machine = system.machine
     assert isinstance(machine, LockstepProduct)
@@ -176,7 +176,7 @@ def test_the_set_of_constraints_is_satisfied_where_the_column_is_covered(
     )
 
 
-def test_as_the_text_tells_the_basic_algorithm_the_own_column_is_not_deliv() -> None:
+def test_in_the_basic_algorithm_of_the_text_the_own_column_is_not_deliv() -> None:
     # "In the basic matrix algorithm, M_k[-, k] = DELIV_k[-]": only if the receiver increments M_j[i, j] as well, which
     # [Kup] says and §3 does not.
     assert violations(check(Rst, 3, 4)) == {}
@@ -370,7 +370,7 @@ class Past(NamedTuple):
 
 
 class Remembering(ProtocolMachine):
-    """A protocol, and with it everything that has happened before, which nobody asks."""
+    """A protocol, and with it everything that has happened before, which no guard uses."""
 
     promises = "causal"
     admits_multicast = True
@@ -418,7 +418,7 @@ class Remembering(ProtocolMachine):
 
 
 def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:
-    """What the copy to j must tell: every (sender, clock, destination) of a message before it for which no delivery
+    """What the copy to j must carry: every (sender, clock, destination) of a message before it for which no delivery
     there is known, nor a later message there, this one included unless the destination is j.
     """
     return {
@@ -444,7 +444,7 @@ def stamps(inner: ProtocolMachine, workload: Workload) -> Iterator[tuple[Any, Pa
                     yield stamp, past, sent, packet.destination
 
 
-def told(stamp: optimal.Stamp) -> list[tuple[int, int, int]]:
+def log_entries(stamp: optimal.Stamp) -> list[tuple[int, int, int]]:
     """The log that travels, destination by destination."""
     return [(k, clock, d) for (k, clock), left in stamp.log for d in left]
 
@@ -455,7 +455,7 @@ WORKLOADS = [Free(3, 4), Free(3, 3, sends="multicast")]
 @pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
 def test_the_optimal_algorithm_carries_exactly_what_is_necessary(workload: Workload) -> None:
     for stamp, past, sent, j in stamps(Optimal(3), workload):
-        assert set(told(stamp)) == necessary(past, sent, j)
+        assert set(log_entries(stamp)) == necessary(past, sent, j)
 
 
 @pytest.mark.parametrize(
@@ -464,8 +464,8 @@ def test_the_optimal_algorithm_carries_exactly_what_is_necessary(workload: Workl
 def test_with_a_rule_less_it_is_as_safe_and_carries_more_than_is_necessary(kind: type[Optimal]) -> None:
     more = 0
     for stamp, past, sent, j in stamps(kind(3), Free(3, 3, sends="multicast")):
-        assert set(told(stamp)) >= necessary(past, sent, j)
-        more += set(told(stamp)) > necessary(past, sent, j)
+        assert set(log_entries(stamp)) >= necessary(past, sent, j)
+        more += set(log_entries(stamp)) > necessary(past, sent, j)
     assert more
 
 
@@ -479,7 +479,9 @@ P3: receive; receive; send e to P1
 
 def test_what_one_side_of_a_merge_has_dropped_comes_back_only_in_the_fifth_message() -> None:
     def too_much(kind: type[Optimal], workload: Workload) -> list[set[tuple[int, int, int]]]:
-        surplus = (set(told(stamp)) - necessary(past, sent, j) for stamp, past, sent, j in stamps(kind(3), workload))
+        surplus = (
+            set(log_entries(stamp)) - necessary(past, sent, j) for stamp, past, sent, j in stamps(kind(3), workload)
+        )
         return [more for more in surplus if more]
 
     for workload in WORKLOADS:
@@ -491,7 +493,7 @@ def test_what_one_side_of_a_merge_has_dropped_comes_back_only_in_the_fifth_messa
 
 def test_what_drops_too_much_carries_less_than_is_necessary() -> None:
     assert any(
-        not necessary(past, sent, j) <= set(told(stamp))
+        not necessary(past, sent, j) <= set(log_entries(stamp))
         for stamp, past, sent, j in stamps(DropsEveryDestinationOnSending(3), Free(3, 3))
     )
 
@@ -501,11 +503,11 @@ def test_its_stamps_are_never_larger_than_the_matrix_without_its_zeroes(workload
     smaller = 0
     for stamp, past, _, _ in stamps(Optimal(3), workload):
         matrix = {(one.sender, d) for one in past.sent for d in one.dests}
-        of_a_channel = {(k, d) for k, _, d in told(stamp)}
-        assert len(told(stamp)) == len(of_a_channel), "of each sender a destination is named once"
+        of_a_channel = {(k, d) for k, _, d in log_entries(stamp)}
+        assert len(log_entries(stamp)) == len(of_a_channel), "of each sender a destination is named once"
         assert of_a_channel <= matrix
         assert len(stamp.log) <= len(matrix)
-        smaller += len(told(stamp)) < len(matrix)
+        smaller += len(log_entries(stamp)) < len(matrix)
     assert smaller
 
 
@@ -547,7 +549,7 @@ def test_an_extra_message_makes_stamps_smaller_than_the_so_called_optimal_ones()
         found = set()
         for stamp, past, sent, _ in stamps(machine, program):
             if sent.sender == 0 and sent.clock == 3:
-                found.add(len(told(stamp)) if isinstance(stamp, optimal.Stamp) else len(stamp))
+                found.add(len(log_entries(stamp)) if isinstance(stamp, optimal.Stamp) else len(stamp))
                 assert len(necessary(past, sent, 1)) == 4
         return found
 

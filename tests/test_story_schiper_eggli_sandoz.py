@@ -1,4 +1,4 @@
-"""[SES], told on the machines: its figures, what every site knows at each step, and what a failure does.
+"""[SES], replayed on the machines: its figures, what every site knows at each step, and what a failure does.
 
 Also what the text does not say. Its garbage collection for ISIS does not keep causal order (§3); the proof of liveness
 takes the n-th event of a site for a message to S, which it need not be (§4.2.5); and neither does the number MIN(S) of
@@ -96,8 +96,8 @@ def test_fig_1_the_packet_from_s1_to_s2_contains_m1_and_mx_and_that_from_s2_to_s
 
 def test_fig_1_m1_is_carried_over_two_paths_and_the_second_to_arrive_is_ignored() -> None:
     story = Replay(Isis, PROGRAM_1)
-    for told in ("S1 send M1", "S1 send Mx", "S2 deliver Mx from S1", "S2 send M2"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send Mx", "S2 deliver Mx from S1", "S2 send M2"):
+        story.do(move)
     assert story.can() == {"S3 deliver M1 from S1", "S3 deliver M2 from S2"}
     story.do("S3 deliver M2 from S2")
     assert story.happened[-2:] == ["S3 delivers M1", "S3 delivers M2"], "both at once, in the correct order"
@@ -134,8 +134,8 @@ DELETED_TOO_EARLY = [
 def test_as_printed_the_garbage_collection_breaks_causal_order_in_ten_actions() -> None:
     assert violations(check(IsisGc, program=PROGRAM_1, channel="fifo")) == {"causal": 10}
     story = Replay(IsisGc, PROGRAM_1, channel="fifo")
-    for told in DELETED_TOO_EARLY[:-1]:
-        story.do(told)
+    for move in DELETED_TOO_EARLY[:-1]:
+        story.do(move)
     assert buff(story, "S2") == [], "all have acknowledged, S3 among them, which M1 is for and has not reached"
     (m2,) = story.do(DELETED_TOO_EARLY[-1])
     assert names(m2) == ["M2"]
@@ -154,8 +154,8 @@ def test_three_messages_and_one_site_that_collects_once_are_enough_to_break_it()
 def test_if_a_site_acknowledges_only_what_has_reached_it_the_garbage_collection_keeps_causal_order() -> None:
     assert violations(check(IsisGcWaits, program=PROGRAM_1, channel="fifo")) == {}
     story = Replay(IsisGcWaits, PROGRAM_1, channel="fifo")
-    for told in DELETED_TOO_EARLY[:5]:
-        story.do(told)
+    for move in DELETED_TOO_EARLY[:5]:
+        story.do(move)
     story.do("S3 receive from S2")
     assert "S3 receive request from S2" not in story.can(), "it waits in the hold-back queue"
     assert buff(story, "S2") == ["M1", "Mx"]
@@ -181,12 +181,12 @@ P3: receive
 
 
 @pytest.mark.parametrize(("kind", "times"), [(IsisGc, 1), (TheAskedSiteDeletesToo, 2)])
-def test_an_asked_site_that_deletes_does_not_recognize_the_replica_that_is_still_on_its_way(
+def test_a_requested_site_that_deletes_does_not_recognize_the_replica_that_is_still_on_its_way(
     kind: type[IsisGc], times: int
 ) -> None:
     story = Replay(kind, STILL_ON_THE_WAY, channel="fifo")
-    for told in ("P1 send x", "P1 send y", "P2 deliver x from P1", "P3 deliver y from P1"):
-        story.do(told)
+    for move in ("P1 send x", "P1 send y", "P2 deliver x from P1", "P3 deliver y from P1"):
+        story.do(move)
     (x_y_z,) = story.do("P1 send z")
     assert names(x_y_z) == ["x", "y", "z"]
     story.do("P3 request deletion")
@@ -313,10 +313,10 @@ def test_fig_5_the_time_of_s3_at_the_first_delivery_is_the_vector_of_the_figure(
 
 def test_fig_5_m6_may_arrive_first_and_waits_for_both() -> None:
     story = Replay(Ses, FIG_5)
-    for told in ("S1 send M1", "S1 send M2", "S1 send M3", "S2 deliver M2 from S1", "S2 send M4", "S2 send M5"):
-        story.do(told)
-    for told in ("S4 deliver M3 from S1", "S4 deliver M5 from S2"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send M2", "S1 send M3", "S2 deliver M2 from S1", "S2 send M4", "S2 send M5"):
+        story.do(move)
+    for move in ("S4 deliver M3 from S1", "S4 deliver M5 from S2"):
+        story.do(move)
     (m6,) = story.do("S4 send M6")
     assert pairs(m6.stamp.buffer) == {"S2": (2, 0, 0, 0), "S3": (2, 2, 0, 0)}, "one pair for M1 and M4"
     assert story.can() == {"S3 deliver M1 from S1"}
@@ -353,8 +353,8 @@ def test_the_nth_event_of_site_i_need_not_be_the_emission_of_a_message_for_s_as_
     assert waits_without_a_message(Ses, 3, 2) is None
     assert waits_without_a_message(Ses, 3, 3) == 4
     story = Replay(Ses, "S1: send x to S2\nS2: receive; send M1 to S3; send M to S3\nS3: receive; receive")
-    for told in ("S1 send x", "S2 deliver x from S1", "S2 send M1", "S2 send M"):
-        story.do(told)
+    for move in ("S1 send x", "S2 deliver x from S1", "S2 send M1", "S2 send M"):
+        story.do(move)
     (m,) = story.system.refused(story.state)
     assert pairs(m.stamp.buffer) == {"S3": (1, 2, 0)}, "the first event of S1 is SEND(x), and x is for S2"
     assert story.at("S3").time == (0, 0, 0)
@@ -391,8 +391,8 @@ def fails(kind: type[ProtocolMachine], program: str) -> dict[str, int]:
     script = notation.parse(program)
     decided = properties_of(kind(len(script.processes)), ("causal",), program=False)
     properties = tuple(known for known in decided if known != NEVER_BLOCKS)
-    asked = Check(kind, program=script, channel="unordered", orders=("causal",), crash="S1", properties=properties)
-    return violations(run_check(asked))
+    request = Check(kind, program=script, channel="unordered", orders=("causal",), crash="S1", properties=properties)
+    return violations(run_check(request))
 
 
 #: S1 crashes after it has sent M1, which is lost, and M2, which is not.
@@ -401,8 +401,8 @@ FAILURE = ["S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 del
 
 def test_fig_6_m3_waits_for_m1_for_ever_and_all_other_messages_pile_up_behind_it() -> None:
     story = Failing(Ses, FIG_6_AND_ON)
-    for told in (*FAILURE, "S3 send M3", "S3 send M4"):
-        story.do(told)
+    for move in (*FAILURE, "S3 send M3", "S3 send M4"):
+        story.do(move)
     assert [packet.message.name for packet in story.system.refused(story.state) if packet.message] == ["M3", "M4"]
     (m3, _) = story.system.refused(story.state)
     assert pairs(m3.stamp.buffer)["S2"] == (1, 0, 0, 0), "the pair (S2, VT(M1))"
@@ -412,8 +412,8 @@ def test_fig_6_m3_waits_for_m1_for_ever_and_all_other_messages_pile_up_behind_it
 
 def test_fig_6_any_site_that_has_heard_from_s3_is_cut_off_from_s2_too() -> None:
     story = Failing(Ses, FIG_6_AND_ON)
-    for told in (*FAILURE, "S3 send M3", "S3 send M4", "S3 send M5", "S4 deliver M5 from S3", "S4 send M6"):
-        story.do(told)
+    for move in (*FAILURE, "S3 send M3", "S3 send M4", "S3 send M5", "S4 deliver M5 from S3", "S4 send M6"):
+        story.do(move)
     assert len(story.system.refused(story.state)) == 3
     assert story.can() == set()
 
@@ -435,8 +435,8 @@ def test_with_any_three_messages_isis_resists_to_a_crash_and_the_pairs_do_not() 
 
 def test_fig_6_in_isis_m3_cannot_arrive_before_m1_which_comes_with_it() -> None:
     story = Failing(Isis, FIG_6)
-    for told in FAILURE:
-        story.do(told)
+    for move in FAILURE:
+        story.do(move)
     (m3,) = story.do("S3 send M3")
     assert names(m3) == ["M1", "M2", "M3"]
     story.do("S2 deliver M3 from S3")
@@ -450,8 +450,8 @@ def test_fig_6_s2_finds_the_event_all_agree_on_it_and_s3_rewinds() -> None:
     story = Failing(SesRollback, FIG_6)
     machine = story.machine
     assert isinstance(machine, SesRollback)
-    for told in ("S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 receive message M2 from S1"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 receive message M2 from S1"):
+        story.do(move)
     story.do("S3 deliver M2")
     before = story.at("S3").log[-1].before
     story.do("S3 send M3")
@@ -475,15 +475,15 @@ def test_fig_6_s2_finds_the_event_all_agree_on_it_and_s3_rewinds() -> None:
 
 def test_after_the_rewind_s3_can_communicate_with_s2_again() -> None:
     story = Failing(SesRollback, FIG_6_AND_ON)
-    for told in ("S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 receive message M2 from S1"):
-        story.do(told)
-    for told in ("S3 deliver M2", "S3 send M3", "S2 receive message M3 from S3", "S2 agree"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 receive message M2 from S1"):
+        story.do(move)
+    for move in ("S3 deliver M2", "S3 send M3", "S2 receive message M3 from S3", "S2 agree"):
+        story.do(move)
     assert story.can() == {"S2 receive agreed from S2"}, "nothing else happens until all have rewound"
-    for told in ("S2 receive agreed from S2", "S3 receive agreed from S3", "S4 receive agreed from S4"):
-        story.do(told)
-    for told in ("S3 send M4", "S2 receive message M4 from S3", "S2 deliver M4"):
-        story.do(told)
+    for move in ("S2 receive agreed from S2", "S3 receive agreed from S3", "S4 receive agreed from S4"):
+        story.do(move)
+    for move in ("S3 send M4", "S2 receive message M4 from S3", "S2 deliver M4"):
+        story.do(move)
     assert story.happened[-2:] == ["S3 sends M4", "S2 delivers M4"]
 
 
@@ -580,7 +580,7 @@ def test_every_step_of_the_treatment_is_needed_for_all_to_be_delivered(
 
 # -- §4.3: is one application enough? ----------------------------------------------------------------------------------
 
-#: Z, which waits for M1, may still be under way when Q tells S3 of P. Then N is 3, and Z depends on event 2 only.
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P. Then N is 3, and Z depends on event 2 only.
 ONCE_MORE = """
 S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
 S2: receive; receive
@@ -601,8 +601,8 @@ class AgreesOnceOnAllPairs(AgreesOnlyOnce):
             return None
         held = [state.buffer for state in states.values()]
         held += [packet.stamp.buffer for state in states.values() for packet in state.waiting]
-        told = [(buffer[j][crashed], states[j].time[crashed]) for buffer in held for j in states]
-        events = [event for event, at_s in told if event > at_s]
+        reports = [(buffer[j][crashed], states[j].time[crashed]) for buffer in held for j in states]
+        events = [event for event, at_s in reports if event > at_s]
         return Failure(crashed, min(events)) if events else None
 
 
@@ -631,14 +631,14 @@ def test_agreeing_once_is_not_enough() -> None:
 def once_more(kind: type[SesRollback]) -> Failing:
     """As far as the first agreement: N is 3, and then Z arrives."""
     story = Failing(kind, ONCE_MORE)
-    for told in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S3 send Z"):
-        story.do(told)
-    for told in ("S1 send P", "S1 send Q", "S1 crash", "S2 lose M1 from S1", "S3 lose P from S1"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S3 send Z"):
+        story.do(move)
+    for move in ("S1 send P", "S1 send Q", "S1 crash", "S2 lose M1 from S1", "S3 lose P from S1"):
+        story.do(move)
     story.do("S3 receive message Q from S1")
     assert kind(3).agree({1: story.at("S2"), 2: story.at("S3")}, 0) == Failure(0, 3)
-    for told in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(told)
+    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
+        story.do(move)
     assert story.at("S3").time == (2, 0, 2), "it need not rewind, and Z is not dropped"
     story.do("S2 receive message Z from S3")
     return story
@@ -650,8 +650,8 @@ def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> 
     assert z.stamp.buffer[1] == (1, 0, 0)
     assert story.can() == set()
     story = once_more(SesRollback)
-    for told in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(told)
+    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
+        story.do(move)
     assert story.happened[-2:] == ["S3 unsends Z", "S3 orphans M2"]
     assert story.at("S2").waiting == frozenset()
 
@@ -659,11 +659,11 @@ def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> 
 @pytest.mark.slow
 def test_five_messages_are_the_fewest_that_show_it_among_three_sites() -> None:
     assert len(Program(notation.parse(ONCE_MORE)).all_messages) == 5
-    asked = Check(AgreesOnlyOnce, 3, 4, orders=("asynchronous",), crash="P1", properties=(DELIVERS_ALL,))
-    assert run_check(asked)["delivers-all"].verdict == "holds"
+    request = Check(AgreesOnlyOnce, 3, 4, orders=("asynchronous",), crash="P1", properties=(DELIVERS_ALL,))
+    assert run_check(request)["delivers-all"].verdict == "holds"
 
 
-def once_when_nothing_is_under_way(kind: type[SesRollback], program: str) -> dict[str, int]:
+def once_when_nothing_is_in_flight(kind: type[SesRollback], program: str) -> dict[str, int]:
     """What is violated then."""
     workload = Program(notation.parse(program))
     system = WhenNothingIsUnderWay(kind(3), workload, channel_named("unordered"), [DeliveryMonitor()], 0)
@@ -672,33 +672,33 @@ def once_when_nothing_is_under_way(kind: type[SesRollback], program: str) -> dic
     return found.broken
 
 
-def test_agreeing_once_is_not_enough_even_if_nothing_is_under_way_for_z_may_still_be_sent() -> None:
-    assert once_when_nothing_is_under_way(AgreesOnlyOnce, ONCE_MORE) == {"delivers-all": 15}
+def test_agreeing_once_is_not_enough_even_if_nothing_is_in_flight_for_z_may_still_be_sent() -> None:
+    assert once_when_nothing_is_in_flight(AgreesOnlyOnce, ONCE_MORE) == {"delivers-all": 15}
     story = Failing(AgreesOnlyOnce, ONCE_MORE)
-    for told in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S1 send P"):
-        story.do(told)
-    for told in ("S1 send Q", "S1 crash", "S2 lose M1 from S1", "S3 lose P from S1", "S3 receive message Q from S1"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S1 send P"):
+        story.do(move)
+    for move in ("S1 send Q", "S1 crash", "S2 lose M1 from S1", "S3 lose P from S1", "S3 receive message Q from S1"):
+        story.do(move)
     assert story.system.in_flight(story.state) == []
-    for told in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(told)
-    assert pairs(story.at("S3").buffer) == {"S2": (1, 0, 0)}, "no message waits, but a pair is there that tells of M1"
+    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
+        story.do(move)
+    assert pairs(story.at("S3").buffer) == {"S2": (1, 0, 0)}, "no message waits, but a pair is there that names M1"
     story.do("S3 send Z")
     story.do("S2 receive message Z from S3")
     assert story.can() == set()
 
 
-def test_agreeing_once_is_enough_if_nothing_is_under_way_and_every_pair_of_a_survivor_is_evidence() -> None:
+def test_agreeing_once_is_enough_if_nothing_is_in_flight_and_every_pair_of_a_survivor_is_evidence() -> None:
     for program in (ONCE_MORE, FIG_6, FIG_6_MIRRORED, SENT_BEFORE, DELIVERED_BEFORE, NOTHING_LOST):
-        assert once_when_nothing_is_under_way(AgreesOnceOnAllPairs, program) == {}
+        assert once_when_nothing_is_in_flight(AgreesOnceOnAllPairs, program) == {}
 
 
 def test_that_all_take_the_minimum_matters_only_if_they_agree_once() -> None:
     story = Failing(AgreesOnTheLatest, ONCE_MORE)
-    for told in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S3 send Z"):
-        story.do(told)
-    for told in ("S1 send P", "S1 send Q", "S1 crash", "S3 receive message Q from S1", "S2 receive message Z from S3"):
-        story.do(told)
+    for move in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S3 send Z"):
+        story.do(move)
+    for move in ("S1 send P", "S1 send Q", "S1 crash", "S3 receive message Q from S1", "S2 receive message Z from S3"):
+        story.do(move)
     survivors = {1: story.at("S2"), 2: story.at("S3")}
     assert SesRollback(3).agree(survivors, 0) == Failure(0, 1)
     assert AgreesOnTheLatest(3).agree(survivors, 0) == Failure(0, 3)
@@ -709,10 +709,10 @@ def test_that_all_take_the_minimum_matters_only_if_they_agree_once() -> None:
 # -- §4.3: what MIN(S) says --------------------------------------------------------------------------------------------
 
 
-def test_min_is_not_the_oldest_event_never_delivered_since_a_pair_tells_of_the_youngest() -> None:
+def test_min_is_not_the_oldest_event_never_delivered_since_a_pair_names_the_youngest() -> None:
     story = Failing(SesRollback, "S1: send L to S2; send M to S2; send X to S2\nS2: receive; receive; receive")
-    for told in ("S1 send L", "S1 send M", "S1 send X", "S1 crash", "S2 lose L from S1", "S2 lose M from S1"):
-        story.do(told)
+    for move in ("S1 send L", "S1 send M", "S1 send X", "S1 crash", "S2 lose L from S1", "S2 lose M from S1"):
+        story.do(move)
     story.do("S2 receive message X from S1")
     assert SesRollback(2).minimum(1, story.at("S2"), 0) == 2, "L was event 1; its pair is discarded"
 
@@ -720,7 +720,7 @@ def test_min_is_not_the_oldest_event_never_delivered_since_a_pair_tells_of_the_y
 def rewinds_after(kind: type[SesRollback], n: int, m: int, *, arrived: bool, delivered: bool) -> int | None:
     """In how many actions do the survivors agree, though nothing was lost? None: never.
 
-    `arrived`: nothing is under way between survivors or to them; `delivered`: all that they got of S1 is delivered.
+    `arrived`: nothing is in flight between survivors or to them; `delivered`: all that they got of S1 is delivered.
     """
     system = everything(kind, n, m, crash="P1")
     for now in reachable(system, allowed=lambda _, step: step.action.name not in ("lose", "agree")):
@@ -751,14 +751,14 @@ def test_the_evidence_is_also_there_when_nothing_was_lost(
 
 def test_a_message_that_was_delivered_as_it_should_is_undone_since_two_others_crossed() -> None:
     story = Failing(SesRollback, NOTHING_LOST)
-    for told in ("S1 send M1", "S3 receive message M1 from S1", "S3 deliver M1", "S3 send M2", "S3 send M3"):
-        story.do(told)
-    for told in ("S2 receive message M3 from S3", "S2 receive message M2 from S3", "S1 crash"):
-        story.do(told)
+    for move in ("S1 send M1", "S3 receive message M1 from S1", "S3 deliver M1", "S3 send M2", "S3 send M3"):
+        story.do(move)
+    for move in ("S2 receive message M3 from S3", "S2 receive message M2 from S3", "S1 crash"):
+        story.do(move)
     assert story.can() == {"S2 deliver M2", "S2 agree"}, "all that S2 waits for has arrived"
     assert SesRollback(3).minimum(1, story.at("S2"), 0) == 1, "the number of SEND(M1), which is for S3 and delivered"
-    for told in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(told)
+    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
+        story.do(move)
     assert story.happened[-3:] == ["S3 unsends M3", "S3 unsends M2", "S3 orphans M1"]
 
 

@@ -1,4 +1,4 @@
-"""`crownless.testing`: somebody's class is held to an order, in few lines; what is wrong is shrunk and drawn."""
+"""`crownless.testing`: a user's class is checked against an order, in few lines; what is wrong is shrunk and drawn."""
 
 from __future__ import annotations
 

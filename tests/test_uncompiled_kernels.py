@@ -1,4 +1,4 @@
-"""The native engine where Numba is told to compile nothing: the kernels as plain Python, with the same answers."""
+"""The native engine where Numba compiles nothing: the kernels as plain Python, with the same answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native_engine_setup import question, small_rounds, told
+from native_engine_setup import question, reported, small_rounds
 
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, Step
@@ -82,10 +82,10 @@ def differences() -> dict[str, dict[str, str]]:
 
 
 def _difference(facts: dict[str, Any]) -> dict[str, str]:
-    asked = question(**facts)
+    both = question(**facts)
     with small_rounds():
-        native = told(asked.native(workers=2))
-    plain = told(asked.plain())
+        native = reported(both.native(workers=2))
+    plain = reported(both.plain())
     return {name: f"{plain[name]} != {native[name]}" for name in plain if plain[name] != native[name]}
 
 

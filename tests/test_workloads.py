@@ -23,7 +23,7 @@ def sends(workload: Workload, position: Position) -> list[str]:
 
 
 def send(workload: Workload, position: Position, name: str) -> Position:
-    """The position once the message of that name is handed over."""
+    """The position once the message of that name is submitted."""
     (after,) = [pending.after for pending in workload.pending_sends(position) if pending.message.name == name]
     return after
 

@@ -111,7 +111,7 @@ def test_nothing_is_said_of_the_bundled_protocols() -> None:
 
 @pytest.mark.parametrize("mistake", ["promises", "needs_channel", "bound", "parameters", "invariants"])
 def test_facts_are_looked_at_before_any_is_used(mistake: str) -> None:
-    """Also of an instance, and where what is asked for would be refused by another fact."""
+    """Also of an instance, and where the request would be refused by another fact."""
     kind: Any = type("Mistaken", (Right,), {mistake: 7})
     with pytest.raises(WrongMachine, match=rf"Mistaken\.{mistake} = 7 is no"):
         Check(kind(3), self_sends=True).resolve()
@@ -226,7 +226,7 @@ def test_only_the_users_own_frames_are_named_the_innermost_last(
 
 # -- code that does not come to an end ---------------------------------------------------------------------------------
 
-ENDLESS = """
+NEVER_ANSWERS = """
 import sys
 sys.path.insert(0, {tests!r})
 from wrong_machines import MACHINES, Beats, NeverAnswers, Right, Ticks
@@ -242,16 +242,16 @@ print(result.verdict, result.interrupted, result.exploration.stopped, sep="|")
 IN_ACCEPTS = r"; meanwhile NeverAnswers\.deliverable \(\S+wrong_machines\.py:\d+\) at P\d has not returned for \d+ s"
 
 
-def endless(engine: str, seconds: float | None) -> subprocess.Popen[str]:
+def never_answers(engine: str, seconds: float | None) -> subprocess.Popen[str]:
     tests = str(Path(__file__).parent)
-    program = ENDLESS.format(tests=tests, seconds=seconds, engine=engine)
+    program = NEVER_ANSWERS.format(tests=tests, seconds=seconds, engine=engine)
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
 
 
 @ENGINES
 def test_code_that_loops_is_ended_by_max_seconds(engine: str) -> None:
     began = time.monotonic()
-    child = endless(engine, 2.0)
+    child = never_answers(engine, 2.0)
     out, _ = child.communicate(timeout=120)
     assert child.returncode == 0
     verdict, interrupted, stopped = out.splitlines()[1].split("|")
@@ -263,7 +263,7 @@ def test_code_that_loops_is_ended_by_max_seconds(engine: str) -> None:
 @ENGINES
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_code_that_loops_is_ended_by_the_first_signal(engine: str, number: int) -> None:
-    child = endless(engine, None)
+    child = never_answers(engine, None)
     assert child.stdout is not None
     assert child.stdout.readline() == "begins\n"
     time.sleep(4)

@@ -1,9 +1,9 @@
 """Machines that a proof must not be fooled by: what is planted in each, and the most that `prove` may say of it.
 
-Each does, in some run, what the terms of z3 do not show: it counts to four, keeps what is no term, asks who it is, or
-lies about what happened. `says` is "refused" (with a part of the line that says why), or an outcome; `breaks` names
-what a run breaks, and at which processes and messages the explorer sees it. Without `breaks` the machine is impure,
-which no search can be held to, or it is right, and refused or not proved all the same.
+Each does, in some run, what the terms of z3 do not show: it counts to four, keeps what is no term, tests its own
+identity, or lies about what happened. `says` is "refused" (with a part of the line that says why), or an outcome;
+`breaks` names what a run breaks, and at which processes and messages the explorer sees it. Without `breaks` the machine
+is impure, which no search can be checked against, or it is right, and refused or not proved all the same.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class ComparesInADefault(Cbcast):
 
 
 class BringsItsOwnOps(Rst):
-    """Whatever it asks about all processes holds."""
+    """Every condition about all processes holds."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -220,7 +220,7 @@ class BringsItsOwnOps(Rst):
 
 
 class OpsOfItsOwnOnIntegers(Rst):
-    """What it asks about all processes it asks about all but the last; of terms it asks the same as ever."""
+    """A condition about all processes it tests for all but the last; for terms the condition is the same as ever."""
 
     def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
         super().__init__(n, ops, parameters)

@@ -76,7 +76,7 @@ class FailsInAHelper(Right):
 
 class FailsInArrive(Right):
     def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
-        state = state._replace(sent=-1)  # what is told of is what it was given
+        state = state._replace(sent=-1)  # the message names the state that it was given
         return [Step(state.nothing)]
 
 
@@ -410,7 +410,7 @@ DECLARING = [
     wrong("ItsGuardIsATruth", deliverable=True),
 ]
 
-#: Every wrong machine of this file, by its name; `NeverAnswers` is none that can be told.
+#: Every wrong machine of this file, by its name; `NeverAnswers` is left out, since it gets no message.
 MACHINES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (*globals().copy().values(), *ANSWERING, *DECLARING)
