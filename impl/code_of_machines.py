@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import sys
 from collections import namedtuple
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
@@ -96,7 +97,7 @@ def read_function(function: FunctionType, seen: set[Any]) -> None:
                 raise NotParametric(f"{code.co_name} sets {argument}")
             if module is not None:
                 read = name in ("LOAD_ATTR", "LOAD_METHOD") and not str(argument).startswith("_")
-                if not read or argument not in vars(module):
+                if not read or not holds_name(module, str(argument)):
                     raise NotParametric(f"{code.co_name} uses the module {module.__name__}")
                 _read_value(function, str(argument), vars(module)[argument], seen)
                 module = None
@@ -106,6 +107,16 @@ def read_function(function: FunctionType, seen: set[Any]) -> None:
                 str(argument).startswith(("__", *OF_FRAMES)) or argument in UNREAD or argument in FORMATS
             ):
                 raise NotParametric(f"{code.co_name} reads {argument}")
+
+
+def holds_name(module: ModuleType, name: str) -> bool:
+    """True if the module itself holds the name, so that code which reads it calls no `__getattr__` of the module.
+
+    The package crownless imports each of its names when it is first read; it is read here.
+    """
+    if module is sys.modules.get("crownless"):
+        getattr(module, name, None)
+    return name in vars(module)
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

@@ -12,6 +12,7 @@ from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import Undecided
+from crownless.spec.printable import in_brackets
 
 from .engines import Engine
 from .exploration import Exploration
@@ -42,6 +43,16 @@ class PropertyResult:
     run: Run | None = None
     note: str = ""
     ended_early: str | None = None
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.property.name}: {self._verdict()}")
+
+    def __str__(self) -> str:
+        line = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
+        return line if self.run is None else f"{line}\n\n{self.run}"
+
+    def _verdict(self) -> str:
+        return self.verdict if self.run is None else f"{self.verdict}, shown by a run of {len(self.run)} actions"
 
     def json(self) -> dict[str, Any]:
         """The stable keys of the command line."""
@@ -81,7 +92,7 @@ class CheckResult:
 
     def __repr__(self) -> str:
         broken = f", breaks {', '.join(self.violations)}" if self.violations else ""
-        return f"<{self.protocol}: {self.verdict}, {self.exploration.states:,} states{broken}>"
+        return in_brackets(f"{self.protocol}: {self.verdict}, {self.exploration.states:,} states{broken}")
 
     def __str__(self) -> str:
         drawn = [f"{self.protocol} breaks {', '.join(names)}:\n\n{run}" for run, names in self.shown_runs()]

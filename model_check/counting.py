@@ -12,6 +12,7 @@ from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide, weaker
+from crownless.spec.printable import in_brackets
 
 from .limits import Limits, allocation_failed
 from .stopping import reason_of
@@ -36,6 +37,11 @@ class Count:
     messages: int
     counts: dict[str, int]
     stopped: str | None = None
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {number:,}" for name, number in self.counts.items())
+        least = "" if self.stopped is None else "at least: "
+        return in_brackets(f"{self.processes} processes, {self.messages} messages: {least}{counts}")
 
     def __str__(self) -> str:
         lines = [f"{name:12} {number:>12,}" for name, number in self.counts.items()]

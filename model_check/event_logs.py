@@ -48,6 +48,10 @@ MEANING = {
     "run": "the run's name, a string or an integer",
 }
 
+#: What is said of a file that holds its events in one JSON value, such as a list that was printed over many lines.
+ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
+ONE_A_LINE = "write each event on one line, as jq -c '.[]' does with a list"
+
 
 @dataclass(frozen=True)
 class Gap:
@@ -97,12 +101,15 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
     names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
     """
     runs: dict[str, list[_Row]] = {}
-    for number, text in enumerate(lines, start=1):
+    rest = iter(lines)
+    for number, text in enumerate(rest, start=1):
         if not text.strip():
             continue
         try:
             row = _row(number, text)
         except BadInput as problem:
+            if not runs and _is_one_document([text, *rest]):
+                raise BadInput(ONE_DOCUMENT, hint=ONE_A_LINE, file=file) from None
             raise problem.at(file=file, line=number) from None
         runs.setdefault(row.run, []).append(row)
     if not runs:
@@ -113,6 +120,18 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
         except BadInput as problem:
             raise problem.at(file=file) from None
         yield logged
+
+
+def _is_one_document(lines: list[str]) -> bool:
+    """True if the lines are one JSON value together, and the first alone is none."""
+    try:
+        json.loads("\n".join(lines))
+        json.loads(lines[0])
+    except json.JSONDecodeError as problem:
+        return len(lines) > 1 and problem.doc == lines[0]
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 # -- one line ----------------------------------------------------------------------------------------------------------

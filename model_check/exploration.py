@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from crownless.spec.printable import in_brackets
+
 
 @dataclass
 class Exploration:
@@ -32,6 +34,11 @@ class Exploration:
     acyclic: bool = False
     #: Action coverage: how often each action is enabled, by name, summed over distinct states.
     actions: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        broken = f", breaks {', '.join(self.broken)}" if self.broken else ""
+        stopped = f", {self.stopped}" if self.stopped else ""
+        return in_brackets(f"{self.states:,} states, {self.transitions:,} transitions{broken}{stopped}")
 
 
 #: Why a search ended that was to find one violation.

@@ -167,6 +167,9 @@ class Search:
     forms: frozenset[Form] = frozenset()
     held: list[object] = field(default_factory=list, repr=False)
 
+    def __repr__(self) -> str:
+        return f"<{self.states:,} states, {len(self.forms):,} forms of computations>"
+
 
 class Clock:
     """Is told in words how far a search has got, and says why it must end, or None.

@@ -19,7 +19,7 @@ from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import in_brackets, printable, printable_name
 from crownless.spec.reading import read_text
 
 from .event_logs import Hole, read_log
@@ -42,6 +42,14 @@ class NamedComputation:
     computation: Computation
     holes: tuple[Hole, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        where = ", ".join(part for part in (self.file, self.run) if part)
+        lacks = f", {len(self.holes)} holes" if self.holes else ""
+        return in_brackets(f"{where or 'computation'}: {len(self.computation.messages)} messages{lacks}")
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class Classification(Mapping[str, Verdict]):
 
     def __repr__(self) -> str:
         kept = ", ".join(self.kept) or "none"
-        return f"<{len(self.subject.computation.messages)} messages: kept: {kept}>"
+        return in_brackets(f"{len(self.subject.computation.messages)} messages: kept: {kept}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))

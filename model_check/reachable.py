@@ -52,6 +52,9 @@ class Reached(NamedTuple):
         """True if an action of that name can happen next."""
         return any(step.action.name == action for step, _ in self.moves)
 
+    def __repr__(self) -> str:
+        return f"<state after {self.depth} actions: {len(self.in_flight)} in flight, {len(self.moves)} moves>"
+
     def __str__(self) -> str:
         states = "; ".join(f"{p}: {s}" for p, s in zip(self.system.workload.processes, self.locals, strict=True))
         return f"after {self.depth} actions: {states}; {len(self.in_flight)} in flight"

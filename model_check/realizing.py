@@ -15,6 +15,7 @@ from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
+from crownless.spec.printable import in_brackets
 
 from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
 from .limits import Limits, allocation_failed
@@ -61,13 +62,17 @@ class Realization:
     seconds: float = 0.0
 
     def __repr__(self) -> str:
-        which = self.equals or "no order exactly"
-        return f"<{self.check.protocol}: {self.computations:,} computations: {self.stopped or which}>"
+        return in_brackets(self._headline)
 
     def __str__(self) -> str:
         smallest = {"missing": self.shown_missing and self.orders[self.shown_missing].missing, "extra": self.broken_by}
         drawn = [f"{what}:\n{c}" for what, c in smallest.items() if c and possible(c)]
-        return "\n\n".join([f"{self!r}; {self.scope}", *drawn])
+        return "\n\n".join([f"{self._headline}; {self.scope}", *drawn])
+
+    @property
+    def _headline(self) -> str:
+        which = self.equals or "no order exactly"
+        return f"{self.check.protocol}: {self.computations:,} computations: {self.stopped or which}"
 
     def to_pandas(self) -> pd.DataFrame:
         """A row an order: how many computations it has, and how many of them are generated."""

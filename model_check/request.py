@@ -16,7 +16,7 @@ from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import in_brackets, printable_name
 
 from .class_facts import check_class, make
 from .clocks import Clocks
@@ -66,6 +66,12 @@ class Check:
     monitors: tuple[Monitor, ...] = ()
     #: Decides these alone; none: all that the protocol, the orders and the workload suggest.
     properties: tuple[Property, ...] = ()
+
+    def __repr__(self) -> str:
+        protocol = self.protocol if isinstance(self.protocol, str) else self.kind.__name__
+        chosen = {"processes": self.processes, "messages": self.messages, "channel": self.channel}
+        bound = "".join(f", {name}: {value}" for name, value in chosen.items() if value is not None)
+        return in_brackets(f"check of {protocol}{bound}")
 
     @property
     def kind(self) -> type[ProtocolMachine]:
@@ -120,6 +126,9 @@ class ResolvedCheck:
     crash: int | None = None  #: the process that may crash
     monitors: tuple[Monitor, ...] = ()
     only: tuple[Property, ...] = ()  #: the properties to decide; none: all
+
+    def __repr__(self) -> str:
+        return in_brackets(f"check of {self.protocol}: {self.machine.n} processes, {self.channel_name} channel")
 
     @property
     def program(self) -> Script | None:

@@ -14,7 +14,7 @@ from crownless.impl.protocol import Packet
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagram import draw
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import in_brackets, printable_name
 
 from .system import LocalStep, System
 
@@ -53,6 +53,9 @@ class ShownAction:
     transmits: tuple[ShownPacket, ...]
     happened: tuple[tuple[str, str], ...]
     by_channel: bool
+
+    def __repr__(self) -> str:
+        return in_brackets(self.say())
 
     def json(self) -> dict[str, Any]:
         """As `crownless check --json` prints it."""
@@ -110,7 +113,7 @@ class Run:
         return f"{self.draw()}\n{self.say()}"
 
     def __repr__(self) -> str:
-        return f"<{'; '.join(action.say() for action in self.actions)}>"
+        return in_brackets("; ".join(action.say() for action in self.actions))
 
     def __len__(self) -> int:
         """How many actions it has."""

@@ -3,9 +3,9 @@
 `message, *rest = queue` makes a plain list of any iterable before an object could object. Therefore unpacking, starred
 displays, comprehensions, `tuple`, `list` and attributes are redirected to this module; the rest of the code is as it
 stands. Code is refused that could get around that: it is written in a part of Python (`_FOLLOWED`), reaches by name
-constants and plain named tuples alone (`reachable`), and reads attributes only of the machine, of named tuples and of
-messages; so there are no functions beside the machine, nothing that looks at an object's type, length or place in
-memory, nor at its text, and no changes of anything but local variables.
+constants, plain named tuples, `sent` and `delivered` alone (`reachable`), and reads attributes only of the machine, of
+named tuples and of messages; so there are no other functions beside the machine, nothing that looks at an object's
+type, length or place in memory, nor at its text, and no changes of anything but local variables.
 
 Trusted: that the source is what runs, and that a step is a function of its arguments.
 """
@@ -16,14 +16,14 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import Any
 
 import z3
 
-from crownless.impl.code_of_machines import OF_CLASSES
+from crownless.impl.code_of_machines import OF_CLASSES, holds_name
 from crownless.impl.protocol import ProtocolMachine
 
 from .reachable import UNREAD, why_not_constant
@@ -151,9 +151,11 @@ _FOLLOWED = (
 class _Redirect(ast.NodeTransformer):
     """The code of a method, with what may take a queue apart redirected."""
 
-    def __init__(self, known: Mapping[str, Any]) -> None:
+    def __init__(self, known: Mapping[str, Any], own: Set[str]) -> None:
         #: What its names stand for, but for its own variables.
         self.known = known
+        #: The names of its own variables.
+        self.own = own
 
     def visit(self, node: ast.AST) -> Any:
         if not isinstance(node, _FOLLOWED):
@@ -252,8 +254,10 @@ class _Redirect(ast.NodeTransformer):
         if node.attr.startswith("__") or node.attr in UNREAD | _NOT_STEPS:
             raise UnsupportedStep(f"a step reads {node.attr}")
         of = self.known.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if type(of) is ModuleType:
-            _refuse_unless_constant(node.attr, vars(of).get(node.attr))
+        if type(of) is ModuleType and isinstance(node.value, ast.Name) and node.value.id not in self.own:
+            if not holds_name(of, node.attr):
+                raise UnsupportedStep(f"a step reads {node.attr} of the module {of.__name__}, which has no such name")
+            _refuse_unless_constant(node.attr, vars(of)[node.attr])
             return node
         self.generic_visit(node)
         return _call("__attribute", node.value, ast.Constant(node.attr))
@@ -322,7 +326,7 @@ def _redirected(method: FunctionType, kind: type) -> FunctionType:
     definition.returns = None
     for argument in (*definition.args.args, *definition.args.kwonlyargs):
         argument.annotation = None
-    definition = _Redirect({**method.__globals__, **held}).visit(definition)
+    definition = _Redirect({**method.__globals__, **held}, _own_names(definition)).visit(definition)
     # Around it a function that gives it the variables that it had from outside.
     module = ast.parse(f"def __outer({', '.join(['__class__', *held])}): return {definition.name}")
     outer = module.body[0]
@@ -333,6 +337,19 @@ def _redirected(method: FunctionType, kind: type) -> FunctionType:
     made = names["__outer"](kind, *held.values())
     assert isinstance(made, FunctionType)
     return made
+
+
+def _own_names(definition: ast.FunctionDef) -> Set[str]:
+    """What a method, or a function within it, gives as a name to a value of its own."""
+    own: set[str] = set()
+    for node in ast.walk(definition):
+        if isinstance(node, ast.arg):
+            own.add(node.arg)
+        elif isinstance(node, ast.FunctionDef):
+            own.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+    return own
 
 
 def _refuse_unless_constant(name: str, value: Any) -> None:

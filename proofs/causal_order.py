@@ -107,6 +107,9 @@ class CausalOrder:
     #: What is assumed of the world.
     assumed: Sequence[str] = ASSUMED
 
+    def __repr__(self) -> str:
+        return f"<proof of {self.protocol.__name__}>"
+
     @property
     def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         return MEANT

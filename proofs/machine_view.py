@@ -76,6 +76,9 @@ class MachineView:
     #: Those that receiving a packet of a kind may be.
     on_packet: Mapping[str, Sequence[str]] = ()  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return f"<view of {', '.join(self.fields)}>"
+
     def concrete(
         self, run: Abstraction, now: AbstractState, n: int, messages: Sequence[Message]
     ) -> tuple[list[Any], list[Packet]]:

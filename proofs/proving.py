@@ -17,6 +17,7 @@ from crownless.model_check.class_facts import check_class
 from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import in_brackets
 
 from .buffer import BUFFER
 from .causal_order import CausalOrder
@@ -97,6 +98,9 @@ class Obligation:
     #: What the second solver says, if it was asked.
     again: Outcome | None = None
 
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.claim.name}: {self.verdict.outcome}")
+
 
 @dataclass(frozen=True)
 class ProofReport:
@@ -117,6 +121,18 @@ class ProofReport:
     unsupported: str | None = None
     #: Why not all of it was put to z3, if it was not.
     stopped: str | None = None
+
+    def __repr__(self) -> str:
+        outcomes = ", ".join(f"{shown}: {self.outcome(shown)}" for shown in SHOWN)
+        return in_brackets(f"{self.protocol}: {outcomes}; {len(self.claims)} claims")
+
+    def __str__(self) -> str:
+        shown = [f"{shown}: {self.outcome(shown)}: {meaning}" for shown, (meaning, _) in self.proof.shown.items()]
+        claims = [f"  {put.part}: {put.claim.name}: {put.verdict.outcome}" for put in self.claims]
+        assumed = [f"- {assumption}" for assumption in self.proof.assumed]
+        scope = f"of {self.of}; processes: {self.processes}; messages: {self.messages}"
+        stopped = [f"not all was put to z3: {self.stopped}"] if self.stopped else []
+        return "\n".join([f"{self.protocol}, {scope}", *shown, *stopped, "claims:", *claims, "assumed:", *assumed])
 
     def outcome(self, shown: str) -> PartOutcome:
         """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,

@@ -61,6 +61,9 @@ class QueueProof:
     def remark(self) -> str:
         return "of an abstraction of its queues: the stages that a message goes through, and when it came to each"
 
+    def __repr__(self) -> str:
+        return f"<proof of {self.protocol.__name__}>"
+
     @property
     def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """The properties shown: meaning, and the parts of the proof that each takes."""

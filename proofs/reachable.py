@@ -21,7 +21,7 @@ from types import FunctionType
 from typing import Any
 
 from crownless.impl.code_of_machines import OF_CLASSES, OF_TUPLES
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
 from crownless.spec.computation import Message
 
 #: Facts of a machine that hold code which is not read, or differ between runs: no transition that is proved reads them.
@@ -45,7 +45,7 @@ def why_not_fixed_machine(kind: type[ProtocolMachine]) -> str | None:
 
 
 def why_not_constant(value: object) -> str | None:
-    """Likewise where functions are not read: constants, and named tuples that define nothing."""
+    """Likewise where functions are not read: constants, named tuples that define nothing, `sent` and `delivered`."""
     return _Reach(functions=False).why_not(value)
 
 
@@ -63,7 +63,7 @@ class _Reach:
         if isinstance(value, tuple) and hasattr(type(value), "_fields"):
             return self.why_not(type(value)) or self._first(tuple.__iter__(value))
         if isinstance(value, FunctionType):
-            return self._why_not_function(value) if self.functions else ""
+            return self._why_not_function(value) if self.functions else None if value in (sent, delivered) else ""
         if isinstance(value, type):
             if hasattr(value, "_fields"):
                 return self._once(value, self._why_not_named_tuple)

@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 
 import z3
 
+from crownless.spec.printable import in_brackets
+
 from .interrupts import reason_for_giving_up
 from .terms import Term
 
@@ -33,6 +35,9 @@ class Claim(NamedTuple):
     given: Mapping[str, Term]  #: the hypotheses, by name
     shows: Term
 
+    def __repr__(self) -> str:
+        return in_brackets(f"claim {self.name}")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -43,6 +48,9 @@ class Verdict:
     given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
     model: Term = None  #: if refuted: a state in which the given holds and the claim fails
     reason: str = ""  #: if unknown: why, in z3's words
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {self.outcome}")
 
     def __bool__(self) -> bool:
         return self.outcome == "proved"

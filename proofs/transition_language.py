@@ -7,7 +7,8 @@ none for the runs. So each Python function that a transition runs is looked at w
 - no branches, but on whether something is None; no loops, but comprehensions without a condition; no ``is``, ``in``,
   ``and``, ``or``, ``not``, ``try``, slices, assignments to anything but new local names;
 - what is read by subscript is a vector or a matrix, and no list is compared (looked at when the function returns);
-- what it reads from outside is fixed: functions, named tuples, numbers, names (`reachable`);
+- what it reads from outside is fixed: functions, named tuples, numbers, names (`reachable`), by name or as an
+  attribute of a module of crownless, such as `cr.Step`;
 - what it calls is `self.ops`, such functions, and named tuples; no function of Python's own, so no ``len``,
   ``enumerate``, ``zip``, ``islice``, ``next``, ``sorted``, ``list.append``, ``random`` or ``time``.
 
@@ -30,6 +31,7 @@ from functools import cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeGuard
 
+from crownless.impl.code_of_machines import holds_name
 from crownless.impl.protocol import ProtocolMachine
 from crownless.model_check.collector import collector_off
 
@@ -161,13 +163,20 @@ def _look_at(frame: FrameType) -> None:
     where = _where(code)
     for name, read in _globals_of(code):
         value = frame.f_globals.get(name, frame.f_builtins.get(name))
-        if type(value) is ModuleType and value.__name__.startswith(("crownless.impl", "crownless.spec")):
+        if type(value) is ModuleType and _is_opened(value):
             if read is None:
                 refuse(f"{where}: the module {name} is not part of what can be proved", "name what is read of it")
-            value = vars(value).get(read)
+            if not holds_name(value, read):
+                refuse(f"{where}: the module {name} has no {read}", "name what is read of it")
+            name, value = f"{name}.{read}", vars(value)[read]
         _refuse_unless_fixed(where, name, value)
     for name in code.co_freevars:
         _refuse_unless_fixed(where, name, frame.f_locals.get(name))
+
+
+def _is_opened(module: ModuleType) -> bool:
+    """True if code that is proved may read this module's names: crownless itself, what it specifies and implements."""
+    return module is sys.modules["crownless"] or module.__name__.startswith(("crownless.impl", "crownless.spec"))
 
 
 def _refuse_unless_fixed(where: str, name: str, value: object) -> None:

@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .dataframes import data_frame
 from .errors import BadInput
+from .printable import in_brackets
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
-
-#: So many characters of a computation are shown on one line.
-SHOWN = 100
 
 Kind = Literal["send", "receive", "internal"]
 
@@ -77,10 +75,9 @@ class Computation:
         return draw(self)
 
     def __repr__(self) -> str:
-        from .notation import of_computation
+        from .notation import text_of
 
-        said = " | ".join(of_computation(self).print().splitlines())
-        return f"<{said if len(said) <= SHOWN else said[: SHOWN - 1] + '…'}>"
+        return in_brackets(" | ".join(text_of(self).split("\n")))
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each

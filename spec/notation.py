@@ -32,6 +32,7 @@ from pathlib import Path
 
 from .computation import Computation, Event, Message
 from .errors import BadInput, unknown_name
+from .printable import in_brackets
 from .reading import read_text
 
 KEYWORDS = ("send", "to", "receive", "from")
@@ -95,6 +96,9 @@ class Line(_Placed):
     separators: tuple[str, ...]
     comment: str
 
+    def __repr__(self) -> str:
+        return in_brackets(self.print())
+
     def print(self) -> str:
         name = f"{self.process}:" if self.process else ""
         body = "".join(f"{part}{after}" for part, after in zip(self.statements, self.separators, strict=True))
@@ -109,6 +113,13 @@ class Script:
     file: str | None = field(default=None, compare=False)
     #: What it is called in reports; None: it has no name.
     name: str | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        text = " | ".join(line.print() for line in self.lines if line.process)
+        return in_brackets(f"{self.name}: {text}" if self.name else text)
+
+    def __str__(self) -> str:
+        return self.print()
 
     @property
     def processes(self) -> tuple[str, ...]:
@@ -187,6 +198,11 @@ def of_computation(c: Computation) -> Script:
         if not _is_name(name):
             hint = f"a name is letters, digits, '_', '-' and '.', and none of {', '.join(KEYWORDS)}"
             raise BadInput(f"the notation cannot write the name {name!r}", hint=hint)
+    return parse(text_of(c))
+
+
+def text_of(c: Computation) -> str:
+    """The text that says a computation, names as they are: also those that the notation cannot write."""
 
     def say(event: Event) -> str:
         if event.message is None:
@@ -196,7 +212,7 @@ def of_computation(c: Computation) -> Script:
         return f"send {message.name} to {receivers}" if event.kind == "send" else f"receive {message.name}"
 
     lines = (f"{process}: {'; '.join(map(say, events))}" for process, events in zip(c.processes, c.lines, strict=True))
-    return parse("\n".join(lines).replace("...; ", "... "))
+    return "\n".join(lines).replace("...; ", "... ")
 
 
 def _is_name(text: str) -> bool:

@@ -39,6 +39,7 @@ from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
 from .errors import Undecided, unknown_name
+from .printable import in_brackets
 from .witnesses import Witness
 
 UnreceivedPolicy = Literal["lost", "pending"]
@@ -77,7 +78,7 @@ class Verdict:
         return self.kept
 
     def __repr__(self) -> str:
-        return f"<{self.order}: {self._in_a_line}>"
+        return in_brackets(f"{self.order}: {self._in_a_line}")
 
     def __str__(self) -> str:
         if self.witness is None or self.computation is None:

@@ -16,6 +16,8 @@ from typing import Any
 
 #: A longer name is cut when it is printed, and ends in an ellipsis. JSON output has it whole.
 LONGEST_NAME = 60
+#: What `repr` says of a value is cut where it is longer.
+LONGEST_REPR = 100
 #: A line that is longer as it is printed, escapes included, is cut in the middle.
 LONGEST_LINE = 2_000
 _GAP = " … "
@@ -46,6 +48,12 @@ def printable_name(name: str) -> str:
     """A name as it is printed: one line, escaped, and cut if it is long."""
     shown = printable(name[: LONGEST_NAME + 1])
     return shown if len(shown) <= LONGEST_NAME else shown[: LONGEST_NAME - 1] + "…"
+
+
+def in_brackets(text: str) -> str:
+    """What `repr` says of a value: `<…>`, one short line, escaped, and cut with an ellipsis if it is long."""
+    shown = printable(text[: LONGEST_REPR + 1])
+    return f"<{shown if len(shown) <= LONGEST_REPR else shown[: LONGEST_REPR - 1] + '…'}>"
 
 
 def printable_line(line: str) -> str:

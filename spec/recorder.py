@@ -32,6 +32,13 @@ class Recorder:
     def __repr__(self) -> str:
         return f"<recorder: {len(self._sent)} sends, {len(self._delivered)} deliveries>"
 
+    def __str__(self) -> str:
+        """What was recorded so far, drawn; where that is no computation, why not."""
+        try:
+            return str(self.computation)
+        except BadInput as problem:
+            return f"{self!r}: {problem}"
+
     def send(self, process: str, message: str, *, to: str | Iterable[str]) -> None:
         """`process` sends the message to one receiver, or to several. Raises `BadInput` if it was sent before."""
         receivers = (to,) if isinstance(to, str) else tuple(dict.fromkeys(to))

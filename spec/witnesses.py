@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .computation import Computation
+from .printable import in_brackets
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class Overtaking:
     second: int
     receiver: int
     chain: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"<overtaking: message {self.second} overtakes message {self.first} at process {self.receiver}>"
 
     def headline(self, c: Computation) -> str:
         first, second = c.messages[self.first].name, c.messages[self.second].name
@@ -55,6 +59,9 @@ class Crown:
     messages: tuple[int, ...]
     links: tuple[tuple[int, int], ...]
 
+    def __repr__(self) -> str:
+        return in_brackets(f"crown of size {self.size}: messages {', '.join(map(str, self.messages))}")
+
     @property
     def size(self) -> int:
         return len(self.messages)
@@ -81,6 +88,9 @@ class Link:
     after: str
     because: str
 
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.before} → {self.after}: {self.because}")
+
 
 @dataclass(frozen=True)
 class Cycle:
@@ -91,6 +101,9 @@ class Cycle:
 
     links: tuple[Link, ...]
     derived: tuple[Link, ...] = ()
+
+    def __repr__(self) -> str:
+        return in_brackets(f"cycle of {len(self.links)} events: {', '.join(link.before for link in self.links)}")
 
     def headline(self, c: Computation) -> str:
         return "no linearization will do, for these events go round in a circle"

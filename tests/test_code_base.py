@@ -1,4 +1,4 @@
-"""The layout: imports run one way, every file says what it is for, the wheel holds every module, the code is clean."""
+"""The code base: imports run one way, every file says what it is for, the wheel holds every module."""
 
 from __future__ import annotations
 
@@ -74,14 +74,17 @@ def test_the_wheel_holds_every_module_and_figure(tmp_path: Path) -> None:
     assert wanted <= held
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["mypy", "tests", "benchmarks"]],
-    ids=" ".join,
-)
-def test_the_code_is_clean(command: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_ci_checks_the_code_and_builds_the_site() -> None:
+    """Once, in `.ci/run`, and not in each worker of the tests."""
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    for command in (
+        "ruff check .",
+        "ruff format --check .",
+        "'mypy'",
+        "mypy tests benchmarks",
+        "mkdocs build --strict",
+    ):
+        assert command in script
 
 
 def test_every_file_says_in_one_line_what_it_is_for() -> None:

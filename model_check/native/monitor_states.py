@@ -77,8 +77,7 @@ class MonitorStates:
         raise NotImplementedError
 
     def owed(self) -> Any:
-        """Of each monitor state: to which processes a delivery is owed; from bit 32 on, whose sends have not happened.
-        """
+        """Of each monitor state: to which processes a delivery is owed; from bit 32 on, whose sends have not happened."""
         raise NotImplementedError
 
     def arrays(self) -> kernels.MonitorStates:

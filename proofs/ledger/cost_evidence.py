@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 from crownless.impl.protocol import Setting
-from crownless.model_check.simulation.estimates import Estimate, estimate
+from crownless.model_check.simulation.estimates import Estimate
 from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
-
-#: Second moment of a round trip of two independent exponential latencies of mean 1.
-ROUND_TRIP_SQUARED = 6.0
+from crownless.model_check.simulation.studies.experiment_rows import Row, row_of, with_figures
+from crownless.model_check.simulation.studies.figures import Point, difference, points
 
 
 @dataclass(frozen=True)
@@ -21,9 +20,21 @@ class Runs:
     asked: Experiment
     runs: tuple[Measured, ...]
 
+    @cached_property
+    def rows(self) -> list[Row]:
+        """What was asked and measured, a row a repetition."""
+        asked = [replace(self.asked, seed=seed) for seed in range(len(self.runs))]
+        return [with_figures(row_of(each), run) for each, run in zip(asked, self.runs, strict=True)]
+
+    @cached_property
+    def point(self) -> Point:
+        """All repetitions together."""
+        (point,) = points(self.rows)
+        return point
+
     def __getitem__(self, figure: str) -> Estimate:
         """The mean of a figure, with its confidence interval."""
-        found = estimate(getattr(run, figure) for run in self.runs)
+        found = self.point.figures[figure]
         assert found is not None, f"{self.asked.protocol} has no {figure}"
         return found
 
@@ -34,12 +45,12 @@ class Runs:
     @property
     def kept(self) -> bool:
         """True if every run kept the promised order."""
-        return all(run.kept for run in self.runs)
+        return self.point.broken == 0
 
     @property
     def stuck(self) -> int:
         """The number of runs in which some message was never delivered."""
-        return sum(run.undelivered > 0 for run in self.runs)
+        return self.point.stuck
 
 
 def simulated(
@@ -85,11 +96,7 @@ def _simulated(
 
 def more(first: Runs, second: Runs, figure: str) -> Estimate:
     """How much greater a figure is in the first than in the second, run by run on the same messages and latencies."""
-    found = estimate(
-        getattr(a, figure) - getattr(b, figure) for a, b in zip(first.runs, second.runs, strict=True)
-    )  # fmt: skip
-    assert found is not None
-    return found
+    return difference([*first.rows, *second.rows], figure, first.point.asked, second.point.asked)
 
 
 def surely_above(found: Estimate, value: float) -> bool:
@@ -100,13 +107,6 @@ def surely_above(found: Estimate, value: float) -> bool:
 def surely_below(found: Estimate, value: float) -> bool:
     """True if the whole confidence interval is below the value."""
     return found.mean + found.error < value
-
-
-def output_wait(load: float) -> float:
-    """How long a message waits in the output buffer, on the average, for exponential latencies: by the formula of
-    Pollaczek and Khinchine for a queue with random arrivals and a round trip as its service.
-    """
-    return load * ROUND_TRIP_SQUARED / (2 * (1 - 2 * load))
 
 
 def describe(runs: Sequence[Runs]) -> str:

@@ -6,6 +6,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.explorer import explore
 from crownless.model_check.generating import computation_of
 from crownless.model_check.reachable import Reached, reachable, shortest_run_to
+from crownless.model_check.simulation.latencies import output_wait
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
@@ -597,7 +598,7 @@ def mf24(quick: bool) -> Evidence:
     fails |= not simulations.surely_below(later[0.01], 0.1)
     fails |= not all(simulations.surely_above(more, 0.1) for more in (later[0.1], later[0.3], in_bursts))
     fails |= any(
-        abs(each["added"].mean - simulations.output_wait(load)) > 3 * each["added"].error
+        abs(each["added"].mean - output_wait(load, "exponential")) > 3 * each["added"].error
         for load, each in buffer.items()
     )
     fails |= not simulations.surely_below(simulations.more(narrow[0], narrow[1], "delay"), -5)
