@@ -103,13 +103,15 @@ class IsisGc(Isis):
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         if packet.kind == "request":
-            return [Step(self.asked(state, packet.source, packet.stamp), [Packet(i, packet.source, "ack")])]
+            return [
+                Step(self.on_deletion_request(state, packet.source, packet.stamp), [Packet(i, packet.source, "ack")])
+            ]
         if packet.kind == "ack":
             return [Step(self.acknowledged(i, state, packet.source))]
         (step,) = super().on_packet(i, state, packet)  # type: ignore[arg-type]
         return [step._replace(state=state._replace(buffer=step.state.buffer))]
 
-    def asked(self, state: State, j: int, ids: frozenset[Message]) -> State:
+    def on_deletion_request(self, state: State, j: int, ids: frozenset[Message]) -> State:
         """Note the source site along with the ids: these messages must not be sent to it any more."""
         return state._replace(noted=tuple(noted | ids if k == j else noted for k, noted in enumerate(state.noted)))
 

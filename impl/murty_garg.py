@@ -73,11 +73,11 @@ class MurtyGarg(ProtocolMachine):
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """SendIntent of the message's own sender: priority rule PR (Fig. 8)."""
-        if self.must_ask(i, message.receiver):
+        if self.must_request(i, message.receiver):
             return [Step(state, [Packet(i, message.receiver, "request", message)])]
         return [self.send_to_smaller(i, state, message)]
 
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         """PR: a message to a bigger process is requested, not sent (§4.2.1)."""
         return i < j
 

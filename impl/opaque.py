@@ -43,13 +43,13 @@ class _Path:
 
     def __init__(self, answers: list[bool]) -> None:
         self.answers = answers
-        self._asked = 0
+        self._given = 0
 
     def answer(self) -> bool:
-        if self._asked == len(self.answers):
+        if self._given == len(self.answers):
             self.answers.append(True)
-        self._asked += 1
-        return self.answers[self._asked - 1]
+        self._given += 1
+        return self.answers[self._given - 1]
 
 
 _path = _Path([])

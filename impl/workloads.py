@@ -52,7 +52,7 @@ class Workload:
         """What the applications may hand to the protocol now; given `at`, that at this process."""
         raise NotImplementedError
 
-    def asks(self, position: Position, process: int) -> bool:
+    def ready_to_receive(self, position: Position, process: int) -> bool:
         """Is the application at this process ready to receive something?"""
         raise NotImplementedError
 
@@ -173,7 +173,7 @@ class Free(Workload):
                 counts[self._number[channel]] = count
         return tuple(counts)
 
-    def asks(self, position: Position, process: int) -> bool:
+    def ready_to_receive(self, position: Position, process: int) -> bool:
         return True
 
     def delivered(self, position: Position, process: int, message: Message) -> Position | None:
@@ -249,7 +249,7 @@ class Program(Workload):
                 pending_sends.append(PendingSend(p, statement, self._advance(position, p)))
         return pending_sends
 
-    def asks(self, position: Position, process: int) -> bool:
+    def ready_to_receive(self, position: Position, process: int) -> bool:
         return isinstance(self._next(position, process), ReceiveStatement)
 
     def wanted_sender(self, position: Position, process: int) -> int | None:

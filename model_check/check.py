@@ -34,7 +34,7 @@ from .wrong_machine import machine_errors
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
     from .native.search import NativeSearch
-    from .native.walking_back import Levels
+    from .native.shortest_run_slice import Levels
 
 NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
@@ -61,7 +61,7 @@ def run_check(
     first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
     elsewhere: RemoteEngine | None = None,
@@ -81,15 +81,15 @@ def run_check(
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
-    asked = engine or reductions or workers or checkpoint or resume
-    if not asked and may_be_native(resolved) and may_stay_small(resolved.workload):
+    named = engine or reductions or workers or checkpoint or resume
+    if not named and may_be_native(resolved) and may_stay_small(resolved.workload):
         began = time.monotonic()
         trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), progress, first=first)
         with _calls_of(resolved, time.monotonic, limits):
             found, _ = trial.explore(None)
             if not has_grown(found, limits):
                 trial.limits = limits
-                return trial.judged(found, lambda: time.monotonic() - began)
+                return trial.evaluate(found, lambda: time.monotonic() - began)
         if reports is not None:
             reports.report(found)
         limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
@@ -102,13 +102,13 @@ def run_check(
     search = Search(resolved, chosen, limits, progress, elsewhere, first)
     with (
         _calls_of(resolved, _clock_for(chosen), limits) as clock,
-        _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving,
+        _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
         nullcontext() if chosen.name == "plain" else around_native(),
     ):
         started = clock()
         found, seconds_before = search.explore(saving)
         try:
-            result = search.judged(found, lambda: clock() - started, seconds_before)
+            result = search.evaluate(found, lambda: clock() - started, seconds_before)
         except NoSuchRun as error:
             if resume is None:
                 raise
@@ -147,7 +147,7 @@ def _saving(
     engine: Engine,
     checkpoint: Path | None,
     resume: Path | None,
-    tell: Callable[[str], None] | None,
+    report: Callable[[str], None] | None,
     elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
     """Where the search is saved; None if nowhere."""
@@ -175,10 +175,10 @@ def _saving(
             yield saving
         return
     from .native.checkpoints import checkpoint_in
-    from .native.questions import question_of
+    from .native.saved_requests import request_of
 
-    question = question_of(check, engine.reductions)
-    with checkpoint_in(directory, question, resume=resume is not None, tell=tell) as saving:
+    request = request_of(check, engine.reductions)
+    with checkpoint_in(directory, request, resume=resume is not None, report=report) as saving:
         yield saving
 
 
@@ -237,7 +237,7 @@ class Search:
         found = search.explore(self.limits, self.progress, saving, first=self.first)
         return found, search.seconds_before, search.symmetry
 
-    def judged(self, found: Exploration, seconds: Callable[[], float], seconds_before: float = 0.0) -> CheckResult:
+    def evaluate(self, found: Exploration, seconds: Callable[[], float], seconds_before: float = 0.0) -> CheckResult:
         """The verdicts on what was found, and the runs to show; `seconds` since the search began, or went on after so
         many before.
         """
@@ -297,7 +297,7 @@ class Search:
 
         @cache
         def levels() -> Levels:
-            from .native.walking_back import Levels
+            from .native.shortest_run_slice import Levels
 
             search = self._native(Levels, [name for name in self.engine.reductions if name != "order"])
             search.explore(limits, self.progress, until=far)

@@ -172,7 +172,7 @@ class CheckResult:
         check, found = self.check, self.exploration
         parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
         if check.machine.settings:
-            parts.append(", ".join(f"{key}={told(value)}" for key, value in check.machine.settings.items()))
+            parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
         if check.machine.remark:
             parts.append(check.machine.remark)
         if check.machine.ordered_at is not None:
@@ -266,8 +266,8 @@ class CheckResult:
             "reductions": list(engine.reductions),
             "symmetry": {
                 "declared": check.machine.symmetric,
-                "found": False if engine.told_apart is not None else True if engine.shared else None,
-                "because": engine.told_apart,
+                "found": False if engine.asymmetry is not None else True if engine.shared else None,
+                "because": engine.asymmetry,
                 "parametric": None if shared is None else shared.parametric,
                 "entries": None if shared is None else shared.entries,
                 "compared": None if shared is None else shared.compared,
@@ -290,6 +290,6 @@ class CheckResult:
         }
 
 
-def told(value: Setting) -> str:
+def rendered_setting(value: Setting) -> str:
     """The value of a parameter as `--set` takes it."""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

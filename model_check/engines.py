@@ -42,7 +42,7 @@ ALL = "all"
 MOST_RENAMED = 8
 MOST_WORKERS = 64
 #: The native engine has as many bits for them.
-MOST_OF_ITS_OWN = 40
+MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take a second at most.
 LONG_TO_COMPILE = ("expand", "expand_reduced")
 #: The orders that one delivery breaks, by what happened before it.
@@ -53,7 +53,7 @@ class SymmetryCheck(NamedTuple):
     """How a search made sure that processes that are declared alike are."""
 
     #: How they were seen to differ: then they shared nothing, and none stood for another.
-    told_apart: str | None = None
+    asymmetry: str | None = None
     #: True if they are alike by construction, so that what they do needs no comparison.
     parametric: bool = False
     #: Entries of the tables that they share, and how many of those were compared at every process.
@@ -62,7 +62,7 @@ class SymmetryCheck(NamedTuple):
 
     @property
     def is_a_sample(self) -> bool:
-        return self.told_apart is None and not self.parametric and self.compared < self.entries
+        return self.asymmetry is None and not self.parametric and self.compared < self.entries
 
 
 #: Of a search that takes no process for another.
@@ -84,20 +84,20 @@ class Engine:
     symmetry: SymmetryCheck = NOT_CHECKED
 
     @property
-    def told_apart(self) -> str | None:
-        return self.symmetry.told_apart
+    def asymmetry(self) -> str | None:
+        return self.symmetry.asymmetry
 
     def after(self, symmetry: SymmetryCheck) -> Engine:
         """The engine as it was in the end, by what the search saw of processes that are declared alike."""
-        if symmetry.told_apart is None:
+        if symmetry.asymmetry is None:
             return replace(self, symmetry=symmetry)
         reductions = tuple(name for name in self.reductions if name != "symmetry")
         return replace(self, reductions=reductions, shared=False, symmetry=symmetry)
 
     def __str__(self) -> str:
-        if self.told_apart is not None:
+        if self.asymmetry is not None:
             undone = "each process has its own tables, and symmetry reduces nothing"
-            return f"{self._said}; declared symmetric, but {self.told_apart}, so {undone}"
+            return f"{self._said}; declared symmetric, but {self.asymmetry}, so {undone}"
         if self.shared and self.symmetry.is_a_sample:
             compared, entries = self.symmetry.compared, self.symmetry.entries
             return f"{self._said}; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
@@ -126,7 +126,7 @@ def engine_for(
     wanted, why = _admitted(check, engine, reductions)
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
-    shared = _told_apart(check) is None
+    shared = _asymmetry(check) is None
     if engine == "spark":
         return Engine("spark", cpus(), wanted, shared)
     return Engine("native", workers or cpus(), wanted, shared)
@@ -199,12 +199,12 @@ def _not_native(check: ResolvedCheck) -> str | None:
     if type(check.workload) not in (Free, Program):
         return "the native engine knows the free workload and programs only"
     machine = check.machine
-    if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MOST_OF_ITS_OWN:
-        return f"the native engine takes at most {MOST_OF_ITS_OWN} invariants, witnesses and rules of a protocol"
+    if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MAX_LOCAL_PREDICATES:
+        return f"the native engine takes at most {MAX_LOCAL_PREDICATES} invariants, witnesses and rules of a protocol"
     return None
 
 
-def _told_apart(check: ResolvedCheck) -> str | None:
+def _asymmetry(check: ResolvedCheck) -> str | None:
     """What tells processes apart but their names; None if nothing does."""
     if not isinstance(check.workload, Free):
         return "in a program each process does its own"
@@ -221,7 +221,7 @@ def _told_apart(check: ResolvedCheck) -> str | None:
 
 
 def _not_symmetric(check: ResolvedCheck) -> str | None:
-    why = _told_apart(check)
+    why = _asymmetry(check)
     if why is not None:
         return why
     if any(type(monitor).renamed is Monitor.renamed for monitor in check.all_monitors()):
@@ -273,7 +273,7 @@ class RemoteEngine(Protocol):
 
 
 @contextmanager
-def compiling(tell: Callable[[], None]) -> Iterator[None]:
+def compiling(report: Callable[[], None]) -> Iterator[None]:
     """Tells if the native engine is compiled for this machine in here, when the one long part of that begins.
 
     What is compiled is kept on disk: a part that is only loaded from there is not told of.
@@ -283,7 +283,7 @@ def compiling(tell: Callable[[], None]) -> Iterator[None]:
     class Listener(event.Listener):
         def on_start(self, event: event.Event) -> None:
             if event.data["dispatcher"].__name__ in LONG_TO_COMPILE:
-                tell()
+                report()
 
         def on_end(self, event: event.Event) -> None:
             pass

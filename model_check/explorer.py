@@ -138,7 +138,7 @@ def _search(
             if system.may_end(moves):
                 end(state, live_properties_broken(system, state, monitor_state, moves), depth)
             for step, target in moves:
-                monitor_state_after, broken = system.judge(monitor_state, step)
+                monitor_state_after, broken = system.evaluate(monitor_state, step)
                 if broken:
                     break_(broken, depth + 1)
                 process, local = step.action.process, step.local

@@ -72,7 +72,7 @@ def _graph(
             tick(number)
         targets = []
         for step, target in system.moves(state):
-            node = (target, system.judge(monitor_state, step)[0])
+            node = (target, system.evaluate(monitor_state, step)[0])
             if node not in numbers:
                 numbers[node] = len(nodes)
                 came_by[numbers[node]] = (number, step)

@@ -147,7 +147,7 @@ def _search(
             if depth is not None and done >= depth:
                 continue
             for step, target in reached.moves:
-                monitor_state_after = system.judge(monitor_state, step)[0] if monitored else ()
+                monitor_state_after = system.evaluate(monitor_state, step)[0] if monitored else ()
                 after = (target, monitor_state_after, None if history is None else history.after(system, value, step))
                 if after not in came_from and (allowed is None or allowed(reached, step)):
                     came_from[after] = (node, step)

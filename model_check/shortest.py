@@ -46,7 +46,7 @@ def shortest_run(
             if tick is not None:
                 tick()
             for step, target in system.moves(state):
-                monitor_state_after, names = system.judge(monitor_state, step)
+                monitor_state_after, names = system.evaluate(monitor_state, step)
                 if (target, monitor_state_after) in visited and depth + 1 < length:
                     continue
                 if on_the_way is not None and not on_the_way(depth + 1, target):

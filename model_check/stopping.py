@@ -93,7 +93,7 @@ class Part:
     def interrupt(self) -> None:
         """Stops what does not run Python."""
         if self._interrupting is not None:
-            self._interrupting.ask()
+            self._interrupting.request()
 
     def lacked_memory(self, reason: str) -> None:
         """Notes that an allocation failed, if nothing else has stopped it."""
@@ -119,7 +119,7 @@ class _Watch:
         #: Does a search look for itself whether it is to end?
         self.deferring = False
         #: Has it been told?
-        self.told_search = False
+        self.search_notified = False
         #: When does it not?
         self.unless: Callable[[], bool] = lambda: False
         #: Is it being taken down?
@@ -132,7 +132,7 @@ class _Watch:
         self.first_heard_at = float("inf")
         self.raised_at = float("-inf")
         #: Has the main thread raised something for the first signal?
-        self.first_is_told = False
+        self.first_is_reported = False
         # Of the thread: when each signal came, when it last nudged, and since when a part is to end.
         self._came: list[float] = []
         self._nudged_at = self._stopped_at = 0.0
@@ -174,7 +174,7 @@ class _Watch:
         if number != _NUDGE:
             self.heard += 1
             self.first_heard_at = min(self.first_heard_at, self.heard_at)
-            if not self.at_once and self.first_is_told:
+            if not self.at_once and self.first_is_reported:
                 return  # by a nudge, whose handler was run before this one
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         calls = self.calls
@@ -189,7 +189,7 @@ class _Watch:
             return
         self.raised_at = self.heard_at
         self.pending = None
-        self.first_is_told |= bool(self._came) and reason_of(ending) == INTERRUPTED
+        self.first_is_reported |= bool(self._came) and reason_of(ending) == INTERRUPTED
         if call is not None and not self.at_once:
             ending = StoppedInCall(reason_of(ending), call)
         if self.part is not None and (self.part.reason is None or isinstance(ending, StoppedInCall)):
@@ -200,7 +200,7 @@ class _Watch:
         """Does a search look for itself? If it has not for long, it is in a call that does not come to its end."""
         if not self.deferring or self.at_once or self.unless():
             return False
-        return self.told_search or time.monotonic() - self.first_heard_at < LOOKS_WITHIN
+        return self.search_notified or time.monotonic() - self.first_heard_at < LOOKS_WITHIN
 
     @property
     def of_the_part(self) -> Stopped | None:
@@ -381,14 +381,14 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
         def reason() -> str | None:
             ending = watch.pending or watch.of_the_part
             if ending is not None and not seen:
-                watch.told_search = True
+                watch.search_notified = True
                 seen.append(reason_of(ending))
             return seen[0] if seen else None
 
         try:
             yield reason
         finally:
-            watch.deferring, watch.told_search = outer, False
+            watch.deferring, watch.search_notified = outer, False
             if seen and not watch.at_once:
                 watch.pending = None  # the search has heard of it
 

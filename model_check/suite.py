@@ -61,7 +61,7 @@ def _self_sends(protocol: str, breaks: str = "") -> SuiteRow:
 
 
 #: Uses that a text warns of, or for which it claims something of its own.
-SPECIAL = (
+EXTRA_CONFIGURATIONS = (
     _row(Check("cbcast", sends="unicast"), "delivers-all"),
     _row(Check("ses", crash="P1"), "delivers-all"),
     _row(Check("isis", crash="P1")),
@@ -114,7 +114,7 @@ def rows() -> list[SuiteRow]:
         found += _own(name)
         if kind.needs_channel == "fifo":
             found.append(_row(Check(name, channel="unordered"), BREAKS_WITHOUT_FIFO.get(name, "")))
-        found += [row for row in (*SPECIAL, *_programs()) if row.check.protocol == name]
+        found += [row for row in (*EXTRA_CONFIGURATIONS, *_programs()) if row.check.protocol == name]
     return found
 
 

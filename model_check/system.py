@@ -285,7 +285,7 @@ class System:
     def initial_monitor_state(self) -> MonitorState:
         return tuple(monitor.initial() for monitor in self.monitors)
 
-    def judge(self, monitor_state: MonitorState, step: LocalStep) -> tuple[MonitorState, tuple[str, ...]]:
+    def evaluate(self, monitor_state: MonitorState, step: LocalStep) -> tuple[MonitorState, tuple[str, ...]]:
         """The monitor state after what a step let happen, and the properties that it broke."""
         if not step.codes:
             return monitor_state, ()
@@ -310,7 +310,7 @@ class System:
         return [
             (message, q)
             for message, q in owed
-            if crashed not in (message.sender, q) and self.workload.asks(position, q)
+            if crashed not in (message.sender, q) and self.workload.ready_to_receive(position, q)
         ]
 
     def unsent(self, monitor_state: MonitorState, crashed: int | None = None) -> list[str]:
@@ -419,16 +419,16 @@ class System:
         if local == self._crashed:
             return ()
         value = self._positions.values[position]
-        asks = self.workload.asks(value, process)
-        sender = self.workload.wanted_sender(value, process) if asks else None
-        key = (process, local, asks, sender)
+        ready_to_receive = self.workload.ready_to_receive(value, process)
+        sender = self.workload.wanted_sender(value, process) if ready_to_receive else None
+        key = (process, local, ready_to_receive, sender)
         steps = self._own.get(key)
         if steps is None:
             state = self._locals.values[local]
             internal = self.inputs.internal(process, state)
             self._by_itself.look_at(process, state, internal)
             outcomes = [(Action(process, name, None, None), step) for name, step in internal]
-            if asks:
+            if ready_to_receive:
                 received = self.inputs.receive(process, state, sender)
                 if not received:
                     self.exercised.add(Transition(process, state, "deliver"))

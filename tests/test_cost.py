@@ -720,9 +720,9 @@ def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:  # n
     assert told == list(range(15))
     assert sweep(small(2), out=tmp_path) == plain
     frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(plain)))
-    found = {tuple(row[name] for name in (*cost_figures.ASKED_OF_ALL, "figure")): row for row in frame.collect()}
+    found = {tuple(row[name] for name in (*cost_figures.FIELDS_BUT_SEED, "figure")): row for row in frame.collect()}
     for point in cost_figures.points(plain):
-        asked = tuple(point.asked.values())
+        asked = tuple(point.settings.values())
         assert found[*asked, "stuck"]["mean"] == found[*asked, "broken"]["mean"] == 0
         for name in cost_figures.AVERAGED:
             row, expected = found[*asked, name], point[name]

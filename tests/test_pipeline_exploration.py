@@ -170,7 +170,7 @@ def test_small_rounds_and_shares_need_all_kinds_of_retries() -> None:
     with (
         patch.object(exploration, "FEW", ALL),
         patch.multiple(levels, BLOCK=4, MISSED=3, PART_MISSED=4),
-        patch("crownless.model_check.native.search.SHARE", 8),
+        patch("crownless.model_check.native.search.OUTBOX_ROWS", 8),
     ):
         assert told(found_by(asked)) == told(asked.native())
 

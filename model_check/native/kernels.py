@@ -50,7 +50,7 @@ DELIVERS = 1 << 62
 HANDS, DELIVERED = 1, 2
 
 #: Flags of a cell.
-ASKS, FINISHED = 1, 2
+READY_TO_RECEIVE, FINISHED = 1, 2
 
 
 class Layout(NamedTuple):
@@ -484,13 +484,13 @@ def list_moves(
 
 
 @inlined
-def step_of(monitor_state: int, told: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
+def step_of(monitor_state: int, events: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
     """What the monitors make of what they are told: monitor state afterwards · 2¹⁶ + properties broken, or -1 if that
     was missed.
     """
-    value = look_up(steps, monitor_state, told)
+    value = look_up(steps, monitor_state, events)
     if value < 0:
-        note(misses, noted, recent, MISS_MONITOR_STATE, monitor_state, told)
+        note(misses, noted, recent, MISS_MONITOR_STATE, monitor_state, events)
     return value
 
 
@@ -542,7 +542,7 @@ def make(
 
 
 @compiled
-def judge_end(
+def evaluate_end(
     numbers: Any,
     total: int,
     handing: bool,
@@ -568,7 +568,7 @@ def judge_end(
     else:
         verdict = 4
     for p in range(system.n):
-        if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & ASKS:
+        if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & READY_TO_RECEIVE:
             verdict |= 2
     found.seen[1] |= verdict
     return verdict

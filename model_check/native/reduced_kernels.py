@@ -14,7 +14,6 @@ from .full_kernels import MISSES
 from .kernels import (
     ACTION,
     ARRIVAL,
-    ASKS,
     CELL_FLAGS,
     CODE,
     EMITS_COUNT,
@@ -23,6 +22,7 @@ from .kernels import (
     MADE,
     MISS_RENAMED_MONITOR_STATE,
     MIX,
+    READY_TO_RECEIVE,
     REFUSED,
     WAIT,
     Found,
@@ -32,8 +32,8 @@ from .kernels import (
     System,
     Tables,
     canonical,
+    evaluate_end,
     hash_of,
-    judge_end,
     list_moves,
     make,
     note,
@@ -168,7 +168,7 @@ def expand_reduced(
                     ends_idle |= not what & 1
                     if in_order:
                         owed = monitor_states.owed[here[0]]
-                        if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & ASKS:
+                        if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & READY_TO_RECEIVE:
                             verdict |= 2
                         if owed >> (32 + only) & 1:
                             verdict |= 1
@@ -262,7 +262,7 @@ def expand_reduced(
                     verdict |= 1
                 found.seen[1] |= verdict if verdict & 1 else verdict | 4
         elif may_end:
-            verdict = judge_end(numbers, total, not idle, system, tables, monitor_states, found, r)
+            verdict = evaluate_end(numbers, total, not idle, system, tables, monitor_states, found, r)
         if found.marks.shape[0]:
             found.marks[r, 0] = seen
             found.marks[r, 1] = verdict

@@ -19,7 +19,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, lt=1e12)]
 Slots = Annotated[int, msgspec.Meta(ge=1, le=MOST_SLOTS)]
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 #: A query as it is saved: see `questions.question_of`.
-Question = dict[str, str | int | bool | list[str | int] | dict[str, str | int | list[int] | None] | None]
+Request = dict[str, str | int | bool | list[str | int] | dict[str, str | int | list[int] | None] | None]
 
 
 class SavedHead(msgspec.Struct):
@@ -28,7 +28,7 @@ class SavedHead(msgspec.Struct):
     format: str
     version: str
     made: bool
-    question: Question
+    question: Request
 
 
 class SavedResult(msgspec.Struct):

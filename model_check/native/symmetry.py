@@ -66,7 +66,7 @@ class Alike:
     def __init__(
         self,
         canary: Purity,
-        judge: Callable[[int, Any], int] | None,
+        evaluate: Callable[[int, Any], int] | None,
         workload: Free,
         cells: Sequence[tuple[int, Any, Position]],
         packets: Sequence[Packet],
@@ -77,7 +77,7 @@ class Alike:
     ) -> None:
         self._canary = canary
         #: What a process breaks and meets in a local state, as bits; None if there is nothing of the kind.
-        self._judge = judge
+        self._evaluate = evaluate
         #: By what the entry is filled in that is filled in now.
         self.inputs: Inputs = canary
         self._workload = workload
@@ -130,7 +130,7 @@ class Alike:
         if known is None:
             self._locals.append(self._images_of_local(local, seen) if self._compares else None)
         elif known.unlike:
-            self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
+            self._evaluate_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
 
     def _known_of(self, value: Any, cells: int, packets: int) -> Parametric | None:
         """What is known of the machine, as long as it is known of every value that is met; so many were met before."""
@@ -147,7 +147,7 @@ class Alike:
         images = self._locals[cell]
         if images is None:
             local = self._cells[cell][1]
-            seen = 0 if self._judge is None else self._judge(0, local)
+            seen = 0 if self._evaluate is None else self._evaluate(0, local)
             images = self._locals[cell] = self._images_of_local(local, seen)
         return images[process]
 
@@ -160,15 +160,15 @@ class Alike:
                 if self._known_as(self._known_locals[process], image, local) is not local:
                     raise NotSymmetric("its `renamed` makes one local state of two")
                 images.append(image)
-            if self._judge is not None:
-                self._judge_all(images, seen)
+            if self._evaluate is not None:
+                self._evaluate_all(images, seen)
         return images
 
-    def _judge_all(self, images: Sequence[Any], seen: int) -> None:
-        assert self._judge is not None
+    def _evaluate_all(self, images: Sequence[Any], seen: int) -> None:
+        assert self._evaluate is not None
         for process, image in enumerate(images[1:], 1):
             try:
-                same = self._judge(process, image) == seen
+                same = self._evaluate(process, image) == seen
             except BadInput:
                 raise
             except Exception as error:

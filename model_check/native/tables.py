@@ -86,9 +86,9 @@ class Tables:
         self.alike: Alike | None = None
         if shared:
             assert isinstance(workload, Free)
-            judge = self._judge if machine.invariants or machine.witnesses else None
+            evaluate = self._evaluate if machine.invariants or machine.witnesses else None
             known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
-            self.alike = Alike(self._canary, judge, *known, parametric=parametric)
+            self.alike = Alike(self._canary, evaluate, *known, parametric=parametric)
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
         self._packet_numbers: dict[Packet, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
@@ -145,10 +145,10 @@ class Tables:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
-        seen = self._judge(process, local)
-        asks = self.workload.asks(position, process)
+        seen = self._evaluate(process, local)
+        ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
-        flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
+        flags = kernels.READY_TO_RECEIVE * ready_to_receive + kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
         self._cells.append([made, flags, seen, number, 0, -1, 0])
         self.cell_renamed.extend([number] * len(self.frames))
@@ -156,7 +156,7 @@ class Tables:
             self.alike.new_cell(number, local, seen)
         return number
 
-    def _judge(self, process: int, local: Any) -> int:
+    def _evaluate(self, process: int, local: Any) -> int:
         """The properties that a local state breaks, and the witnesses that it is, as bits."""
         seen = 0
         if self._canary.doubles:
@@ -272,12 +272,12 @@ class Tables:
             for p in range(self.n):
                 if self.shared:
                     shift = self._shifts[p]
-                    told = [(kind, p, shift.message(message)) for kind, message in observations]
+                    events = [(kind, p, shift.message(message)) for kind, message in observations]
                 elif p == process:
-                    told = [(kind, p, message) for kind, message in observations]
+                    events = [(kind, p, message) for kind, message in observations]
                 else:
-                    told = []
-                self.code_at.append(self.monitor_states.code(told))
+                    events = []
+                self.code_at.append(self.monitor_states.code(events))
         return number
 
     # -- local transitions ---------------------------------------------------------------------------------------------
@@ -289,10 +289,10 @@ class Tables:
         keys = misses & np.uint64((1 << 62) - 1)
         for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
             self._fill_own(cell)
-        asked = keys[kinds == kernels.MISS_ARRIVAL]
-        if len(asked):
-            values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in asked.tolist()]
-            self.arrivals.enter(asked, np.array(values, np.int64))
+        missing = keys[kinds == kernels.MISS_ARRIVAL]
+        if len(missing):
+            values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in missing.tolist()]
+            self.arrivals.enter(missing, np.array(values, np.int64))
         self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
         self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings)
 
@@ -344,7 +344,7 @@ class Tables:
             self._by_itself.look_at(process, local, internal)
             for name, step in internal:
                 self._outcome(cell, process, local, name, step, position, made, named=name)
-            if self.workload.asks(position, process):
+            if self.workload.ready_to_receive(position, process):
                 given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))

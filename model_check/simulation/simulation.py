@@ -119,13 +119,13 @@ class Copy:
 class Waiting:
     """A packet that has reached its destination and is not taken in yet."""
 
-    __slots__ = ("arrived", "asked", "packet", "unready")
+    __slots__ = ("arrived", "checked_at", "packet", "unready")
 
     def __init__(self, arrived: float, packet: Packet) -> None:
         self.arrived = arrived
         self.packet = packet
         #: How often the process had changed when the packet was looked at last.
-        self.asked = -1
+        self.checked_at = -1
         #: Does only the application make it wait?
         self.unready = False
 
@@ -332,7 +332,7 @@ class Simulation:
     # -- what a process does -------------------------------------------------------------------------------------------
 
     def _go_on(self, i: int) -> None:
-        while self._take_in(i) or self._own_steps(i) or self._ask(i) or self._submit(i):
+        while self._take_in(i) or self._own_steps(i) or self._receive(i) or self._submit(i):
             pass
 
     def _take_in(self, i: int) -> bool:
@@ -341,8 +341,8 @@ class Simulation:
             packet = waiting.packet
             if self.fifo and packet.source in behind:
                 continue
-            if waiting.asked != self.changes[i]:
-                waiting.asked, waiting.unready = self.changes[i], False
+            if waiting.checked_at != self.changes[i]:
+                waiting.checked_at, waiting.unready = self.changes[i], False
                 if self.inputs.deliverable(i, self.states[i], packet):
                     steps = self.inputs.on_packet(i, self.states[i], packet)
                     waiting.unready = not self.ready[i] and any(map(_delivers, steps))
@@ -381,7 +381,7 @@ class Simulation:
                 break
         return len(states) > 1
 
-    def _ask(self, i: int) -> bool:
+    def _receive(self, i: int) -> bool:
         steps = self.inputs.receive(i, self.states[i], None) if self.ready[i] else ()
         if steps:
             self._apply(i, self._chosen(steps))

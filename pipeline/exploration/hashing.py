@@ -1,4 +1,4 @@
-"""The hashes of many rows at once, as `shelf_kernels.insert` wants them; compiled by Numba."""
+"""The hashes of many rows at once, as `row_set_kernels.insert` wants them; compiled by Numba."""
 
 from __future__ import annotations
 

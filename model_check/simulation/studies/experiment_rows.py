@@ -20,7 +20,7 @@ from crownless.model_check import monitors, simulation
 from crownless.model_check.simulation.simulation import FIGURES, Experiment, Measured
 
 #: What is asked, in the order of the columns.
-ASKED = tuple(each.name for each in fields(Experiment))
+EXPERIMENT_FIELDS = tuple(each.name for each in fields(Experiment))
 
 _SPARK = {
     "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "bigint", "float": "double",
@@ -28,8 +28,8 @@ _SPARK = {
 }  # fmt: skip
 
 #: The columns of what is asked, and all of them, as Spark writes a schema.
-ASKED_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
-SCHEMA = ", ".join([ASKED_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
+EXPERIMENT_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
+SCHEMA = ", ".join([EXPERIMENT_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
 
 #: The columns that a row need not have a value of.
 MAY_BE_MISSING = frozenset(
@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 def row_of(experiment: Experiment) -> Row:
     """What is asked, as a row with its key."""
-    row = {name: getattr(experiment, name) for name in ASKED} | {"parameters": said(experiment.parameters)}
+    row = {name: getattr(experiment, name) for name in EXPERIMENT_FIELDS} | {"parameters": said(experiment.parameters)}
     known = json.dumps([code(), *row.values()])
     return {"key": hashlib.sha256(known.encode()).hexdigest()[:32], **row}
 
@@ -53,7 +53,9 @@ def with_figures(row: Mapping[str, Any], measured: Measured) -> Row:
 
 def experiment_of(row: Mapping[str, Any]) -> Experiment:
     """What a row asks for."""
-    return Experiment(**{name: row[name] for name in ASKED} | {"parameters": parameters_in(row["parameters"])})
+    return Experiment(
+        **{name: row[name] for name in EXPERIMENT_FIELDS} | {"parameters": parameters_in(row["parameters"])}
+    )
 
 
 def said(parameters: Mapping[str, Setting]) -> str:
@@ -83,8 +85,8 @@ def code() -> str:
 
 
 __all__ = [
-    "ASKED",
-    "ASKED_SCHEMA",
+    "EXPERIMENT_FIELDS",
+    "EXPERIMENT_SCHEMA",
     "FIGURES",
     "MAY_BE_MISSING",
     "SCHEMA",

@@ -183,7 +183,7 @@ def check(
                     first=first,
                     checkpoint=None if checkpoint is None else Path(checkpoint),
                     resume=None if resume is None else Path(resume),
-                    tell=say,
+                    report=say,
                     on_violation=None if quiet or suite is not None else say,
                     around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
                     elsewhere=elsewhere,
@@ -280,8 +280,8 @@ def _saved(
 ) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions, but for what is given in their place."""
     from crownless.model_check.native.checkpoints import CHECKPOINT  # it takes a while to import
-    from crownless.model_check.native.questions import check_of
     from crownless.model_check.native.saved_directories import manifest_in
+    from crownless.model_check.native.saved_requests import check_of
 
     if engine == "spark":
         from crownless.pipeline.exploration.manifest import LEVELS

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check_result import CheckResult, told
+from crownless.model_check.check_result import CheckResult, rendered_setting
 from crownless.model_check.properties import COMPLETES
 from crownless.model_check.request import ResolvedCheck
 from crownless.model_check.suite import SuiteRow
@@ -151,7 +151,7 @@ def where(check: ResolvedCheck) -> str:
     parts.append(check.channel_name)
     if check.machine.ordered_at is not None:
         parts.append(f"orders at {', '.join(workload.processes[i] for i in check.machine.ordered_at)}")
-    parts += [f"{key}={told(value)}" for key, value in check.machine.settings.items()]
+    parts += [f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()]
     if check.crashes is not None:
         parts.append(f"{check.crashes} may crash")
     return ", ".join(parts)

@@ -154,24 +154,24 @@ def classify(
         raise BadInput(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
-    asked = tuple(name for name in ORDERS if not orders or name in orders)
+    chosen = tuple(name for name in ORDERS if not orders or name in orders)
     decided: list[tuple[oracle.NamedComputation, list[Verdict]]] = []
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
             for subject in oracle.subjects(name):
                 decided.append((subject, []))
-                for verdict in oracle.verdicts(subject, asked, reading):
+                for verdict in oracle.verdicts(subject, chosen, reading):
                     decided[-1][1].append(verdict)
             judged.add(name)
     if part.reason is not None and not decided:
         return ended_with_nothing(part)
-    found = [oracle.classified(*known, reading, asked, part.reason or "") for known in decided]
+    found = [oracle.classified(*known, reading, chosen, part.reason or "") for known in decided]
     if as_json:
         each = [classification.json() for classification in found]
         print_json(each[0] if len(each) == 1 else {"classifications": each})
     elif len(found) > SHOWN_UP_TO:
-        _summarize(found, asked)
+        _summarize(found, chosen)
     else:
         for classification in found:
             _print(classification, drawing=not quiet)
@@ -212,8 +212,8 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             print_line(f"  {detail}")
     if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
-    if (told := _about_control_messages(subject)) is not None:
-        print_line(told)
+    if (line := _about_control_messages(subject)) is not None:
+        print_line(line)
     for note in subject.notes:
         print_line(f"note: {note}")
     for hole in subject.holes:
@@ -259,18 +259,18 @@ def _where(subject: oracle.NamedComputation) -> str:
     return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
 
 
-def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> None:
+def _summarize(found: list[oracle.Classification], chosen: tuple[str, ...]) -> None:
     """How many keep each order, and the first that breaks it."""
     print_line(f"{len(found):,} computations; --json has each of them")
     rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
-    for order in asked:
+    for order in chosen:
         outcomes = [classification[order].outcome for classification in found]
         first = outcomes.index("broken") if "broken" in outcomes else None
         where = "" if first is None else _where(found[first].subject)
         rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
     rows.print()
     shown: list[oracle.Classification] = []
-    for order in asked:
+    for order in chosen:
         first_broken = next((one for one in found if one[order].outcome == "broken"), None)
         if first_broken is not None and first_broken not in shown:
             shown.append(first_broken)

@@ -34,8 +34,8 @@ PARTITIONS_A_PROCESSOR = 2
 class _Standing:
     """What is told, batch by batch, and which verdicts stand."""
 
-    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
+        self._report = report
         self._verdicts: dict[tuple[str | None, str | None], str] = {}
         self._odd = False
 
@@ -49,7 +49,7 @@ class _Standing:
             elif about in (QUARANTINE, HOLE):
                 self._odd = True
             if about != JUDGED:
-                self._tell(row)
+                self._report(row)
 
     @property
     def exit_code(self) -> int:
@@ -89,7 +89,7 @@ def classify_live(
             spark = session(master, spark_sql_shuffle_partitions=partitions)
         stack.enter_context(told_in_a_line())
         events = read_live(spark, folder)
-        told = judge_live(events, orders, reading, patience=patience, time=time, delay=delay)
+        verdicts = judge_live(events, orders, reading, patience=patience, time=time, delay=delay)
         standing = _Standing(_print_json if as_json else _print)
 
         def keep(batch: DataFrame, _: int) -> None:
@@ -103,7 +103,7 @@ def classify_live(
             tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
         )
         seconds = min(EVERY, patience / OF_THE_PATIENCE)
-        stream = told.writeStream.foreachBatch(keep).option("checkpointLocation", where)
+        stream = verdicts.writeStream.foreachBatch(keep).option("checkpointLocation", where)
         query = stream.trigger(processingTime=f"{int(1000 * seconds)} milliseconds").start()
         if not quiet:
             say(f"judging what is put into {folder}; Ctrl-C ends it")

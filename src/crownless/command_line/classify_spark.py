@@ -66,27 +66,27 @@ def classify_on_spark(
     is_parquet(dataset)  # before Spark is started for nothing
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
-        def tell(what: str) -> None:
+        def report(what: str) -> None:
             if line is not None:
                 line.update(what)
 
-        tell("starting Spark")
+        report("starting Spark")
         # The rows of Parquet files that are here never pass through Java.
         spark = session(master, rows_in_java="://" in dataset or not is_parquet(dataset))
-        tell(f"judging {dataset}")
+        report(f"judging {dataset}")
         with (
-            tasks_told(spark, lambda tasks: tell(f"judging {dataset}: {tasks}")),
+            tasks_told(spark, lambda tasks: report(f"judging {dataset}: {tasks}")),
             told_in_a_line(),
             _removed_on_failure(out),
         ):
-            judged = _judged(spark, dataset, how, processes, orders, reading, tell)
+            judged = _judged(spark, dataset, how, processes, orders, reading, report)
             if out is None:
                 judged = Judged(judged.events, judged.everything.persist())
             else:
                 judged.everything.write.partitionBy("about").parquet(out)
                 judged = Judged(judged.events, spark.read.schema(judged.everything.schema).parquet(out))
-            asked = orders or (BY_CLOCKS if how == "clocks" else ORDERS)
-            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in asked))
+            chosen = orders or (BY_CLOCKS if how == "clocks" else ORDERS)
+            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in chosen))
             if out is None:
                 judged.everything.unpersist()
     if part.reason is not None:
@@ -109,14 +109,14 @@ def _judged(
     processes: Sequence[str],
     orders: Sequence[str],
     reading: UnreceivedPolicy,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Judged:
     if how == "clocks":
         return judge_by_clocks(read_with_clocks(spark, dataset), processes, orders)
     if how == "one-run":
 
         def progress(doing: str, walked: int, of: int) -> None:
-            tell(f"{dataset}: {doing}" + (f", {walked:,} of {of:,} events" if of else ""))
+            report(f"{dataset}: {doing}" + (f", {walked:,} of {of:,} events" if of else ""))
 
         return judge_one_run(read(spark, dataset), orders, reading, progress=progress)
     if not is_parquet(dataset):
@@ -156,10 +156,10 @@ def _facts(dataset: str, judged: Judged, reading: UnreceivedPolicy, orders: Sequ
     broken = verdicts.where("verdict = 'broken'").groupBy("order")
     least = broken.agg(f.min("run").alias("run"), f.min_by("witness", "run").alias("witness"))
     first = {row["order"]: row for row in least.collect()}
-    told: dict[str, Any] = {}
+    by_order: dict[str, Any] = {}
     for order in orders:
         found = first.get(order)
-        told[order] = {
+        by_order[order] = {
             "runs": {outcome: counts.get((order, outcome), 0) for outcome in ("kept", "broken", "unknown")},
             "first_broken": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
         }
@@ -168,7 +168,7 @@ def _facts(dataset: str, judged: Judged, reading: UnreceivedPolicy, orders: Sequ
         "engine": "spark",
         "reading": reading,
         "rows": {"read": account.rows, "judged": account.judged, "quarantined": account.quarantined},
-        "orders": told,
+        "orders": by_order,
         "quarantine": _some_of(judged.quarantine.orderBy("run", "row")),
         "holes": _some_of(judged.holes.orderBy("run", "hole")),
         "holes_found": judged.holes.count(),
@@ -183,10 +183,10 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
     print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
     shown = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
-    for order, told in facts["orders"].items():
-        first = told["first_broken"]
+    for order, each in facts["orders"].items():
+        first = each["first_broken"]
         where = "" if first is None else f"run {printable_name(first['run'])}"
-        shown.add_row(order, where, *(f"{told['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
+        shown.add_row(order, where, *(f"{each['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
     shown.print()
     for row in facts["quarantine"]:
         print_line(f"quarantine: {_of_run(row['run'])}{row['reason']}: {row['row']}")

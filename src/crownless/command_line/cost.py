@@ -184,8 +184,8 @@ def _print(found: list[Point]) -> None:
         "bandwidth": f"{first['bandwidth']:g} bytes in one mean latency" if first["bandwidth"] else "",
     }
     repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
-    told = [text for name, text in fixed.items() if name not in varying and text]
-    print_line(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
+    parts = [text for name, text in fixed.items() if name not in varying and text]
+    print_line(f"{', '.join(parts)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
     right = ("delay added", "at sender", "hold-back queue", "later", "control messages", "bytes added", "as varints")
     rows = Rows("protocol", *varying, *right, "remark", right=right)
     for point in found:

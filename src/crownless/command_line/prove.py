@@ -134,15 +134,15 @@ def prove_(
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for name, proof in proofs.items():
 
-            def tell(claim: str, name: str = name) -> None:
+            def report(claim: str, name: str = name) -> None:
                 if line is not None:
                     line.update(f"{name}: {claim}")
 
-            found.append(prove(name, proof, effort, tell, recheck=recheck))
+            found.append(prove(name, proof, effort, report, recheck=recheck))
             if found[-1].stopped is not None:
                 break
             if why:
-                needed[name] = necessary_hypotheses(proof, effort, tell)
+                needed[name] = necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
@@ -270,10 +270,10 @@ def _print_replayed(found: Replayed, *, drawings: bool) -> None:
     print_drawing(found.run.say())
 
 
-def _together(told: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
+def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
     """What is told of several protocols, once: of the most, and of the others with their names."""
     names: dict[What, list[str]] = {}
-    for what, name in told:
+    for what, name in notes:
         names.setdefault(what, []).append(name)
     usual = max(names, key=lambda what: len(names[what]), default=None)
     return [(what, "" if what == usual else f" of {', '.join(of_it)}") for what, of_it in names.items()]

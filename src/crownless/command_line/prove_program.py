@@ -55,11 +55,11 @@ def prove_program(
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for one in checks:
 
-            def tell(known: Property, protocol: str = one.name) -> None:
+            def report(known: Property, protocol: str = one.name) -> None:
                 if line is not None:
                     line.update(f"{protocol}: {known.name}")
 
-            found.append(judge(one, effort or EFFORT, progress=tell))
+            found.append(judge(one, effort or EFFORT, progress=report))
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:

@@ -181,7 +181,7 @@ class _Protocol:
         ]
 
     def _take(self, step: LocalStep, target: State) -> None:
-        self._monitor_state, broken = self._system.judge(self._monitor_state, step)
+        self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
         self._state = target
         self._steps.append(step)
         self._broken += broken
