@@ -1,1 +1,1 @@
-"""What runs: one protocol, one file, one text. Imports only spec's vocabulary."""
+"""Protocols: one protocol, one file, one text. Imports only spec's vocabulary."""

@@ -69,13 +69,13 @@ def run_check(
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
     `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
-    can explore; reductions, workers and directories ask for the native one. `workers`: as many as there are processors.
+    can explore; reductions, workers and directories require the native one. `workers`: as many as there are processors.
     `first`: the search ends with the level of the first violation, and other properties stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `tell` gets a line if saving fails; the search then
-    goes on. `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is
-    entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
+    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
+    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     limits = limits or Limits()
@@ -133,7 +133,7 @@ def _calls_of(check: ResolvedCheck, clock: Callable[[], float], limits: Limits) 
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
-    """Tells seconds; those in which the engine is compiled, once for this machine, are none of the check."""
+    """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
     if engine.name == "plain":
         return time.monotonic
     from .native.search import searching_time  # it takes a while to import, and most verbs need none of it
@@ -150,7 +150,7 @@ def _saving(
     report: Callable[[str], None] | None,
     elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
-    """Where the search is saved; None if nowhere."""
+    """The place where the search is saved; None: nowhere."""
     directory = checkpoint or resume
     if directory is None:
         yield None
@@ -212,7 +212,7 @@ class Search:
         return not self.check.workload.takes_anything
 
     def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
-        """What is found, and how many seconds it took before the search was gone on with."""
+        """The exploration, and the seconds that it took before the search was resumed."""
         try:
             found, seconds_before, symmetry = self._explore(saving)
         except StoppedInCall as ending:  # before anything was found
@@ -285,7 +285,7 @@ class Search:
         return self.limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else self.limits.seconds)
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
-        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are told
+        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
         first: by a second search, one for all properties.
         """
         in_order = "order" in self.engine.reductions
@@ -325,7 +325,7 @@ class Search:
         return run_to
 
     def result(self, found: Exploration, lassos: Lassos | str | None, known: Property, run_to: RunTo) -> PropertyResult:
-        """What was found of a property."""
+        """The result for a property."""
         program = self.runs_a_program
         if known.kind == "sometimes":
             if known.name in found.reached:

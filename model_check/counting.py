@@ -1,4 +1,4 @@
-"""How many computations there are in each order."""
+"""The number of computations in each order."""
 
 from __future__ import annotations
 

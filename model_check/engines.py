@@ -1,7 +1,7 @@
-"""Which engine explores a check, and which reductions it admits.
+"""The engine that explores a check, and the reductions it admits.
 
 The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
-that is asked for by name. A reduction leaves out what would tell
+that is requested by name. A reduction leaves out what would show
 nothing new; the counts are then of what is left, and each is valid for some checks only:
 
 - `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
@@ -35,7 +35,7 @@ from .request import Check, NotApplicable, ResolvedCheck
 
 ENGINES = ("native", "plain", "spark")
 REDUCTIONS = ("symmetry", "order")
-#: As reductions are asked for.
+#: As reductions are requested.
 ALL = "all"
 
 #: Symmetry reduction tries every renaming of the processes, which of more are too many.
@@ -50,7 +50,7 @@ BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
 
 
 class SymmetryCheck(NamedTuple):
-    """How a search made sure that processes that are declared alike are."""
+    """The evidence of a search that processes that are declared alike are alike."""
 
     #: How they were seen to differ: then they shared nothing, and none stood for another.
     asymmetry: str | None = None
@@ -71,14 +71,14 @@ NOT_CHECKED = SymmetryCheck()
 
 @dataclass(frozen=True)
 class Engine:
-    """What explores a check, and how."""
+    """The engine of a check, with its settings."""
 
     name: str
     workers: int = 1
     reductions: tuple[str, ...] = ()
     #: May processes share their tables of local transitions, as they differ by name alone?
     shared: bool = False
-    #: Why it is not the native one, where it was not asked for by name.
+    #: Why it is not the native one, where it was not requested by name.
     because: str = ""
     #: What the search saw of processes that are declared alike.
     symmetry: SymmetryCheck = NOT_CHECKED
@@ -122,7 +122,7 @@ def engine_for(
     reductions: Iterable[str] = (),
     workers: int | None = None,
 ) -> Engine:
-    """What explores this check; raises `BadInput` if it cannot be what was asked for."""
+    """The engine for this check; raises `BadInput` if the request is not possible."""
     wanted, why = _admitted(check, engine, reductions)
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
@@ -136,7 +136,7 @@ def _admitted(
     check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
 ) -> tuple[tuple[str, ...], str | None]:
     """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or one of
-    them, was asked for and is not possible.
+    them, was requested and is not possible.
     """
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(check)
@@ -161,7 +161,7 @@ def may_be_native(check: ResolvedCheck) -> bool:
 
 
 def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
-    """The reductions of those names, each once; `engine` is the one asked for by name."""
+    """The reductions of those names, each once; `engine` is the one requested by name."""
     wanted = set()
     for name in names:
         if name not in (*REDUCTIONS, ALL):
@@ -205,7 +205,7 @@ def _not_native(check: ResolvedCheck) -> str | None:
 
 
 def _asymmetry(check: ResolvedCheck) -> str | None:
-    """What tells processes apart but their names; None if nothing does."""
+    """The reason why processes differ by more than their names; None if nothing does."""
     if not isinstance(check.workload, Free):
         return "in a program each process does its own"
     if check.crash is not None:
@@ -259,7 +259,7 @@ class RemoteEngine(Protocol):
     def saving(
         self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
     ) -> AbstractContextManager[Any]:
-        """Where the search is saved, a `Checkpoint` or the like; None if nowhere."""
+        """The `Checkpoint` or the like of the search; None: it is not saved."""
 
     def search(
         self,
@@ -274,9 +274,9 @@ class RemoteEngine(Protocol):
 
 @contextmanager
 def compiling(report: Callable[[], None]) -> Iterator[None]:
-    """Tells if the native engine is compiled for this machine in here, when the one long part of that begins.
+    """Reports if the native engine is compiled for this machine in here, when the one long part of that begins.
 
-    What is compiled is kept on disk: a part that is only loaded from there is not told of.
+    What is compiled is kept on disk: a part that is only loaded from there is not reported.
     """
     from numba.core import event
 

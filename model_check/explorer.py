@@ -1,8 +1,9 @@
 """The plain explorer: every state within the bound, level by level, in plain Python.
 
-It is the referee: short enough to be read and believed, and what any faster engine must agree with. A node is a global
-state and a monitor state; the dictionary of states counts, monitor states never split a state. The levels are those of
-breadth-first search, so the level at which a property first breaks is the length of a shortest run that breaks it.
+It is the reference implementation: short enough to be read and believed; any faster engine must agree with it. A node
+is a global state and a monitor state; the dictionary of states counts, monitor states never split a state. The levels
+are those of breadth-first search, so the level at which a property first breaks is the length of a shortest run that
+breaks it.
 """
 
 from __future__ import annotations

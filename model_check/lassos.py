@@ -1,4 +1,4 @@
-"""Runs that never end: only where the state space has cycles, which the explorer tells.
+"""Runs that never end: only where the state space has cycles, which the explorer reports.
 
 Under the fairness stated in `properties` an endless run stays, from some point on, in a set of states that it cannot
 leave and all of which it visits again and again: a bottom strongly connected component. A live property is broken if

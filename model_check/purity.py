@@ -154,7 +154,7 @@ class Purity:
         return self._twice("renamed_stamp", arguments, self.machine.renamed_packet, _as_it_is)  # type: ignore[no-any-return]
 
     def unhashable(self, what: str, i: int, error: TypeError) -> WrongMachine:
-        """What to raise where a state or packet cannot be looked up."""
+        """The error where a state or packet cannot be looked up."""
         return WrongMachine(
             f"{self._kind.__name__}: a {what} of P{i + 1} cannot be compared and counted: {error}", hint=HASHABLE
         )
@@ -183,7 +183,7 @@ class Purity:
     def _twice(
         self, method: str, arguments: tuple[Any, ...], call: Callable[..., Any], whole: Callable[[Any], Any]
     ) -> Any:
-        """What a call gives, made twice; `whole` makes a value of what may be an iterator."""
+        """The answer of a call, made twice; `whole` turns a possible iterator into a value."""
         given = [(k, contents(value)) for k, value in enumerate(arguments) if self._may_change(value)]
         first = whole(call(*arguments))
         for k, before in given:
@@ -289,7 +289,7 @@ def _call(kind: type, method: str, arguments: tuple[Any, ...]) -> Call:
 
 
 def _difference(method: str, first: Any, second: Any) -> str | None:
-    """What tells the answers of two calls apart; None if nothing does."""
+    """The difference between the answers of two calls; None if there is none."""
     if method not in OF_STEPS:
         if first == second:
             return None

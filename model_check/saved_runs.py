@@ -21,7 +21,7 @@ class SavedPacket(msgspec.Struct):
 
 
 class SavedEvent(msgspec.Struct):
-    """What happened for the application."""
+    """An application event."""
 
     event: str
     message: str
@@ -93,7 +93,7 @@ class SavedCheck(msgspec.Struct):
 
 
 class SavedAnswer(msgspec.Struct):
-    """What `check --json` prints."""
+    """The answer of `check --json`."""
 
     crownless: str
     checks: list[SavedCheck]

@@ -57,7 +57,7 @@ _CODE_OF_SIGNALS, _CODE_OF_LIMITS = 130, 3
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised in the main thread: end, and tell what is known. Its text says why."""
+    """Raised in the main thread: end, and report what is known. Its text says why."""
 
 
 class StoppedInCall(Stopped):
@@ -78,7 +78,7 @@ def is_interrupt(reason: str | None) -> bool:
 
 
 class Part:
-    """What can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed.
+    """A part that can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed.
 
     `interrupt` is called in a thread of its own, as a solver may have it wait for a lock, and nothing else is to.
     """
@@ -118,7 +118,7 @@ class _Watch:
         self.pending: KeyboardInterrupt | None = None
         #: Does a search look for itself whether it is to end?
         self.deferring = False
-        #: Has it been told?
+        #: True once the search has been notified.
         self.search_notified = False
         #: When does it not?
         self.unless: Callable[[], bool] = lambda: False
@@ -140,7 +140,7 @@ class _Watch:
 
     @property
     def at_once(self) -> bool:
-        """Has there been a second signal?"""
+        """True if there has been a second signal."""
         return self.heard > 1
 
     @contextmanager
@@ -165,7 +165,7 @@ class _Watch:
             for number, handler in before:
                 signal.signal(number, handler)
         if self.pending is not None:
-            raise self.pending  # it came too late for what was under way
+            raise self.pending  # it came too late for the call at work
 
     # -- in the main thread --------------------------------------------------------------------------------------------
 
@@ -197,14 +197,14 @@ class _Watch:
         raise ending
 
     def _is_left_to_the_search(self) -> bool:
-        """Does a search look for itself? If it has not for long, it is in a call that does not come to its end."""
+        """True if a search looks for itself; if it has not for long, it is in a call that does not come to its end."""
         if not self.deferring or self.at_once or self.unless():
             return False
         return self.search_notified or time.monotonic() - self.first_heard_at < LOOKS_WITHIN
 
     @property
     def of_the_part(self) -> Stopped | None:
-        """What ends the part that is under way, if it is to end."""
+        """The exception that ends the part at work, if it is to end."""
         return None if self.part is None or self.part.reason is None else Stopped(self.part.reason)
 
     # -- in the thread -------------------------------------------------------------------------------------------------
@@ -278,8 +278,8 @@ _watches: list[_Watch] = []
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost; or what has to come
-    to its end: a constructor of z3, a context manager of this module?
+    """True if a destructor is at work, or a function that C calls, whose exceptions are printed and lost; or what has
+    to come to its end: a constructor of z3, a context manager of this module.
     """
     while frame is not None:
         if frame.f_code.co_name in LOSES_EXCEPTIONS or _has_to_end(frame):
@@ -326,7 +326,7 @@ def watching() -> Iterator[None]:
 def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] | None = None) -> Iterator[Part]:
     """A part that ends at a signal or at a limit, wherever it is, and then goes on after the block; see `Part.reason`.
 
-    It is told of that again until the block is left, since a search within may take it for the wish that it end early
+    The search is notified again until the block is left, since a search within may take it for a request to end early
     alone. `interrupt` stops what does not run Python, such as a solver; the thread calls it. An allocation that fails
     is an end of the same kind. Outside the main thread signals and limits have no effect.
     """
@@ -360,7 +360,7 @@ def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] | None
 
 
 def stop_reason() -> str | None:
-    """Why the part that is under way is to end, or None: what it finds from then on is not to be relied on."""
+    """Why the part at work is to end, or None: what it finds from then on is not to be relied on."""
     return next((watch.part.reason for watch in _watches if watch.part is not None), None)
 
 

@@ -1,5 +1,5 @@
-"""What `crownless check` runs when no protocol is named: every protocol as its text has it, and where each is known to
-need what it asks for; beside each check the properties that it is known to break.
+"""The checks of `crownless check` when no protocol is named: every protocol as its text has it, and where each is known
+to need its request; beside each check the properties that it is known to break.
 
 A row that must fail is as much a part of it as one that must hold.
 """

@@ -51,7 +51,7 @@ class Beside:
 
 
 class Repeatedly:
-    """A thread that calls a function whenever it is asked to. To ask takes no memory and never waits."""
+    """A thread that calls a function on request. A request takes no memory and never waits."""
 
     def __init__(self, function: Callable[[], None]) -> None:
         self._function = function
@@ -61,8 +61,8 @@ class Repeatedly:
         self._thread = Beside(self._run)
 
     def request(self) -> None:
-        """Has the function called once more; no more than once if it is still at work."""
-        with suppress(RuntimeError):  # it has been asked already
+        """Causes one more call of the function; no more than one if it is still at work."""
+        with suppress(RuntimeError):  # it has been requested already
             self._requested.release()
 
     def end(self, seconds: float) -> bool:
@@ -76,5 +76,5 @@ class Repeatedly:
             self._requested.acquire()
             if self._over:
                 return
-            with suppress(Exception):  # of any kind, as solvers have their own: it will be asked again
+            with suppress(Exception):  # of any kind, as solvers have their own: it will be called again
                 self._function()

@@ -1,1 +1,1 @@
-"""What must hold: computations, orders, invariants, notation. Imports nothing else of crownless."""
+"""Specifications: computations, orders, invariants, notation. Imports nothing else of crownless."""

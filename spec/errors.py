@@ -1,4 +1,4 @@
-"""The one public error for bad input: what was wrong, where, and how to mend it."""
+"""The one public error for bad input: the problem, its place, and a hint."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_what_is_saved_names_the_whole_check(tmp_path: Path) -> None:
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
-OTHER = "ask as it was asked then, or start anew with --checkpoint and another directory"
+OTHER = "request the same check as then, or start anew with --checkpoint and another directory"
 
 
 @pytest.mark.parametrize(

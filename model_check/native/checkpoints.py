@@ -1,4 +1,4 @@
-"""What a search leaves on disk so that it can go on after an interruption, or after its process was killed.
+"""Checkpoints: files from which a search can go on after an interruption, or after its process was killed.
 
 A checkpoint is a saved directory (see `saved_directories`). The rows of a level are numbers that only the tables give a
 meaning; of the tables just the list of entries is kept that were worked out, in order, since working them out again
@@ -32,7 +32,7 @@ CHECKPOINT = Kind(
 
 
 class Checkpoint(SavedDirectory):
-    """A directory to which a search saves itself; `tell` is told in a line if saving fails."""
+    """A directory to which a search saves itself; `report` gets a line if saving fails."""
 
     kind = CHECKPOINT
 

@@ -1,7 +1,7 @@
 """The expansion of rows without reductions, compiled by Numba: all moves of each row.
 
 What takes its time is waiting for memory. So a few rows are looked at together: first what each of them will look up is
-told to the cache, then it is read.
+prefetched into the cache, then it is read.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -73,7 +73,7 @@ def expand(
     """Writes the successors of ``rows[todo]`` to ``out[owner]``; returns how far it got, -1 - that if the layout
     afterwards is too narrow.
 
-    An owner's share ends where ``filled[owner]`` says. It stops early where a share or the list of misses is full.
+    An owner's outbox ends where ``filled[owner]`` says. It stops early where an outbox or the list of misses is full.
 
     Moves *sleep* (`System.sleeps`) that lead to what is reached in another order of moves: of two that may happen at
     different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each process,

@@ -38,7 +38,7 @@ class Universe(NamedTuple):
     to_receiver: Any  #: [process, word]: the copies to it
     from_sender: Any
     monitored: Any  #: of each process: are its deliveries judged?
-    orders: bool  #: are FIFO and causal order watched at all?
+    orders: bool  #: True if FIFO or causal order is monitored.
     sends_first: bool  #: must a message be sent before it is delivered?
     once: int  #: the bits of the properties
     fifo: int

@@ -33,7 +33,7 @@ MOST_COPIES = 1 << 10
 StepEvents = Sequence[tuple[str, int, Message]]
 
 
-#: Observers report at most so many properties.
+#: Monitors report at most so many properties.
 MAX_MONITORED = 16
 
 
@@ -53,7 +53,7 @@ class MonitorStates:
 
     @property
     def codes(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         raise NotImplementedError
 
     def has_room_for(self, keys: Any) -> bool:
@@ -65,7 +65,7 @@ class MonitorStates:
         return True
 
     def code(self, events: StepEvents) -> int:
-        """The number of what the monitors are told in one step."""
+        """The number of the events that monitors observe in one step."""
         raise NotImplementedError
 
     def fill(self, keys: Any) -> None:
@@ -394,7 +394,9 @@ class CrownMonitorStates(_Pooled):
 
 
 class PairedMonitorStates(MonitorStates):
-    """The monitor states of two, each numbered for itself, and the pairs that occur. What is owed the first tells."""
+    """The monitor states of two, each numbered for itself, and the pairs that occur. The first gives the owed
+    deliveries.
+    """
 
     def __init__(self, first: MonitorStates, second: MonitorStates) -> None:
         super().__init__()

@@ -65,11 +65,11 @@ def expand_reduced(
     recent: Any,
     scratch: Scratch,
 ) -> int:
-    """Like `full_kernels.expand`, with the reductions that `System` asks for; no move sleeps.
+    """Like `full_kernels.expand`, with the reductions that `System` enables; no move sleeps.
 
     In order (`System.in_order`) the successors are what a row becomes by steps of one process alone, the last of which,
     and no other, puts a packet on the channel or takes a message from the application. What is left out is the same up
-    to the order of steps that cannot tell. With permutations, successors are brought into canonical form.
+    to the order of commuting steps. With permutations, successors are brought into canonical form.
     """
     n, channel, in_order = system.n, system.channel, system.in_order
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source

@@ -1,6 +1,6 @@
 """A directory that a search saves itself in, whichever engine runs it.
 
-`manifest.json` tells what was asked, how far the search is and which files belong to it, each with its SHA-256, and its
+`manifest.json` holds the request, how far the search is and which files belong to it, each with its SHA-256, and its
 own. It is replaced in one step, after all that it names is safely written: so there is always one whole manifest,
 whenever the process is killed, and a file that it does not name is nobody's.
 
@@ -42,8 +42,9 @@ _NONE_THERE = "start with --checkpoint; a check that came to its end, or was kil
 
 @dataclass(frozen=True)
 class Kind:
-    """What an engine leaves: `format` says it in the manifest, `parts` are the names of its files; `others` says what
-    to mend where another engine left what is there, by that one's format without its number.
+    """The kind of directory that an engine writes: `format` says it in the manifest, `parts` are the names of its
+    files; `others` says what as a hint where another engine left what is there, by that one's format without its
+    number.
     """
 
     format: str
@@ -56,7 +57,7 @@ class Kind:
 
 
 class SavedDirectory:
-    """A directory of one kind; `question` tells checks apart, and `made` whether it was made for this search."""
+    """A directory of one kind; `request` distinguishes checks, and `made` is whether it was made for this search."""
 
     kind: Kind
 
@@ -69,7 +70,7 @@ class SavedDirectory:
 
     @property
     def exists(self) -> bool:
-        """Is there something to go on from?"""
+        """True if a search can go on from there."""
         return (self.directory / MANIFEST).exists()
 
     def remove(self) -> None:
@@ -104,14 +105,14 @@ class SavedDirectory:
             os.close(opened)
 
     def _manifest(self) -> dict[str, Any]:
-        """What is saved; refused if that is of another check."""
+        """The manifest; refused if it is of another check."""
         manifest = manifest_in(self.directory, self.kind)
         self._made = manifest["made"]
         differing = list(differences(manifest["question"], self.request))
         if differing:
             raise BadInput(
                 f"--resume {self.directory}: is of another check: {'; '.join(differing)}",
-                hint=f"ask as it was asked then, or {START_OVER_HINT}",
+                hint=f"request the same check as then, or {START_OVER_HINT}",
             )
         return manifest
 

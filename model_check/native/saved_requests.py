@@ -1,4 +1,4 @@
-"""What was asked of a search, as it is saved: enough to ask it again, and to tell it from another."""
+"""The request of a search, as it is saved: enough to repeat it, and to distinguish it from another."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .saved_facts import convert
 
 
 def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
-    """All that determines a search, defaults filled in, and how to ask it again. Not the number of workers: a search
-    may go on with another.
+    """All that determines a search, defaults filled in, and how to request it again. Not the number of workers: a
+    search may go on with another.
     """
     workload = check.workload
     return {
@@ -55,7 +55,7 @@ class SavedProgram(msgspec.Struct):
 
 
 class SavedRequest(msgspec.Struct):
-    """What `question_of` gives, read back."""
+"""The result of `request_of`, read back."""
 
     protocol: str
     processes: int

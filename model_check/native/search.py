@@ -1,11 +1,11 @@
 """The search itself: level by level, split by owner over the workers, with limits.
 
-A level's rows lie on one *shelf* a worker: a row belongs to the worker that its cells name. A round expands a block of
-rows of every shelf, each worker writing what it finds into one share for each owner; then Python works out the table
-entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed, and
-what is counted does not depend on how many workers there are.
+A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
+of rows of every row set, each worker writing what it finds into one outbox for each owner; then Python works out the
+table entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed,
+and what is counted does not depend on how many workers there are.
 
-In a graded space (`ranks`) two shelves suffice, of this level and of the next; otherwise one keeps all rows.
+In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ CHANNEL_NUMBERS = {
     "duplicating": kernels.DUPLICATING,
 }
 
-#: Rows that a worker expands in one round, and rows in all its shares.
+#: Rows that a worker expands in one round, and rows in all its outboxes.
 BLOCK = 1 << 15
 OUTBOX_ROWS = 1 << 17
 #: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
@@ -144,7 +144,7 @@ def _apart(count: int, dtype: Any = np.int64) -> Any:
 
 
 class Worker:
-    """What one worker writes to, and computes in."""
+    """The buffers of one worker: its outboxes, and scratch memory."""
 
     scratch: kernels.Scratch
 
@@ -213,7 +213,7 @@ class NativeSearch:
     #: Are all rows kept, or those of two levels?
     keep: bool
     level: int
-    #: Where this level's rows begin and end on each shelf of `now`; what they lead to goes to `next`.
+    #: Where this level's rows begin and end in each row set of `now`; what they lead to goes to `next`.
     begins: list[int]
     ends: list[int]
     now: list[RowSet]
@@ -273,7 +273,7 @@ class NativeSearch:
 
     @property
     def symmetry(self) -> SymmetryCheck:
-        """What was seen of processes that are declared alike."""
+        """The comparison of processes that are declared alike."""
         alike = self.tables.alike
         if alike is None:
             return SymmetryCheck(self.asymmetry)
@@ -415,7 +415,7 @@ class NativeSearch:
     # -- one search ----------------------------------------------------------------------------------------------------
 
     def _search(self, *, keep: bool) -> bool:
-        """Returns false if the space turned out not to be graded, and not all rows were kept."""
+        """Returns false if the space proved not to be graded, and not all rows were kept."""
         self.keep = keep
         self.system = self.system._replace(sleeps=not keep and self._commutes)
         self._start()
@@ -473,7 +473,7 @@ class NativeSearch:
         """Called where a level's rows lie on `now`, from `begins` to `ends`."""
 
     def _start(self) -> None:
-        """The initial state alone, on the next level's shelf."""
+        """The initial state alone, in the next level's row set."""
         self.result = result = Exploration()
         self.level = 0
         self.layout = self.layout_after = self._layout(1)
@@ -493,7 +493,7 @@ class NativeSearch:
         self.now = self.next if self.keep else row_sets()
 
     def _shelve(self, rows: Any, is_new: Any) -> None:
-        """Puts rows, all different, on their owners' shelves."""
+        """Puts rows, all different, into their owners' row sets."""
         owners = np.zeros(len(rows), np.int64)
         room = np.zeros(len(self.layout_after.word), np.int64)
         row_set_kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
@@ -585,7 +585,7 @@ class NativeSearch:
         found = facts.result
         unknown = (found.broken.keys() | set(found.reached)) - {*self.names, *OF_THE_WHOLE_STATE, *self.properties}
         unknown |= found.actions.keys() - set(self.tables.actions)
-        directory.refuse_if("it tells of properties or actions that there are not" if unknown else None)
+        directory.refuse_if("it names unknown properties or actions" if unknown else None)
         self.result = Exploration(
             **{
                 **structs.asdict(found),
@@ -625,7 +625,7 @@ class NativeSearch:
             except MemoryError:
                 raise
             except Exception:
-                return False  # other code was asked about states that are not its own
+                return False  # other code was called with states that are not its own
             place += count
         return bool(self.tables.digest() == facts.digest)
 
@@ -643,7 +643,7 @@ class NativeSearch:
         )
 
     def _level(self) -> None:
-        """Expands the rows from `begins` to `ends` of each shelf.
+        """Expands the rows from `begins` to `ends` of each row set.
 
         While threads expand some, Python works out what was missed before: rows that missed it wait for that.
         """
@@ -686,7 +686,7 @@ class NativeSearch:
             self._tables_are_whole = True
 
     def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
-        """Expands these rows of each shelf and works out these misses; returns the rows that must be expanded again,
+        """Expands these rows of each row set and works out these misses; returns the rows that must be expanded again,
         and what they missed.
         """
         tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
@@ -789,7 +789,7 @@ class NativeSearch:
         )
 
     def _take_in(self, w: int) -> None:
-        """Puts what all workers found for this owner on its shelf."""
+        """Puts what all workers found for this owner into its row set."""
         level_start = self.ends[w] if self.keep else 0
         row_set, tallies = self.next[w], self.worker_buffers[w].tallies
         for worker in self.worker_buffers:
@@ -854,7 +854,7 @@ class NativeSearch:
             self.result.reached.add(CAN_COMPLETE.name)
 
     def _waits(self, row: Any) -> tuple[str, ...]:
-        """What each application waits for in a row."""
+        """The waits of the applications in a row."""
         numbers = np.zeros(len(self.layout.word), np.int64)
         kernels.unpack(row, self.layout, numbers)
         positions = [self.tables.cells[cell][2] for cell in numbers[1 : 1 + self.n]]
@@ -869,7 +869,7 @@ class NativeSearch:
             self.layout = self.layout_after
 
     def _over(self) -> bool:
-        """Tells how far the search is; is a limit reached?"""
+        """Reports how far the search is; True if a limit is reached."""
         result, limits = self.result, self.limits
         seconds = searching_time() - self.started
         result.seconds = self.seconds_before + seconds

@@ -1,9 +1,9 @@
-"""Which states lie on a shortest run to a violation: found by walking back through the levels.
+"""A backward slice of the levels: the states that lie on a shortest run to a violation.
 
 The levels are searched once more and kept, as far as the last property breaks. For each property, of the last level
 those rows remain from which it breaks, of each before it those that lead to what remains of the next.
-`shortest.shortest_run` then need look at no other. Ghosts are left aside: a state remains if it does with any monitor
-state.
+`shortest.shortest_run` then need look at no other. Monitor states are left aside: a state remains if it does with any
+monitor state.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ShortestRuns:
     def __init__(self, search: Levels, broken: Property, tick: Callable[[], None]) -> None:
         self.search = search
         self._tick = tick
-        # All that a row leads to is asked for.
+        # All that a row leads to is needed.
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
         search.worker_buffers = [self._worker]
@@ -131,7 +131,7 @@ class ShortestRuns:
         return rows[chosen]
 
     def holds(self, depth: int, system: System, state: State) -> bool:
-        """Is this state, at this depth, on one of the shortest runs?"""
+        """True if this state, at this depth, is on one of the shortest runs."""
         if depth >= len(self._row_sets):
             return True
         layout, row_set = self._row_sets[depth]

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class NotSymmetric(Exception):
-    """A protocol that declares its processes alike tells them apart; the argument says where it was seen."""
+    """A protocol that declares its processes alike distinguishes them; the argument says where it was seen."""
 
 
 class Outcome(NamedTuple):
@@ -103,7 +103,7 @@ class Alike:
         #: The number of each packet, as it really is.
         self.real_packets: dict[Packet, int] = {}
         self._compared: set[tuple[int, int]] = set()
-        #: [place among the comparisons]: what was renamed lately of which rules are asked.
+        #: [place among the comparisons]: what was renamed lately whose rules are examined.
         self._renamed_locals: list[dict[Any, Any]] = [{} for _ in comparisons]
         self._renamed_packets: list[dict[Packet, Packet]] = [{} for _ in comparisons]
 
@@ -133,7 +133,7 @@ class Alike:
             self._evaluate_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
 
     def _known_of(self, value: Any, cells: int, packets: int) -> Parametric | None:
-        """What is known of the machine, as long as it is known of every value that is met; so many were met before."""
+        """The facts known of the machine, while they are known of every value that is met; so many were met before."""
         known = self._alike_by_construction
         if known is not None and not known.covers(value):
             # From here on entries are compared; images of what there is are made where they are needed.
@@ -202,7 +202,7 @@ class Alike:
 
     @staticmethod
     def _known_as(known: dict[Any, T], image: Any, now: T) -> T:
-        """What an image was known as already, or is now."""
+        """The value under which an image is known, or else `now`."""
         try:
             return known.setdefault(image, now)
         except TypeError as error:
@@ -347,7 +347,7 @@ class Alike:
                 raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
 
     def _known(self, cell: int, packet: int) -> bool:
-        """Has an entry of the same orbit been compared? With shifts alone each entry is asked about once."""
+        """True if an entry of the same orbit has been compared. With shifts alone each entry is compared once."""
         if not self.cell_frames:
             return False
         if (cell, packet) in self._compared:
@@ -363,7 +363,7 @@ class Alike:
         steps: Sequence[Step],
         names: Sequence[str] | None = None,
     ) -> bool:
-        """Are the steps the images of the outcomes, in whatever order?"""
+        """True if the steps are the images of the outcomes, in any order."""
         if len(outcomes) != len(steps):
             return False
         if len(steps) <= 1:
@@ -395,7 +395,7 @@ class Alike:
                 for number, to in packets
             )
             found = tuple(step.packets)
-            # Nobody can tell in which order packets travel on different links.
+            # The order of packets on different links has no effect.
             in_one_order = (tuple(sorted(packets, key=_link)) for packets in (expected, found))
             if not self._are_alike(expected, found) and not self._are_alike(*in_one_order):
                 return False
@@ -405,7 +405,7 @@ class Alike:
         return True
 
     def _are_alike(self, one: Any, other: Any) -> bool:
-        """True if they are equal and made of the same types, which a process can tell apart (0 and False); that is
+        """True if they are equal and made of the same types, which a process can distinguish (0 and False); that is
         looked at as often as calls are made twice.
         """
         closely = self.inputs is self._canary

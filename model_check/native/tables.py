@@ -1,4 +1,5 @@
-"""The local machine, interned and tabulated: what the kernels look up, and what Python is asked where they miss.
+"""The local machine, interned and tabulated: what the kernels look up, and the Python functions that fill them where
+they miss.
 
 A *cell* is what a process is: the local state of its protocol and how far its own application has got. Cells and
 packets are numbered as they first occur, and each local transition is worked out once, by the protocol's own Python.
@@ -262,7 +263,7 @@ class Tables:
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
-        """The number of what the monitors are told, by whatever process stands in this place; 0 is nothing."""
+        """The number of the events that monitors observe, of the process in this place; 0: none."""
         if not observations:
             return 0
         key = (process, *observations)
@@ -297,7 +298,7 @@ class Tables:
         self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings)
 
     def knows(self, misses: Any) -> bool:
-        """Are these entries of cells, packets, monitor states and codes that there are?"""
+        """True if these entries name existing cells, packets, monitor states and codes."""
         kinds = misses >> np.uint64(62)
         major = (misses & np.uint64((1 << 62) - 1)) >> np.uint64(32)
         minor = misses & np.uint64(0xFFFFFFFF)
@@ -315,7 +316,7 @@ class Tables:
         ) and self.monitor_states.has_room_for(steps)
 
     def _begin_entry(self) -> Alike | None:
-        """What compares the next entry, if anything does."""
+        """The comparison of the next entry, if there is one."""
         self._entry += 1
         self.inputs = self._canary.inputs_of(self._entry)
         alike = self.alike
@@ -471,18 +472,18 @@ class Tables:
 
     @property
     def graded(self) -> bool:
-        """Does every action so far add one to a rank? One that went by way of the hold-back queue took a step more."""
+        """True if every action so far adds one to a rank; one by way of the hold-back queue took a step more."""
         return self.ranks.graded and not self._waits
 
     @property
     def acyclic(self) -> bool:
-        """Can no run come back to a state? Twice the rank, and one for each packet in the hold-back queue, always
-        grows.
+        """True if no run can come back to a state. Twice the rank, and one for each packet in the hold-back queue,
+        always grows.
         """
         return self._all_ranks.graded
 
     def digest(self) -> str:
-        """Tells whether tables worked out elsewhere are the same."""
+        """True if tables worked out elsewhere are the same."""
         # Each kind of monitor states has numbers of its own.
         self.arrays()
         digest = hashlib.sha256(type(self.monitor_states).__name__.encode())

@@ -14,13 +14,13 @@ from crownless.model_check.simulation.simulation import FIGURES
 
 from .experiment_rows import EXPERIMENT_FIELDS, Row
 
-#: What an experiment asks, apart from the seed.
+#: The fields of an experiment, apart from the seed.
 FIELDS_BUT_SEED = tuple(name for name in EXPERIMENT_FIELDS if name != "seed")
 #: What is counted and not averaged.
 COUNTED = ("kept", "undelivered")
 AVERAGED = tuple(name for name in FIGURES if name not in COUNTED)
 #: The delay still grows, if that of the later half surely exceeds that of the earlier by so many mean latencies. (Less
-#: is found by chance among hundreds of experiments whose delay is small, and queues without bound grow by more.)
+#: is found at random among hundreds of experiments whose delay is small, and queues without bound grow by more.)
 GROWTH = 1.0
 
 
@@ -37,7 +37,7 @@ class Point:
     broken: int
 
     def __getitem__(self, name: str) -> Any:
-        """What was asked, or a figure, by name."""
+        """A setting of the experiment, or a figure, by name."""
         return self.settings[name] if name in self.settings else self.figures[name]
 
     def mean(self, name: str) -> float:
@@ -83,7 +83,7 @@ def _point(settings: Mapping[str, Any], rows: Sequence[Row]) -> Point:
 
 
 def chosen(some: Iterable[Point], **settings: Any) -> list[Point]:
-    """Those that asked for this, such as ``load=0.1``; a tuple names several values."""
+    """The points with these settings, such as ``load=0.1``; a tuple names several values."""
     return [
         point
         for point in some
@@ -95,7 +95,7 @@ def chosen(some: Iterable[Point], **settings: Any) -> list[Point]:
 
 
 def one(some: Iterable[Point], **settings: Any) -> Point:
-    """The experiment that asked for this; of several that with most messages."""
+    """The point with these settings; of several that with most messages."""
     found = chosen(some, **settings)
     if not found:
         raise LookupError(f"no experiment with {settings}")
@@ -103,7 +103,7 @@ def one(some: Iterable[Point], **settings: Any) -> Point:
 
 
 def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Estimate:
-    """How much greater a figure is in the first experiment than in the second, on the same messages and latencies: seed
+    """The difference of a figure between the first experiment and the second, on the same messages and latencies: seed
     by seed, so that what both share falls out.
     """
     values = [
@@ -117,7 +117,7 @@ def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], secon
 
 
 def write_csv(some: Iterable[Point], file: Path) -> None:
-    """A line an experiment: what it asked, each figure, its error, and of how many runs it is the mean.
+    """A line an experiment: its settings, each figure, its error, and of how many runs it is the mean.
 
     Nothing stands where there is no figure, and where one run alone has no error.
     """

@@ -1,4 +1,4 @@
-"""What the simulations say to the questions that the texts leave open: sentences with figures, made of the figures."""
+"""The answers of the simulations to the questions that the texts leave open: sentences made of the figures."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _buffer_or_matrix(rows: Sequence[Row]) -> list[str]:
 
 
 def _held_to_theory(found: Sequence[Point]) -> str:
-    """How far the measured waits are from the formula's."""
+    """The distance of the measured waits from the formula's."""
     every = [
         (point["before"], output_wait(point["load"], latency))
         for latency in ROUND_TRIP
@@ -86,7 +86,7 @@ def _held_to_theory(found: Sequence[Point]) -> str:
     return (
         f"For all three latencies and up to load {max(LOADS):g} the formula lies within the confidence interval of "
         f"{within} of {len(judged)} measured waits, and none is more than {furthest:.0%} from it. (For Pareto "
-        "latencies of this shape the wait itself has no finite variance: there the intervals tell less.)"
+        "latencies of this shape the wait itself has no finite variance: there the intervals show less.)"
     )
 
 
@@ -169,7 +169,7 @@ def _lower(estimate: Estimate) -> float:
 
 
 def _growing(point: Point) -> str:
-    """The delay added; if it is surely greater in the later half of the runs, that is told too."""
+    """The delay added; if it is surely greater in the later half of the runs, that is said too."""
     return point.said("added") + (" and growing" if point.growing else "")
 
 
@@ -210,7 +210,7 @@ def _withheld(rows: Sequence[Row]) -> list[str]:
         + (f"More than nt for n = {', '.join(map(str, over))}. " if over else "Nowhere more than the text's nt. ")
         + ("None is above the 2(n − 2) t that is proved." if not above else f"ABOVE the proved bound for {above}."),
         (
-            f"The priority rule: with little else under way (load {up['load']:g}) a message to a bigger process is "
+            f"The priority rule: with little else in flight (load {up['load']:g}) a message to a bigger process is "
             f"committed by its sender after {up['committed']} t on the average (a request and the way back take 2 t). "
             f"The longest took {commits:.2f} t: whatever a message waits for on the way, until the bigger process is "
             "active too, is in that."

@@ -33,7 +33,7 @@ from .output import (
 )
 from .tables import Rows
 
-#: Larger computations are not drawn unless asked for by `show`.
+#: Larger computations are drawn by `show` only.
 DRAWN_UP_TO = 40
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
@@ -100,7 +100,7 @@ def classify(
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.jsonl --order causal --quiet
 
-    Exit codes: 0 every order asked for is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
+    Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
     with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
     """
     for order in orders:
@@ -230,7 +230,7 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
 
 
 def _conclusion(classification: oracle.Classification) -> str:
-    """Which orders are kept, and the strongest of them; then those that are broken, and those that are unknown."""
+    """The kept orders, and the strongest of them; then the broken ones, and the unknown ones."""
     outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
 
     def those(outcome: str) -> str:
@@ -260,7 +260,7 @@ def _where(subject: oracle.NamedComputation) -> str:
 
 
 def _summarize(found: list[oracle.Classification], chosen: tuple[str, ...]) -> None:
-    """How many keep each order, and the first that breaks it."""
+    """The number that keep each order, and the first that breaks it."""
     print_line(f"{len(found):,} computations; --json has each of them")
     rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
     for order in chosen:

@@ -32,7 +32,7 @@ PARTITIONS_A_PROCESSOR = 2
 
 
 class _Standing:
-    """What is told, batch by batch, and which verdicts stand."""
+    """The rows reported, batch by batch, and which verdicts stand."""
 
     def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._report = report
@@ -74,10 +74,10 @@ def classify_live(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Tells what is known of the runs in a folder as files are put into it, until it is interrupted; the exit code.
+    """Reports what is known of the runs in a folder as files are put into it, until it is interrupted; the exit code.
 
-    `out`: a folder to which all that is told is added, as Parquet. `checkpoint`: a folder from which another call goes
-    on where this one ended. The rest is as of `judge_live`.
+    `out`: a folder to which all reported rows are added, as Parquet. `checkpoint`: a folder from which another call
+    goes on where this one ended. The rest is as of `judge_live`.
     """
     limits = limits or Limits()
     with ExitStack() as stack:
@@ -134,7 +134,7 @@ def _print(row: dict[str, Any]) -> None:
     elif row["about"] == WITHDRAWN:
         said = f"{row['order']}: withdrawn{because}"
     elif row["about"] == LATER:
-        said = f"{row['order']}: told when the run has ended{because}"
+        said = f"{row['order']}: reported when the run has ended{because}"
     elif row["about"] == QUARANTINE:
         said = f"quarantine{because}: {row['row']}"
     else:

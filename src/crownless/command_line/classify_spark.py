@@ -127,7 +127,7 @@ def _judged(
 
 
 def _is_unfinished(folder: Path) -> bool:
-    """Is that all that a run left which was killed while it wrote? Then it is as if it were not there."""
+    """True if the folder holds only the rest of a run that was killed while it wrote; that is removed."""
     if not folder.is_dir() or any(path.name != "_temporary" for path in folder.iterdir()):
         return False
     shutil.rmtree(folder)
@@ -136,7 +136,7 @@ def _is_unfinished(folder: Path) -> bool:
 
 @contextmanager
 def _removed_on_failure(folder: str | None) -> Iterator[None]:
-    """What was written so far is of no use, and would be in the way the next time."""
+    """Removes the incomplete output, which would be in the way the next time."""
     try:
         yield
     except BaseException:
@@ -199,7 +199,7 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
 
 
 def _of_run(name: str | None) -> str:
-    """Of a row that names no run, and of a run without a name, none is told."""
+    """Of a row that names no run, and of a run without a name, none is named."""
     return f"run {name}: " if name else ""
 
 

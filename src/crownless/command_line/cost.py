@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crownless.model_check.simulation.studies.figures import Point
 
 ENGINES = ("plain", "spark")
-#: More repetitions would make no interval narrower that anybody could tell.
+#: More repetitions would make no interval visibly narrower.
 MOST_SEEDS = 100_000
 
 
@@ -156,7 +156,7 @@ def cost(
 
 
 def _say_kept(how_far: str, out: Path | None) -> None:
-    """What an interrupt leaves."""
+    """Says how much an interrupt leaves, and where."""
     if out is None:
         say(f"{how_far} done, none kept; with --out FOLDER they are")
     else:

@@ -48,7 +48,7 @@ What = TypeVar("What", bound=Hashable)
     help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which can none do without?")
-@click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
+@click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (pip install 'crownless[cvc5]').")
 @click.option(
     "--discover",
     is_flag=True,
@@ -205,7 +205,7 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
 
 
 def _print_machine(proved: ProofReport) -> None:
-    """How far the machine does what is proved of an abstraction, or of another form of it."""
+    """The extent to which the implementation matches the proved abstraction, or another form of it."""
     steps = [put for put in proved.claims if put.part == STEPS]
     if steps and proved.covers_machine:
         print_line(
@@ -220,7 +220,7 @@ def _print_machine(proved: ProofReport) -> None:
 
 
 def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings: bool) -> None:
-    """What was not shown, and what the rest cannot do without."""
+    """The unproved claims, and the necessary hypotheses of the others."""
     if proved.stopped is not None:
         given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
         print_line(
@@ -251,7 +251,7 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings
 
 
 def _print_replayed(found: Replayed, *, drawings: bool) -> None:
-    """Where a proof fails: whether that is a fault of the protocol."""
+    """Says where a proof fails whether that is a fault of the protocol."""
     if found.sent:
         size = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
         print_line(f"{found.claim}: fails in a state with {size}")
@@ -271,7 +271,7 @@ def _print_replayed(found: Replayed, *, drawings: bool) -> None:
 
 
 def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
-    """What is told of several protocols, once: of the most, and of the others with their names."""
+    """Notes on several protocols, each once: without names the most frequent, the others with names."""
     names: dict[What, list[str]] = {}
     for what, name in notes:
         names.setdefault(what, []).append(name)

@@ -65,7 +65,7 @@ def prove_discovered(
     outcomes = {each.safe if isinstance(each, Discovered) else each.outcome for each in found}
     if part.reason is not None:
         outcomes.add("unknown")
-        say(f"{part.reason}; not all that was asked is answered")
+        say(f"{part.reason}; not all requests are answered")
     return next((EXITS[worst] for worst in ("refuted", "unknown") if worst in outcomes), EXIT_HOLDS)
 
 

@@ -69,7 +69,7 @@ def prove_program(
     verdicts = {judged.verdict for judged in found}
     if part.reason is not None:
         verdicts.add("unknown")
-        say(f"{part.reason}; not all that was asked is answered")
+        say(f"{part.reason}; not all requests are answered")
     return next((EXITS[worst] for worst in ("violated", "unknown") if worst in verdicts), EXIT_HOLDS)
 
 
@@ -99,6 +99,6 @@ def _print(judgements: list[ProgramVerdict]) -> None:
     for judged in judgements:
         print_line(f"{judged.protocol}: completes: {judged.completes}")
         if judged.not_asked:
-            print_line(f"{judged.protocol}: not asked here: {', '.join(judged.not_asked)}")
+            print_line(f"{judged.protocol}: not checked here: {', '.join(judged.not_asked)}")
     if any(found.gave_up for judged in judgements for found in judged.properties):
         print_line("where z3 gave up: raise --effort")

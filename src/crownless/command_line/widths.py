@@ -1,4 +1,4 @@
-"""How wide the output may be, and what that makes of columns and lines."""
+"""The width of the output, and the columns and lines that fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def columns_given() -> int | None:
 
 
 def columns() -> int:
-    """How many columns there are: as `COLUMNS` says, else as the terminal has, else 80."""
+    """The number of columns: as `COLUMNS` says, else as the terminal has, else 80."""
     given = columns_given()
     if given is not None:
         return given
