@@ -278,8 +278,8 @@ _watches: list[_Watch] = []
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """True if a destructor is at work, or a function that C calls, whose exceptions are printed and lost; or what has
-    to come to its end: a constructor of z3, a context manager of this module.
+    """True if a destructor is at work, or a function that C calls, whose exceptions are printed and lost; or code that
+    has to come to its end: a constructor of z3, a context manager of this module.
     """
     while frame is not None:
         if frame.f_code.co_name in LOSES_EXCEPTIONS or _has_to_end(frame):

@@ -55,7 +55,7 @@ class SavedProgram(msgspec.Struct):
 
 
 class SavedRequest(msgspec.Struct):
-"""The result of `request_of`, read back."""
+    """The result of `request_of`, read back."""
 
     protocol: str
     processes: int

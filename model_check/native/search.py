@@ -723,7 +723,7 @@ class NativeSearch:
         worker.make_room(fields, self.layout_after.words, moves, len(known.actions))
 
     def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
-        """Has every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
+        """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
         this thread does.
         """
         if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:

@@ -1,4 +1,4 @@
-"""The output of `crownless check` for several checks: a row each as soon as it is known, and one sentence at the end."""
+"""The output of `crownless check` for several checks: a row each as soon as it is known, then one sentence."""
 
 from __future__ import annotations
 
