@@ -507,7 +507,7 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
         ("check kearns --set server=4", "kearns: server=4: too great for 3 processes; give 1 to 3"),
         (
             "check kearns --order mailbox",
-            "kearns orders the deliveries at one process only, of which mailbox says nothing; ask for fifo or causal",
+            "kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal",
         ),
         ("check ses --crash P9", "unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3"),
         ("check rst --sends multicast", f"rst has no messages to several processes; {MULTICAST}"),

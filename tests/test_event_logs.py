@@ -258,7 +258,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
 
 
 @pytest.mark.parametrize(
-    ("lines", "said", "mend"),
+    ("lines", "said", "hint"),
     [
         ([], "the log is empty", OBJECT),
         (["", "\n"], "the log is empty", OBJECT),
