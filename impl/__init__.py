@@ -1,1 +1,1 @@
-"""Protocols as state machines, one file a text; channels and workloads. Imports only spec."""
+"""Protocols: one protocol, one file, one text. Imports only spec's vocabulary."""

@@ -2,12 +2,12 @@
 
 A process hands its messages to its output buffer and goes on. The output buffer transmits one message at a time to
 the input buffer of the receiver and waits for its acknowledgement; the receiver takes messages from its input buffer
-when it asks for them. Nothing is piggybacked.
+when it requests them. Nothing is piggybacked.
 
 Modelling choices: send and insert are one event, and so are deliver and receive ("can be considered to be a single
 event", §3.2). Getting a message acknowledges and enqueues it in one step. Posting is a step of the output buffer's own
 loop, also where the buffer was empty. Buffers are unbounded (footnote 2). An acknowledgement that is not awaited, which
-only a faulty channel can bring, is taken in and changes nothing.
+only a faulty channel can bring, is received and changes nothing.
 
 A finding: §3.1 says that a message handed to an empty output buffer is transmitted immediately. With §3.2's loop, which
 dequeues before it waits, the buffer can be empty while an acknowledgement is outstanding; §3.2 is followed.

@@ -68,5 +68,5 @@ class Cbcast(ProtocolMachine):
 
 
 def earlier_broadcasts(packet: Packet) -> tuple[int, ...]:
-    """What the packet's vector counts, less its own broadcast."""
+    """The counts of the packet's vector, less its own broadcast."""
     return tuple([count - (k == packet.source) for k, count in enumerate(packet.stamp)])

@@ -1,12 +1,12 @@
-"""Channels: unordered, FIFO with a hold-back queue, lossy, duplicating.
+"""Channels: how packets travel, and may be lost or duplicated.
 
-A channel is a pure data structure: an immutable *flight* (what is under way) and functions on it. Packets are opaque
-integers here; `link` tells which directed link (source to destination) a packet travels on.
+A channel is a pure data structure: an immutable *flight* (the packets in flight) and functions on it. Packets are
+opaque integers here; `link` is the directed link (source to destination) a packet travels on.
 
-A packet that has reached its destination and may not be taken in yet waits in the hold-back queue. Over an unordered
+A packet that has reached its destination and is not deliverable yet waits in the hold-back queue. Over an unordered
 channel the hold-back queue and the channel are one set, and a packet simply stays where it is. Over a FIFO channel a
-packet at the head of its link is either taken in or moved to the hold-back queue, so that those behind it can reach the
-process; from there it is taken in whenever the protocol accepts it.
+packet at the head of its link is either received or moved to the hold-back queue, so that those behind it can reach the
+process; from there it is received whenever the protocol accepts it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from crownless.spec.errors import unknown_name
 
-#: What is under way; hashable, and equal whenever the same packets may still arrive in the same ways.
+#: The packets in flight; hashable, and equal whenever the same packets may still arrive in the same ways.
 Flight = Any
 
 
-#: A packet that can reach its destination now: (the packet; the flight once it is taken in; the flight once it waits in
-#: the hold-back queue instead, or None if a packet that is not taken in stays as it is; packets that reached the
+#: A packet that can reach its destination now: (the packet; the flight once it is received; the flight once it waits in
+#: the hold-back queue instead, or None if a packet that is not received stays as it is; packets that reached the
 #: destination earlier and must not be overtaken unless the protocol refuses them). A plain tuple: a search makes
 #: millions of them.
 Arrival = tuple[int, Flight, Flight | None, tuple[int, ...]]
@@ -50,7 +50,7 @@ class Channel:
         self.link = link
 
     def empty(self) -> Flight:
-        """Nothing under way."""
+        """The empty flight."""
         raise NotImplementedError
 
     def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
@@ -58,7 +58,7 @@ class Channel:
         raise NotImplementedError
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
-        """Which packets can reach their destination now, each distinct possibility once."""
+        """The packets that can reach their destination now, each distinct possibility once."""
         raise NotImplementedError
 
     def contents(self, flight: Flight) -> list[tuple[int, bool]]:
@@ -66,11 +66,11 @@ class Channel:
         raise NotImplementedError
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
-        """Which packets have not reached their destination yet and could be lost, and the flight afterwards."""
+        """The packets that have not reached their destination yet and could be lost, and the flight afterwards."""
         return [(packet, rest) for packet, rest, *_ in self.arrivals(flight)]
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
-        """What the channel can do by itself."""
+        """The steps of the channel itself."""
         return ()
 
 
@@ -102,7 +102,7 @@ class Fifo(Channel):
     """Reliable; packets on one link arrive in the order transmitted, and leave the hold-back queue in that order too.
 
     A packet in the hold-back queue is overtaken by a later one of its link only while the protocol refuses it (and not
-    because the application does not ask). A flight is (links, hold-back queue), both as queues, one a link.
+    because the application is not ready to receive). A flight is (links, hold-back queue), both as queues, one a link.
     """
 
     meaning = "every packet arrives once; those on one link in the order sent"
@@ -152,7 +152,7 @@ def _without(queues: tuple[tuple[int, ...], ...], queue: tuple[int, ...], place:
 
 
 class Lossy(Unordered):
-    """Unordered, and any packet under way may be lost."""
+    """Unordered, and any packet in flight may be lost."""
 
     meaning = "packets arrive in any order; any packet may be lost, any number of them"
     reliable = False

@@ -1,7 +1,7 @@
 """A reader of the code of a machine that is to run on opaque values: refuses code that could look behind them.
 
-That is whatever could tell an opaque value from a number (`type`, `is`, `try`, another module's function), or keep
-something between two calls.
+That is whatever could distinguish an opaque value from a number (`type`, `is`, `try`, another module's function), or
+keep something between two calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .opaque import NotParametric, words
 from .ops import Integers
 from .protocol import AppEvent, Packet, ProtocolMachine, Step
 
-#: Built-in names that tell nothing of an opaque value but what its own operations tell, which refuse.
+#: Built-in names that show of an opaque value only what its own operations show, which refuse.
 HARMLESS = words(
     "all any bool dict enumerate frozenset int len list map max min range reversed set sorted sum super tuple zip"
 )
@@ -33,7 +33,7 @@ REFUSED = words(
     FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE"""
 )
 
-#: Methods of strings that look into what they are given.
+#: Methods of strings that examine their arguments.
 FORMATS = words("format format_map")
 
 #: How attributes begin that lead from a generator, function or error to frames, and so to all of Python.
@@ -170,7 +170,7 @@ def _read_tuple(kind: type, seen: set[Any]) -> None:
 
 
 def _is_as_made(value: Any, other: Any) -> bool:
-    """Is it what Python makes of a named tuple with these fields?"""
+    """True if it is what Python makes of a named tuple with these fields."""
     if type(value) is not type(other):
         return False
     if isinstance(value, classmethod | staticmethod):

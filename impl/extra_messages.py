@@ -9,7 +9,7 @@ Readings. The threshold: "the maximum number of non-zero entries a process allow
 mean that k entries are allowed; the particular case k = n + 1 acts whenever "a process P_i detects that its matrix
 clock contains n + 1 non-zero entries", and so does this machine: it acts at k. (Allowing k is acting at k + 1.) It
 acts within the step that brought the matrix to k, and repeats until fewer are left, so that no process keeps and no
-message carries k entries; the text tells of one extra message, and for n = 4 one is not always enough. Where several
+message carries k entries; the text describes one extra message, and for n = 4 one is not always enough. Where several
 columns have most entries, each choice is a step. Where no column has two entries, nothing can be gained, and it stops:
 that can only be for k < n, since the own column is empty.
 

@@ -1,11 +1,12 @@
-"""Causal order in ISIS ([SES] §3): each message carries all earlier messages that its sender knows of.
+"""Causal order in ISIS as [SES] §3 describes it: every message carries along every message sent before it that its
+sender knows of.
 
 BUFF_S holds, in their order of emission, every message received or sent by S. Sending inserts the message and transmits
 a packet of the whole buffer. Of an arriving packet each message not yet in BUFF_S' is inserted, and delivered if S' is
 its destination.
 
 Modelling choices: a message may have several destinations (the paper's §2 broadcasts updates under this order); each
-gets the packet. A packet is taken in as a whole, in one step, and may deliver several messages. In a program such a
+gets the packet. A packet is received as a whole, in one step, and may deliver several messages. In a program such a
 packet waits until the application stands at a receive for each of them. What is new in a packet is appended in the
 packet's order; that is an order of emission, since what precedes a known message causally is known too.
 """

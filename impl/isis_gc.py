@@ -4,16 +4,16 @@ A site sends a request with the ids of the messages in its buffer to every other
 must not be sent to that site any more, and acknowledges. When all have acknowledged, the site deletes the messages.
 
 Modelling choices: "periodically" is: at any time when nothing of an earlier request is outstanding and the buffer is
-not empty, and as often as the parameter `rounds` allows, which bounds the search (in a program the second
-site collects once unless told otherwise). Acknowledgements carry nothing. What a site has noted it never forgets.
+not empty, and as often as the parameter `rounds` allows, which bounds the search (in a program the second site collects
+once unless a parameter says otherwise). Acknowledgements carry nothing. What a site has noted it never forgets.
 
 A finding: with this, causal order is not kept. A site may delete a message that its destination has not yet received,
 and then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request
 once it has received the messages of it that are for itself.
 
 The text needs that "messages sent from S' to S are received in the order of emission", so FIFO channels: a packet that
-is still under way when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which
-is asked must not delete on its own.
+is still in flight when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which
+receives a request must not delete on its own.
 """
 
 from __future__ import annotations
@@ -103,13 +103,15 @@ class IsisGc(Isis):
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         if packet.kind == "request":
-            return [Step(self.asked(state, packet.source, packet.stamp), [Packet(i, packet.source, "ack")])]
+            return [
+                Step(self.on_deletion_request(state, packet.source, packet.stamp), [Packet(i, packet.source, "ack")])
+            ]
         if packet.kind == "ack":
             return [Step(self.acknowledged(i, state, packet.source))]
         (step,) = super().on_packet(i, state, packet)  # type: ignore[arg-type]
         return [step._replace(state=state._replace(buffer=step.state.buffer))]
 
-    def asked(self, state: State, j: int, ids: frozenset[Message]) -> State:
+    def on_deletion_request(self, state: State, j: int, ids: frozenset[Message]) -> State:
         """Note the source site along with the ids: these messages must not be sent to it any more."""
         return state._replace(noted=tuple(noted | ids if k == j else noted for k, noted in enumerate(state.noted)))
 
@@ -123,7 +125,7 @@ class IsisGc(Isis):
         return state._replace(buffer=kept, deleted=deleted, requested=frozenset(), awaits=awaits)
 
     def remembered(self, i: int, deleted: frozenset[Message]) -> frozenset[Message]:
-        """What a site remembers of the messages it deletes: nothing, by the text."""
+        """The part of deleted messages that a site remembers: nothing, by the text."""
         return frozenset()
 
     def renamed(self, state: State, renaming: Renaming) -> State:  # type: ignore[override]

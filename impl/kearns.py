@@ -1,10 +1,11 @@
-"""Message-count vectors of Kearns & Koodalattupuram ([MF] §2): one server hears its clients in causal order.
+"""Message-count vectors of Kearns & Koodalattupuram, as described by [MF] §2: one server hears its clients in causal
+order.
 
 V_i[k] is what process i knows of the number of messages that k has sent to the server. A client increments its own
 component before each message to the server, attaches its vector to every message, and takes the maximum with what it
 receives. The server delays a message until no message of *another* client is missing on which it causally depends.
 
-Modelling choices: the text tells what a client does with the vector of another client; it takes the maximum with that
+Modelling choices: the text says what a client does with the vector of another client; it takes the maximum with that
 of the server's messages too. The server is P1 unless set otherwise. Messages among clients, and from the server, are
 delivered as they arrive: the promise is about the deliveries at the server alone.
 
@@ -91,7 +92,7 @@ class Kearns(ProtocolMachine):
         return self.ops.maximum(state, stamp)
 
     def renamed(self, state: Value, renaming: Renaming) -> Value:
-        """Told although the server is not like its clients, so that it can be seen that it is not."""
+        """Printed although the server differs from its clients, to show that it does."""
         return renaming.vector(state)
 
     def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:

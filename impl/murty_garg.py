@@ -1,14 +1,14 @@
 """The algorithm of Murty & Garg [MG] Fig. 8: synchronous ordering by priority, send condition and receive condition.
 
 A message to a smaller process is sent and committed by its sender when the sender is active; the receiver commits it
-on receipt and acknowledges it as soon as it is itself active. A message to a bigger process is first asked for: the
+on receipt and acknowledges it as soon as it is itself active. A message to a bigger process is first requested: the
 request carries the message, and the bigger process sends it back with the same content. The bigger process commits it
 as it sends it back, the smaller one as it receives it (§4.2.1, type 2).
 
 Modelling choices: each box of Fig. 8 is one step. The application events are the commits: a process's *send* of a type
 2 message happens when its bigger partner's copy comes back, after the partner has delivered it. "[A]ssuming that a
 process cannot send a message to itself" (§4.2.1). The text knows no programs: in one, a box that delivers waits until
-the application asks, and an acknowledgement with it, if a queued request is next.
+the application is ready to receive, and an acknowledgement with it, if a queued request is next.
 
 A finding: the third box of Fig. 8 is printed Receive(<ack, P_i, P_j>) at P_i; by the notation of the other boxes it
 must be <ack, P_j, P_i>, and is read so.
@@ -73,11 +73,11 @@ class MurtyGarg(ProtocolMachine):
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         """SendIntent of the message's own sender: priority rule PR (Fig. 8)."""
-        if self.must_ask(i, message.receiver):
+        if self.must_request(i, message.receiver):
             return [Step(state, [Packet(i, message.receiver, "request", message)])]
         return [self.send_to_smaller(i, state, message)]
 
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         """PR: a message to a bigger process is requested, not sent (§4.2.1)."""
         return i < j
 
@@ -126,5 +126,5 @@ class MurtyGarg(ProtocolMachine):
         return Step(sent.state, [*acks, *sent.packets], sent.events)
 
     def renamed(self, state: State, renaming: Renaming) -> State:
-        """Told although the priorities rank the processes, so that it can be seen that they do."""
+        """Printed although the priorities rank the processes, to show that they do."""
         return State(state.active, renaming.messages(state.messages), renaming.processes(state.acks))

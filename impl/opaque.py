@@ -1,7 +1,7 @@
 """Opaque values, known only by their sort: a process, a number, a truth value, a vector, a matrix, a message.
 
 Processes can be compared and be used as subscripts, numbers be added and compared, messages be compared for equality;
-every other operation raises `NotParametric`. A truth value may be asked which one it is: the code that asks is run once
+every other operation raises `NotParametric`. A truth value may be read: the code that reads it is run once
 for each answer (`on_every_path`).
 """
 
@@ -32,7 +32,7 @@ def expect(*conditions: bool) -> None:
 
 
 def refuse(*_: Any) -> NoReturn:
-    raise NotParametric("it asks something of a value that is not the same for all processes")
+    raise NotParametric("it applies an operation to a value that differs between processes")
 
 
 # -- paths -------------------------------------------------------------------------------------------------------------
@@ -43,20 +43,20 @@ class _Path:
 
     def __init__(self, answers: list[bool]) -> None:
         self.answers = answers
-        self._asked = 0
+        self._given = 0
 
     def answer(self) -> bool:
-        if self._asked == len(self.answers):
+        if self._given == len(self.answers):
             self.answers.append(True)
-        self._asked += 1
-        return self.answers[self._asked - 1]
+        self._given += 1
+        return self.answers[self._given - 1]
 
 
 _path = _Path([])
 
 
 def on_every_path(run: Callable[[], None]) -> None:
-    """Runs it once for every way in which what it asks of truth values may turn out."""
+    """Runs it once for every combination of the truth values that it reads."""
     global _path
     answers: list[bool] = []
     for _ in range(MOST_PATHS):

@@ -1,7 +1,7 @@
 """The arithmetic of transition functions, named so that one source both runs on integers and is proved by z3.
 
 A protocol of vectors and matrices builds them with `vector` and `matrix` from a comprehension over processes, reads
-them by subscript (``sent[k][l]``), changes them with `incremented` and `maximum`, and asks about them with `every`,
+them by subscript (``sent[k][l]``), changes them with `incremented` and `maximum`, and tests them with `every`,
 `all_of`, `one_if` and `indicator`. With `Integers` these are tuples of ints. With z3 terms (`proofs`) the same source
 becomes a formula over any number of processes, which is why a transition must not branch (`if`, `and`, `max`) on a
 value: z3 cannot see a Python branch.
@@ -18,7 +18,7 @@ Value = Any
 
 
 class Ops(Protocol):
-    """What a transition may do with values."""
+    """The operations of transitions on values."""
 
     def vector(self, entry: Callable[[Value], Value]) -> Value:
         """The vector whose k-th entry is ``entry(k)``, for every process k."""

@@ -3,13 +3,13 @@
 LOG_j holds what may still delay someone: entries (i, c, Dests), the c-th message of i, not known to be delivered, nor
 to be delivered in order, at Dests. Of an entry a destination is dropped as soon as the message is delivered there, or
 one is sent there that depends on it. An entry without destinations is kept until a purge finds a later one of its
-sender: it tells others that older entries of that sender are out of date.
+sender: it informs others that older entries of that sender are out of date.
 
 Modelling choices: a sender purges its log before it enters the new message, so that its own last entry stays until the
 next purge. Clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the printed
 algorithm: an absent sender is one of whom nothing is known. Messages to oneself are excluded.
 
-Told from the published algorithm in our own words; none of the five texts prints it.
+Written from the published algorithm in our own words; none of the five texts prints it.
 """
 
 from __future__ import annotations
@@ -117,11 +117,13 @@ class Optimal(ProtocolMachine):
         return [Step(State(state.clock, delivered, frozenset(log.items())), (), [AppEvent("deliver", packet.message)])]
 
     def without_receiver(self, left: frozenset[int], i: int) -> frozenset[int]:
-        """The message is delivered at i: nobody need be told to make i wait for it."""
+        """The message is delivered at i: no other message need make i wait for it."""
         return left - {i}
 
     def merged(self, log: Log, carried: Log) -> dict[tuple[int, int], frozenset[int]]:
-        """What both know of is left where both have it left; what one has dropped, knowing later ones, is dropped."""
+        """Entries that both know remain where both have them; those that one has dropped, knowing later ones, are
+        dropped.
+        """
         result = {entry: left for entry, left in log.items() if entry in carried or not forgotten(entry, carried)}
         for entry, left in carried.items():
             if entry in log:
@@ -141,7 +143,7 @@ class Optimal(ProtocolMachine):
 
 
 def forgotten(entry: tuple[int, int], log: Log) -> bool:
-    """Has this log, which lacks the entry, had it and dropped it? It has if it knows of a later one of that sender."""
+    """True if this log, which lacks the entry, had it and dropped it: it knows of a later one of that sender."""
     return any(k == entry[0] and clock > entry[1] for k, clock in log)
 
 
@@ -151,5 +153,5 @@ def purged(log: Log) -> dict[tuple[int, int], frozenset[int]]:
 
 
 def awaited(n: int, i: int, log: Items) -> list[int]:
-    """Of each process, the clock of the last message for i that a log tells of; 0: none."""
+    """Of each process, the clock of the last message for i in a log; 0: none."""
     return [max((clock for (sender, clock), left in log if sender == k and i in left), default=0) for k in range(n)]

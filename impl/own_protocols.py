@@ -53,7 +53,7 @@ def name_when_loaded(kind: type[ProtocolMachine]) -> str | None:
 
 @cache
 def registered() -> dict[str, EntryPoint]:
-    """The protocols that installed packages register, by name; those of the same name are told apart by nothing."""
+    """The protocols that installed packages register, by name; nothing distinguishes those of the same name."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 

@@ -1,14 +1,14 @@
-"""Recognition of machines that treat all processes alike by construction, being parametric in their names.
+"""Machines that treat all processes alike by construction: those that are parametric in the processes' names.
 
 Such a machine runs on values of which nothing is known but their *sort* (`crownless.impl.opaque`). Every input is run
 on every shape that a local state and a packet can take, and for each input in every way that its questions may turn
-out. If none asks what a renaming could change, then what a process does is made of operations that commute with every
-renaming of the processes: what holds of one process holds of all.
+out. If none depends on what a renaming could change, then what a process does is made of operations that commute with
+every renaming of the processes: what holds of one process holds of all.
 
 A shape has the tuples of a state or stamp in it, message by message, so there may be no end of them. Those with many
 messages, or long tuples, are left out; what is left out is to be compared when it is met.
 
-That rests on the code being unable to look behind a sort, so the code itself is read too: whatever could tell an
+That rests on the code being unable to look behind a sort, so the code itself is read too: whatever could distinguish an
 opaque value from a number (`type`, `is`, `try`, another module's function), or keep something between two calls, is
 refused. All that is refused may still be symmetric: it must be compared process by process.
 
@@ -50,16 +50,18 @@ class Parametric(NamedTuple):
 
     #: Nothing is known of values with more messages or longer tuples; None: there are none.
     longest: int | None
-    #: The invariants and witnesses that may tell processes apart.
+    #: The invariants and witnesses that may distinguish processes.
     unlike: frozenset[str]
 
     def covers(self, value: Any) -> bool:
-        """Is that known for this local state or stamp?"""
+        """True if that is known for this local state or stamp."""
         return self.longest is None or not is_longer(value, self.longest)
 
 
 def parametric(machine: ProtocolMachine, longest: int) -> Parametric | None:
-    """What is seen of it, of values of so many messages and of tuples so long; None if it may tell processes apart."""
+    """The structure seen in it, of values of so many messages and of tuples so long; None if it may distinguish
+    processes.
+    """
     try:
         return seen_parametric(machine, longest)
     except NotParametric:
@@ -110,7 +112,7 @@ def _is_parametric_predicate(machine: ProtocolMachine, holds: Any, states: Itera
 
 @dataclass
 class _Shapes:
-    """What states and packets can be made of, as far as it is seen."""
+    """The structures of states and packets, as far as they are seen."""
 
     #: So many messages at most, and tuples so long.
     longest: int

@@ -1,4 +1,4 @@
-"""The interface of a protocol machine: inputs, steps, packets and application events.
+"""The protocol machine: its states, inputs and outputs.
 
 A protocol at one process is a pure state machine: an immutable, hashable local state, and one method for each kind of
 input. It has no clock, no network and no randomness, and keeps nothing outside its state: every engine calls some of
@@ -37,8 +37,8 @@ from .renaming import Renaming
 
 
 class Packet(NamedTuple):
-    """What travels on a channel. `message` is the application's message it carries, if any, `kind` tells packets
-    apart.
+    """A packet: the unit that travels on a channel. `message` is the application's message it carries, if any, `kind`
+    distinguishes packets.
     """
 
     source: Any
@@ -84,14 +84,14 @@ ARRIVAL = "receive "
 class Transition(NamedTuple):
     """A local transition: one input at one process, and one outcome of it.
 
-    `step` is None where the input was refused: a send that blocks, a packet that is held back, an application that asks
-    for a message and gets none.
+    `step` is None where the input was refused: a send that blocks, a packet that is held back, an application that
+    requests a message and gets none.
     """
 
     process: int
     before: Any  #: the local state
     action: str  #: as in a run: `send`, `deliver`, `receive KIND`, or the name of an internal step
-    message: Any = None  #: the Message that the application hands over, or that the packet carries, if any
+    message: Any = None  #: the Message that the application submits, or that the packet carries, if any
     packet: Any = None  #: the Packet that arrived, if one did
     step: Any = None  #: the Step
 
@@ -124,7 +124,7 @@ class Transition(NamedTuple):
         return self.received and self.packet.kind == kind
 
     def transmits(self, kind: str) -> int:
-        """How many packets of that kind are transmitted."""
+        """The number of packets of that kind that are transmitted."""
         return 0 if self.step is None else sum(packet.kind == kind for packet in self.step.packets)
 
     def delivers(self) -> list[Message]:
@@ -187,7 +187,7 @@ class ProtocolMachine:
     #: Does it treat all processes alike, never ranking them, and do its invariants and witnesses? Then `renamed` and
     #: `renamed_stamp` must say what a renaming of the processes makes of its values. The native engine checks it: where
     #: processes turn out to differ, each gets tables of its own, and the verdict says so. (Parameters of single
-    #: processes tell them apart all the same.)
+    #: processes distinguish them all the same.)
     symmetric: ClassVar[bool] = False
     #: Processes and messages of a check that takes a few seconds, used where no bound is given.
     bound: ClassVar[tuple[int, int]] = (3, 4)
@@ -228,7 +228,7 @@ class ProtocolMachine:
 
     @property
     def remark(self) -> str:
-        """What a verdict should say of these parameters, such as that the text excludes them."""
+        """A remark on these parameters for verdicts, such as that the text excludes them."""
         return ""
 
     def initial(self, i: int) -> Any:
@@ -236,7 +236,7 @@ class ProtocolMachine:
         raise NotImplementedError
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        """The application at process i hands over a message."""
+        """The application at process i submits a message."""
         raise NotImplementedError
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
@@ -248,7 +248,7 @@ class ProtocolMachine:
         raise NotImplementedError
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        """The application at process i asks for a message: from `sender`, or from anybody (None)."""
+        """The application at process i requests a message: from `sender`, or from anybody (None)."""
         return ()
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
@@ -256,7 +256,7 @@ class ProtocolMachine:
         return ()
 
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
-        """What the survivors, in these local states, agree on after the crash; None if they see no reason to."""
+        """The agreement of the survivors, in these local states, after the crash; None if they see no reason for one."""
         return None
 
     # -- renaming the processes ----------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class ProtocolMachine:
         raise NotImplementedError
 
     def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
-        """What a packet of that kind carries, seen after the renaming; not asked of packets that carry nothing."""
+        """The stamp of a packet of that kind, seen after the renaming; not called for packets that carry nothing."""
         raise NotImplementedError
 
     @final

@@ -1,8 +1,8 @@
 """Renamings of the processes, applied to the values that protocols are built of.
 
-Protocols that rank no process behave alike under every renaming: what one process does tells what another would do,
-and states that differ by names alone need be looked at once. What a renaming makes of a local state or of a stamp only
-the protocol knows (`ProtocolMachine.renamed`); it says so in the words of this class.
+Protocols that rank no process behave alike under every renaming: the behaviour of one process determines that of
+another, and states that differ by names alone need be looked at once. What a renaming makes of a local state or of a
+stamp only the protocol knows (`ProtocolMachine.renamed`); it says so in the words of this class.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The matrix protocol of Raynal, Schiper & Toueg [RST91], as Kuper [Kup] describes it ("causal unicast").
+"""The matrix protocol of Raynal, Schiper & Toueg [RST91], as described by Kuper [Kup] ("causal unicast").
 
 Every process keeps SENT, how many messages it thinks each process has sent to each other, and DELIV, how many it has
 itself delivered from each. SENT travels on every message; the receiver delays a message until it has delivered all
-that its SENT tells of.
+that its SENT records.
 
 Modelling choices: sending and incrementing are one step, and so are delivering and the three updates after it (the
 text orders them, and nothing happens at the process in between). SENT and DELIV are kept both, although DELIV is

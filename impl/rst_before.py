@@ -1,4 +1,4 @@
-"""The matrix protocol in the form of [MF] §2: counts go up before the send, and the guard wants exactly one more.
+"""The matrix protocol in the form of [MF] §2: increment before sending, and require exactly one more from the sender.
 
 Every process i has a matrix M_i. Sending to j increments M_i[i, j] and attaches M_i. A message from i with matrix M is
 delivered at j when M[k, j] ≤ M_j[k, j] for all k ≠ i, and M[i, j] = M_j[i, j] + 1; M_j then becomes the maximum of

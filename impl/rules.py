@@ -11,7 +11,7 @@ from typing import Any
 
 from .protocol import Rule, Transition
 
-#: Of a transition in which a packet arrives: two vectors, such as what was delivered and what the packet asks for.
+#: Of a transition in which a packet arrives: two vectors, such as what was delivered and what the packet requires.
 Vectors = Callable[[Any, Transition], tuple[Sequence[int], Sequence[int]]]
 
 

@@ -39,7 +39,7 @@ class SesMulticast(Ses):
         return [Step(after, packets, [AppEvent("send", message)])]
 
     def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
-        """What the copy for S_j carries: the buffer, and the pairs of the other sites in DEST."""
+        """The stamp of the copy for S_j: the buffer, and the pairs of the other sites in DEST."""
         pairs = self.with_pairs(buffer, dest, time)
         return self.ops.matrix(
             lambda l, k: buffer[l][k] * self.ops.one_if(l == j) + pairs[l][k] * self.ops.one_if(l != j)

@@ -16,8 +16,8 @@ Modelling choices, where the text says nothing:
 - the applications do not send again what was undone.
 
 Findings. Agreeing once is not enough: MIN(S) sees only what waits at S; a pair that a survivor still holds, or that is
-under way, may tell of an older message, and who knows of that one alone does not rewind and is never heard at S again
-(3 sites, 5 messages). And the evidence may be false: a pair of a message that is only under way or waits itself,
+in flight, may record an older message, and who knows of that one alone does not rewind and is never heard at S again
+(3 sites, 5 messages). And the evidence may be false: a pair of a message that is only in flight or waits itself,
 perhaps another site's that merely knows of an event of S_i, looks the same, and sites rewind for nothing.
 """
 
@@ -44,7 +44,7 @@ class Event(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What the survivors agree on: the site that broke down, and N."""
+    """The agreement of the survivors: the site that broke down, and N."""
 
     site: int
     event: int
@@ -177,14 +177,14 @@ class SesRollback(Ses):
         return Failure(renaming.image[failure.site], failure.event)
 
     def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
-        """What the survivors agree on comes as a packet too."""
+        """The agreement of the survivors comes as a packet too."""
         if isinstance(stamp, Failure):
             return self.renamed_failure(stamp, renaming)
         return super().renamed_stamp(kind, stamp, renaming)
 
 
 def depends(packet: Packet, failure: Failure) -> bool:
-    """Does the message depend on event N of the site that broke down, or on a later one?"""
+    """True if the message depends on event N of the site that broke down, or on a later one."""
     return bool(packet.stamp.time[failure.site] >= failure.event)
 
 

@@ -1,4 +1,4 @@
-"""Workloads: the sends and receives that applications request, in every order (free) or by a program.
+"""Workloads: the sends and receives of applications, and their order.
 
 A workload is a pure data structure like a channel: an immutable *position*, what may be handed to the protocol next,
 and whether an application is ready for a delivery. The free workload lets every process send to any other at any time
@@ -49,15 +49,15 @@ class Workload:
         raise NotImplementedError
 
     def pending_sends(self, position: Position, at: int | None = None) -> Sequence[PendingSend]:
-        """What the applications may hand to the protocol now; given `at`, that at this process."""
+        """The messages that the applications may submit now; given `at`, those at this process."""
         raise NotImplementedError
 
-    def asks(self, position: Position, process: int) -> bool:
-        """Is the application at this process ready to receive something?"""
+    def ready_to_receive(self, position: Position, process: int) -> bool:
+        """True if the application at this process is ready to receive something."""
         raise NotImplementedError
 
     def wanted_sender(self, position: Position, process: int) -> int | None:
-        """Whose message it asks for; None: anybody's."""
+        """The sender whose message it requests; None: any."""
         return None
 
     def delivered(self, position: Position, process: int, message: Message) -> Position | None:
@@ -65,11 +65,11 @@ class Workload:
         raise NotImplementedError
 
     def finished(self, position: Position, crashed: int | None = None) -> bool:
-        """Has every application done all it wanted, that of a crashed process excepted?"""
+        """True if every application has done all it wanted, that of a crashed process excepted."""
         raise NotImplementedError
 
     def at_end(self, position: Position, process: int) -> bool:
-        """Has the application at this process come to the end of what it does?"""
+        """True if the application at this process has come to its end."""
         return False
 
     def universe(self) -> Iterator[Message]:
@@ -85,12 +85,12 @@ class Workload:
         raise NotImplementedError
 
     def describe(self, position: Position, crashed: int | None = None) -> list[str]:
-        """What each application that has not finished waits for, that of a crashed process excepted."""
+        """The waits of applications that have not finished, that of a crashed process excepted."""
         raise NotImplementedError
 
 
 def count_of(processes: Sequence[str]) -> str:
-    """How many processes there are: ``1 process``, ``3 processes``."""
+    """The number of processes in words: ``1 process``, ``3 processes``."""
     return f"{len(processes)} process{'es' * (len(processes) != 1)}"
 
 
@@ -173,7 +173,7 @@ class Free(Workload):
                 counts[self._number[channel]] = count
         return tuple(counts)
 
-    def asks(self, position: Position, process: int) -> bool:
+    def ready_to_receive(self, position: Position, process: int) -> bool:
         return True
 
     def delivered(self, position: Position, process: int, message: Message) -> Position | None:
@@ -214,7 +214,7 @@ class Program(Workload):
 
     @property
     def name(self) -> str:
-        """What it is called in reports."""
+        """Its name in reports."""
         return "a program" if self.script.name is None else self.script.name
 
     @property
@@ -249,7 +249,7 @@ class Program(Workload):
                 pending_sends.append(PendingSend(p, statement, self._advance(position, p)))
         return pending_sends
 
-    def asks(self, position: Position, process: int) -> bool:
+    def ready_to_receive(self, position: Position, process: int) -> bool:
         return isinstance(self._next(position, process), ReceiveStatement)
 
     def wanted_sender(self, position: Position, process: int) -> int | None:

@@ -35,7 +35,7 @@ from .wrong_machine import machine_errors
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
     from .native.search import NativeSearch
-    from .native.walking_back import Levels
+    from .native.shortest_run_slice import Levels
 
 NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
@@ -62,7 +62,7 @@ def run_check(
     first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
     elsewhere: RemoteEngine | None = None,
@@ -70,27 +70,27 @@ def run_check(
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
     `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
-    can explore; reductions, workers and directories ask for the native one. `workers`: as many as there are processors.
+    can explore; reductions, workers and directories require the native one. `workers`: as many as there are processors.
     `first`: the search ends with the level of the first violation, and other properties stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `tell` gets a line if saving fails; the search then
-    goes on. `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is
-    entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
+    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
+    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
-    asked = engine or reductions or workers or checkpoint or resume
-    if not asked and may_be_native(resolved) and may_stay_small(resolved.workload):
+    named = engine or reductions or workers or checkpoint or resume
+    if not named and may_be_native(resolved) and may_stay_small(resolved.workload):
         began = time.monotonic()
         trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), progress, first=first)
         with _calls_of(resolved, time.monotonic, limits):
             found, _ = trial.explore(None)
             if not has_grown(found, limits):
                 trial.limits = limits
-                return trial.judged(found, lambda: time.monotonic() - began)
+                return trial.evaluate(found, lambda: time.monotonic() - began)
         if reports is not None:
             reports.report(found)
         limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
@@ -103,13 +103,13 @@ def run_check(
     search = Search(resolved, chosen, limits, progress, elsewhere, first)
     with (
         _calls_of(resolved, _clock_for(chosen), limits) as clock,
-        _saving(resolved, chosen, checkpoint, resume, tell, elsewhere) as saving,
+        _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
         nullcontext() if chosen.name == "plain" else around_native(),
     ):
         started = clock()
         found, seconds_before = search.explore(saving)
         try:
-            result = search.judged(found, lambda: clock() - started, seconds_before)
+            result = search.evaluate(found, lambda: clock() - started, seconds_before)
         except NoSuchRun as error:
             if resume is None:
                 raise
@@ -134,7 +134,7 @@ def _calls_of(check: ResolvedCheck, clock: Callable[[], float], limits: Limits) 
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
-    """Tells seconds; those in which the engine is compiled, once for this machine, are none of the check."""
+    """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
     if engine.name == "plain":
         return time.monotonic
     from .native.search import searching_time  # it takes a while to import, and most verbs need none of it
@@ -148,10 +148,10 @@ def _saving(
     engine: Engine,
     checkpoint: Path | None,
     resume: Path | None,
-    tell: Callable[[str], None] | None,
+    report: Callable[[str], None] | None,
     elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
-    """Where the search is saved; None if nowhere."""
+    """The place where the search is saved; None: nowhere."""
     directory = checkpoint or resume
     if directory is None:
         yield None
@@ -176,10 +176,10 @@ def _saving(
             yield saving
         return
     from .native.checkpoints import checkpoint_in
-    from .native.questions import question_of
+    from .native.saved_requests import request_of
 
-    question = question_of(check, engine.reductions)
-    with checkpoint_in(directory, question, resume=resume is not None, tell=tell) as saving:
+    request = request_of(check, engine.reductions)
+    with checkpoint_in(directory, request, resume=resume is not None, report=report) as saving:
         yield saving
 
 
@@ -213,7 +213,7 @@ class Search:
         return not self.check.workload.takes_anything
 
     def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
-        """What is found, and how many seconds it took before the search was gone on with."""
+        """The exploration, and the seconds that it took before the search was resumed."""
         try:
             found, seconds_before, symmetry = self._explore(saving)
         except StoppedInCall as ending:  # before anything was found
@@ -238,7 +238,7 @@ class Search:
         found = search.explore(self.limits, self.progress, saving, first=self.first)
         return found, search.seconds_before, search.symmetry
 
-    def judged(self, found: Exploration, seconds: Callable[[], float], seconds_before: float = 0.0) -> CheckResult:
+    def evaluate(self, found: Exploration, seconds: Callable[[], float], seconds_before: float = 0.0) -> CheckResult:
         """The verdicts on what was found, and the runs to show; `seconds` since the search began, or went on after so
         many before.
         """
@@ -286,7 +286,7 @@ class Search:
         return self.limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else self.limits.seconds)
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
-        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are told
+        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
         first: by a second search, one for all properties.
         """
         in_order = "order" in self.engine.reductions
@@ -298,7 +298,7 @@ class Search:
 
         @cache
         def levels() -> Levels:
-            from .native.walking_back import Levels
+            from .native.shortest_run_slice import Levels
 
             search = self._native(Levels, [name for name in self.engine.reductions if name != "order"])
             search.explore(limits, self.progress, until=far)
@@ -326,7 +326,7 @@ class Search:
         return run_to
 
     def result(self, found: Exploration, lassos: Lassos | str | None, known: Property, run_to: RunTo) -> PropertyResult:
-        """What was found of a property."""
+        """The result for a property."""
         program = self.runs_a_program
         if known.kind == "sometimes":
             if known.name in found.reached:

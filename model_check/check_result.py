@@ -1,4 +1,4 @@
-"""The result of a check: a verdict for each property, a run for each violation, counts and scope."""
+"""The result of a check: a verdict for each property, a run for each violation, counts, and how far it all reaches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agr
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """What was found of one property; `run` shows a violation, `note` says what the verdict rests on where that is
+    """The result for one property; `run` shows a violation, `note` says what the verdict rests on where that is
     not plain. `ended_early`: why the search for the run, or for runs that never end, was given up.
     """
 
@@ -87,7 +87,7 @@ class CheckResult:
         return self.holds
 
     def __getitem__(self, name: str) -> PropertyResult:
-        """What was found of the property of that name; raises `KeyError` if it was not decided."""
+        """The result for the property of that name; raises `KeyError` if it was not decided."""
         return self._by_name[name]
 
     def __repr__(self) -> str:
@@ -169,7 +169,7 @@ class CheckResult:
 
     @property
     def workload(self) -> Workload:
-        """What the applications do."""
+        """The workload in words."""
         return self.check.workload
 
     @property
@@ -179,18 +179,18 @@ class CheckResult:
 
     @property
     def scope(self) -> str:
-        """How far the verdict reaches, in words."""
+        """The scope of the verdict, in words."""
         check, found = self.check, self.exploration
         parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
         if check.machine.settings:
-            parts.append(", ".join(f"{key}={told(value)}" for key, value in check.machine.settings.items()))
+            parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
         if check.machine.remark:
             parts.append(check.machine.remark)
         if check.machine.ordered_at is not None:
             names = ", ".join(check.workload.processes[i] for i in sorted(check.machine.ordered_at))
             parts.append(f"orders judged at {names} alone")
         if check.crashes is not None:
-            what = "may crash and lose what it has under way; messages from and to it are not owed"
+            what = "may crash and lose its packets in flight; messages from and to it are not owed"
             parts.append(f"{check.crashes} {what}")
         if not check.channel.reliable:
             parts.append("fair: what is enabled again and again happens, what is lost stays lost")
@@ -199,14 +199,14 @@ class CheckResult:
 
     @property
     def actions(self) -> dict[str, int]:
-        """How often each action is enabled, summed over distinct states: sends, deliveries, then by name."""
+        """The number of states in which each action is enabled: sends, deliveries, then by name."""
         counts = self.exploration.actions
         names = sorted(counts, key=lambda name: (name != "send", name != "deliver", name))
         return {name: counts[name] for name in names}
 
     @property
     def never(self) -> tuple[str, ...]:
-        """What the protocol has a rule for, and what was nowhere enabled."""
+        """The kinds of actions for which the protocol has a rule, and that were nowhere enabled."""
         return tuple(name for name, enabled in self._kinds_of_rules.items() if not enabled)
 
     @property
@@ -238,7 +238,7 @@ class CheckResult:
 
     @property
     def completes(self) -> str | None:
-        """Does the program come to its end: `always`, `sometimes`, `never`, or is that `unknown`? None: no program."""
+        """Whether the program terminates: `always`, `sometimes`, `never` or `unknown`; None: no program."""
         if COMPLETES.name not in self._by_name:
             return None
         verdict = self[COMPLETES.name].verdict
@@ -277,8 +277,8 @@ class CheckResult:
             "reductions": list(engine.reductions),
             "symmetry": {
                 "declared": check.machine.symmetric,
-                "found": False if engine.told_apart is not None else True if engine.shared else None,
-                "because": engine.told_apart,
+                "found": False if engine.asymmetry is not None else True if engine.shared else None,
+                "because": engine.asymmetry,
                 "parametric": None if shared is None else shared.parametric,
                 "entries": None if shared is None else shared.entries,
                 "compared": None if shared is None else shared.compared,
@@ -301,6 +301,6 @@ class CheckResult:
         }
 
 
-def told(value: Setting) -> str:
+def rendered_setting(value: Setting) -> str:
     """The value of a parameter as `--set` takes it."""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

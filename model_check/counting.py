@@ -1,4 +1,4 @@
-"""The number of computations in each order, by enumeration."""
+"""The number of computations in each order."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The choice of an engine for a check, and the reductions that are valid for it.
+"""The engine that explores a check, and the reductions it admits.
 
 The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
-that is asked for by name. A reduction leaves out what would tell
+that is requested by name. A reduction leaves out what would show
 nothing new; the counts are then of what is left, and each is valid for some checks only:
 
 - `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
@@ -35,14 +35,14 @@ from .request import Check, NotApplicable, ResolvedCheck
 
 ENGINES = ("native", "plain", "spark")
 REDUCTIONS = ("symmetry", "order")
-#: As reductions are asked for.
+#: As reductions are requested.
 ALL = "all"
 
 #: Symmetry reduction tries every renaming of the processes, which of more are too many.
 MOST_RENAMED = 8
 MOST_WORKERS = 64
 #: The native engine has as many bits for them.
-MOST_OF_ITS_OWN = 40
+MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take a second at most.
 LONG_TO_COMPILE = ("expand", "expand_reduced")
 #: The orders that one delivery breaks, by what happened before it.
@@ -50,10 +50,10 @@ BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
 
 
 class SymmetryCheck(NamedTuple):
-    """How a search made sure that processes that are declared alike are."""
+    """The evidence of a search that processes that are declared alike are alike."""
 
     #: How they were seen to differ: then they shared nothing, and none stood for another.
-    told_apart: str | None = None
+    asymmetry: str | None = None
     #: True if they are alike by construction, so that what they do needs no comparison.
     parametric: bool = False
     #: Entries of the tables that they share, and how many of those were compared at every process.
@@ -62,7 +62,7 @@ class SymmetryCheck(NamedTuple):
 
     @property
     def is_a_sample(self) -> bool:
-        return self.told_apart is None and not self.parametric and self.compared < self.entries
+        return self.asymmetry is None and not self.parametric and self.compared < self.entries
 
 
 #: Of a search that takes no process for another.
@@ -71,33 +71,33 @@ NOT_CHECKED = SymmetryCheck()
 
 @dataclass(frozen=True)
 class Engine:
-    """What explores a check, and how."""
+    """The engine of a check, with its settings."""
 
     name: str
     workers: int = 1
     reductions: tuple[str, ...] = ()
     #: May processes share their tables of local transitions, as they differ by name alone?
     shared: bool = False
-    #: Why it is not the native one, where it was not asked for by name.
+    #: Why it is not the native one, where it was not requested by name.
     because: str = ""
     #: What the search saw of processes that are declared alike.
     symmetry: SymmetryCheck = NOT_CHECKED
 
     @property
-    def told_apart(self) -> str | None:
-        return self.symmetry.told_apart
+    def asymmetry(self) -> str | None:
+        return self.symmetry.asymmetry
 
     def after(self, symmetry: SymmetryCheck) -> Engine:
         """The engine as it was in the end, by what the search saw of processes that are declared alike."""
-        if symmetry.told_apart is None:
+        if symmetry.asymmetry is None:
             return replace(self, symmetry=symmetry)
         reductions = tuple(name for name in self.reductions if name != "symmetry")
         return replace(self, reductions=reductions, shared=False, symmetry=symmetry)
 
     def __str__(self) -> str:
-        if self.told_apart is not None:
+        if self.asymmetry is not None:
             undone = "each process has its own tables, and symmetry reduces nothing"
-            return f"{self._said}; declared symmetric, but {self.told_apart}, so {undone}"
+            return f"{self._said}; declared symmetric, but {self.asymmetry}, so {undone}"
         if self.shared and self.symmetry.is_a_sample:
             compared, entries = self.symmetry.compared, self.symmetry.entries
             return f"{self._said}; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
@@ -122,11 +122,11 @@ def engine_for(
     reductions: Iterable[str] = (),
     workers: int | None = None,
 ) -> Engine:
-    """What explores this check; raises `BadInput` if it cannot be what was asked for."""
+    """The engine for this check; raises `BadInput` if the request is not possible."""
     wanted, why = _admitted(check, engine, reductions)
     if engine == "plain" or why is not None:
         return Engine("plain", because=why or "")
-    shared = _told_apart(check) is None
+    shared = _asymmetry(check) is None
     if engine == "spark":
         return Engine("spark", cpus(), wanted, shared)
     return Engine("native", workers or cpus(), wanted, shared)
@@ -136,7 +136,7 @@ def _admitted(
     check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
 ) -> tuple[tuple[str, ...], str | None]:
     """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or one of
-    them, was asked for and is not possible.
+    them, was requested and is not possible.
     """
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(check)
@@ -161,7 +161,7 @@ def may_be_native(check: ResolvedCheck) -> bool:
 
 
 def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
-    """The reductions of those names, each once; `engine` is the one asked for by name."""
+    """The reductions of those names, each once; `engine` is the one requested by name."""
     wanted = set()
     for name in names:
         if name not in (*REDUCTIONS, ALL):
@@ -199,13 +199,13 @@ def _not_native(check: ResolvedCheck) -> str | None:
     if type(check.workload) not in (Free, Program):
         return "the native engine knows the free workload and programs only"
     machine = check.machine
-    if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MOST_OF_ITS_OWN:
-        return f"the native engine takes at most {MOST_OF_ITS_OWN} invariants, witnesses and rules of a protocol"
+    if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MAX_LOCAL_PREDICATES:
+        return f"the native engine takes at most {MAX_LOCAL_PREDICATES} invariants, witnesses and rules of a protocol"
     return None
 
 
-def _told_apart(check: ResolvedCheck) -> str | None:
-    """What tells processes apart but their names; None if nothing does."""
+def _asymmetry(check: ResolvedCheck) -> str | None:
+    """The reason why processes differ by more than their names; None if nothing does."""
     if not isinstance(check.workload, Free):
         return "in a program each process does its own"
     if check.crash is not None:
@@ -221,7 +221,7 @@ def _told_apart(check: ResolvedCheck) -> str | None:
 
 
 def _not_symmetric(check: ResolvedCheck) -> str | None:
-    why = _told_apart(check)
+    why = _asymmetry(check)
     if why is not None:
         return why
     if any(type(monitor).renamed is Monitor.renamed for monitor in check.all_monitors()):
@@ -259,7 +259,7 @@ class RemoteEngine(Protocol):
     def saving(
         self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
     ) -> AbstractContextManager[Any]:
-        """Where the search is saved, a `Checkpoint` or the like; None if nowhere."""
+        """The `Checkpoint` or the like of the search; None: it is not saved."""
 
     def search(
         self,
@@ -273,17 +273,17 @@ class RemoteEngine(Protocol):
 
 
 @contextmanager
-def compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Tells if the native engine is compiled for this machine in here, when the one long part of that begins.
+def compiling(report: Callable[[], None]) -> Iterator[None]:
+    """Reports if the native engine is compiled for this machine in here, when the one long part of that begins.
 
-    What is compiled is kept on disk: a part that is only loaded from there is not told of.
+    What is compiled is kept on disk: a part that is only loaded from there is not reported.
     """
     from numba.core import event
 
     class Listener(event.Listener):
         def on_start(self, event: event.Event) -> None:
             if event.data["dispatcher"].__name__ in LONG_TO_COMPILE:
-                tell()
+                report()
 
         def on_end(self, event: event.Event) -> None:
             pass

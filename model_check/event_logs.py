@@ -11,7 +11,7 @@ their digits; null is as good as absent. Any further key is ignored; so is `cloc
 
 A log may have lost events. What shows it is called a hole: indices missing on a process's line, or a deliver whose send
 is not in the log. With a hole no order can be said to be kept. A violation among the events that are there stands all
-the same, since more events only add to happened-before and to what an order asks, provided that the computation says
+the same, since more events only add to happened-before and to what an order demands, provided that the computation says
 nothing that a lost event could take back. So only what is certain goes into it:
 
 - a deliver without its send becomes an internal event;
@@ -224,7 +224,7 @@ def _say_value(value: object) -> str:
 
 
 def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
-    hint = "number the events of a process 0, 1, 2, … and tell runs apart by 'run'"
+    hint = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
     _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", hint)
     hint = "give each message of a run a name of its own"
     sent = [row for row in rows if row.kind == "send"]
@@ -260,7 +260,7 @@ def _once(rows: Iterable[_Row], key: Callable[[_Row], Key], problem: str, hint: 
 
 
 def _senders(sends: Mapping[str, _Row], delivered: Iterable[_Row]) -> dict[str, str]:
-    """Who sends each message, by its send or else by a deliver that names the sender; all must agree."""
+    """The sender of each message, by its send or else by a deliver that names the sender; all must agree."""
     witnesses = {message: (send.process, send.line) for message, send in sends.items()}
     for row in delivered:
         does = f"{row.process} delivers {row.message}"

@@ -1,4 +1,4 @@
-"""The outcome of a search by any engine, and its progress reports."""
+"""The findings of a search by any engine, and how it reports its progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crownless.spec.printable import in_brackets
 
 @dataclass
 class Exploration:
-    """What a search found. Counts are of distinct global states; `nodes` counts them with their monitor states.
+    """The findings of a search. Counts are of distinct global states; `nodes` counts them with their monitor states.
 
     `broken`: property → the length of a shortest run that breaks it. `reached`: the `sometimes` properties seen.
     `blocked`: in a program, where runs end that do not complete: what each process that is left waits for.
@@ -42,6 +42,6 @@ class Exploration:
 
 
 #: Why a search ended that was to find one violation.
-FIRST_VIOLATION = "the first violation was all that was asked for"
+FIRST_VIOLATION = "only the first violation was requested"
 
 Progress = Callable[[Exploration, int], None]

@@ -1,8 +1,9 @@
 """The plain explorer: every state within the bound, level by level, in plain Python.
 
-It is the referee: short enough to be read and believed, and what any faster engine must agree with. A node is a global
-state and a monitor state; the dictionary of states counts, monitor states never split a state. The levels are those of
-breadth-first search, so the level at which a property first breaks is the length of a shortest run that breaks it.
+It is the reference implementation: short enough to be read and believed; any faster engine must agree with it. A node
+is a global state and a monitor state; the dictionary of states counts, monitor states never split a state. The levels
+are those of breadth-first search, so the level at which a property first breaks is the length of a shortest run that
+breaks it.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _search(
             if system.may_end(moves):
                 end(state, live_properties_broken(system, state, monitor_state, moves), depth)
             for step, target in moves:
-                monitor_state_after, broken = system.judge(monitor_state, step)
+                monitor_state_after, broken = system.evaluate(monitor_state, step)
                 if broken:
                     break_(broken, depth + 1)
                 process, local = step.action.process, step.local

@@ -32,8 +32,8 @@ from .system import State, System
 
 #: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
 Lines = tuple[tuple[tuple[str, Message], ...], ...]
-#: A complete computation, whatever its messages are called: the same as `Lines`, but a message is told by its sender
-#: and by how many its sender sent before it.
+#: A complete computation, whatever its messages are called: the same as `Lines`, but a message is identified by its
+#: sender and by how many its sender sent before it.
 Form = tuple[tuple[tuple[str, int, int], ...], ...]
 
 #: The monitor state of runs that make no computation: some message was delivered twice, or to whom it was not sent.
@@ -45,7 +45,7 @@ EVERY = 512
 
 
 class Memory(Monitor):
-    """Remembers the whole computation and judges nothing. A monitor state is a number; `lines` tells which computation
+    """Remembers the whole computation and evaluates nothing. A monitor state is a number; `lines` gives the computation
     it is.
 
     The code of what happens in a step is a table from monitor states to monitor states, filled as it is needed.
@@ -77,12 +77,12 @@ class Memory(Monitor):
 
     @property
     def takes_back(self) -> bool:
-        """Has anything been undone?"""
+        """True if anything has been undone."""
         return any(event.kind in UNDOES for events in self._tables for event in events)
 
 
 class After(dict[int, int]):
-    """What these events make of each monitor state."""
+    """The monitor state after these events, for each monitor state before."""
 
     def __init__(self, memory: Memory, events: tuple[Observation, ...]) -> None:
         self.memory = memory
@@ -138,7 +138,7 @@ def computation_of(form: Form) -> Computation:
 
 
 def possible(c: Computation) -> bool:
-    """Are there no messages in a circle, each received before it is sent? What delivers before it sends can do that."""
+    """True if no messages form a cycle, each received before it is sent; a protocol that delivers early can do that."""
     try:
         Computation(c.processes, c.messages, c.lines)
     except BadInput:
@@ -151,7 +151,7 @@ def possible(c: Computation) -> bool:
 
 @dataclass
 class Search:
-    """What a search has found. `stopped`: why it is not complete, or None if it is.
+    """The findings of a search. `stopped`: why it is not complete, or None if it is.
 
     `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
     message twice, or to whom it was not sent; it was not followed from there. `ended`: monitor states with which a run
@@ -172,7 +172,7 @@ class Search:
 
 
 class Clock:
-    """Is told in words how far a search has got, and says why it must end, or None.
+    """A callback that gets the progress of a search in words, and returns why it must end, or None.
 
     What ended early is still looked at, for so many seconds: see `enough`.
     """

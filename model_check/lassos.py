@@ -1,4 +1,4 @@
-"""Lassos: runs that never end, found as cycles of the state space.
+"""Runs that never end: only where the state space has cycles, which the explorer reports.
 
 Under the fairness stated in `properties` an endless run stays, from some point on, in a set of states that it cannot
 leave and all of which it visits again and again: a bottom strongly connected component. A live property is broken if
@@ -72,7 +72,7 @@ def _graph(
             tick(number)
         targets = []
         for step, target in system.moves(state):
-            node = (target, system.judge(monitor_state, step)[0])
+            node = (target, system.evaluate(monitor_state, step)[0])
             if node not in numbers:
                 numbers[node] = len(nodes)
                 came_by[numbers[node]] = (number, step)

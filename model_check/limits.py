@@ -16,7 +16,7 @@ from typing import Literal
 
 import psutil
 
-#: Of the memory that is available a search uses so much, unless told otherwise.
+#: Of the memory that is available a search uses so much, unless a limit is given.
 SHARE = 0.75
 #: Seconds between two looks at memory.
 LOOK_EVERY = 0.02
@@ -120,7 +120,7 @@ def allocation_failed() -> str:
 
 
 def available() -> list[Available]:
-    """What may still be used, by each measure: of several limits on the same the smallest."""
+    """The remaining limits, by each measure: of several limits on the same the smallest."""
     known = [Available("rss", psutil.virtual_memory().available, "this machine")]
     known += [Available("rss", free, "the control group") for free in free_in_control_groups()]
     used = _used()

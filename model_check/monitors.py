@@ -1,6 +1,6 @@
-"""Monitors: deterministic machines that read a run's application events and report which properties break.
+"""Monitors: what a checker must remember of a run to evaluate it, and the protocol cannot see.
 
-An monitor is a deterministic machine that reads the application events of a run and says which properties break. Its
+A monitor is a deterministic machine that reads the application events of a run and says which properties break. Its
 state, the *monitor state*, is kept beside the global state and never inside: two runs that reach one global state with
 different monitor states are both followed. Ghosts are made as small as the property allows, so that for a correct
 protocol they mostly follow from the global state and cost nothing.
@@ -47,11 +47,11 @@ class Monitor:
         raise NotImplementedError
 
     def encode(self, observation: Observation) -> Any:
-        """What `observe` needs of an observation, worked out once for all times; None if it needs nothing."""
+        """The observation encoded for `observe`, once for all times; None if `observe` needs nothing of it."""
         return observation
 
     def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
-        """What `observe` needs of what happens in one step, in order."""
+        """The observations of one step encoded for `observe`, in order."""
         return [code for code in map(self.encode, observations) if code is not None]
 
     def observe(self, monitor_state: Any, code: Any) -> tuple[MonitorState, tuple[str, ...]]:
@@ -59,7 +59,7 @@ class Monitor:
         raise NotImplementedError
 
     def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
-        """The monitor state of the same run, told with the processes renamed; of runs of the free workload."""
+        """The monitor state of the same run with the processes renamed; of runs of the free workload."""
         raise NotImplementedError
 
 
@@ -104,7 +104,7 @@ class Copies:
 
 
 class DeliveryMonitor(Monitor):
-    """What is owed to the application: of each message handed over, its send event, and its delivery to each receiver.
+    """The events owed to the application: of each submitted message, its send event, and its delivery to each receiver.
 
     A send event must be owed, at the sender; a delivery must be owed; and, unless the protocol may deliver before the
     send event, that event must have happened, on which `FifoAndCausal` relies. Monitor state: the set of what is owed,
@@ -373,7 +373,7 @@ class History(Monitor):
 
 @lru_cache(maxsize=1 << 18)
 def keeps(lines: tuple[tuple[tuple[str, Message], ...], ...], order: str) -> bool:
-    """Can this computation in progress still keep the order?
+    """True if this computation in progress can still keep the order.
 
     As long as a delivered message is unsent there is no computation to judge, and nothing is said (true). A circle of
     lines and messages is no computation at all; it keeps no order.

@@ -54,7 +54,7 @@ class NamedComputation:
 
 @dataclass(frozen=True)
 class Classification(Mapping[str, Verdict]):
-    """The verdict on each order asked for, by the order's name."""
+    """The verdict on each requested order, by the order's name."""
 
     subject: NamedComputation
     reading: UnreceivedPolicy
@@ -100,7 +100,7 @@ class Classification(Mapping[str, Verdict]):
 
     @property
     def strongest(self) -> list[str]:
-        """The strongest orders kept, of those asked for; none while there are holes."""
+        """The strongest orders kept, of the requested ones; none while there are holes."""
         return strongest(self.kept, self.subject.computation, self.reading)
 
     def crowns(self) -> dict[str, Any] | None:
@@ -159,7 +159,7 @@ def classified(
     orders: Iterable[str] = (),
     because: str = "",
 ) -> Classification:
-    """What was decided; of those of the orders that were not, it is unknown, and because of what."""
+    """The classification of the decided orders; the others are unknown, with the reason."""
     known = {verdict.order for verdict in decided}
     rest = (_unknown(order, f"not decided: {because}") for order in orders if order not in known)
     return Classification(subject, reading, (*decided, *rest))
@@ -181,7 +181,7 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
 
 
 def subjects(name: str) -> Iterator[NamedComputation]:
-    """What is in a file (`-`: standard input) or the bundled file of that name: one computation, or a log's runs."""
+    """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs."""
     path = _path(name)
     if path is not None and path.suffix in (".parquet", ".pq"):
         raise BadInput("Parquet logs are read on Spark only", hint="add --engine spark, or give JSON Lines", file=name)
@@ -203,7 +203,7 @@ def subjects(name: str) -> Iterator[NamedComputation]:
 
 
 def _path(name: str) -> Path | None:
-    """Where to read; None is standard input."""
+    """The file to read; None is standard input."""
     if name == "-":
         return None
     path = Path(name)

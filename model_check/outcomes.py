@@ -29,7 +29,7 @@ HASHABLE = "build local states and packets of tuples, frozensets and named tuple
 
 
 def any_message(message: Message) -> bool:
-    """Where nothing is known of what applications send."""
+    """True of every message: the check where nothing is known of the sends of applications."""
     return True
 
 

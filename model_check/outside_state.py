@@ -1,4 +1,4 @@
-"""A comparison of everything that a machine's code could keep outside local states with its value at the start.
+"""State that the code of a machine could keep outside local states, and whether it is as it was at first.
 
 That is the attributes of the machine, of all its classes (mixins too) and of the helper classes that its code names;
 the module variables that its functions name, what they close over, their defaults and their own attributes. Functions
@@ -83,7 +83,7 @@ class OutsideState:
         ]
 
     def changed(self) -> str | None:
-        """What was done to it, as messages say it; None: nothing."""
+        """The change to it in the words of messages; None: no change."""
         if self._is_the_same():
             return None
         changes = (names.changed() for names in self._reach.names)
@@ -338,7 +338,7 @@ def are_the_same(values: Collection[Any], others: Collection[Any]) -> bool:
 
 
 def _inside(value: Any) -> Any:
-    """What a value consists of, to be compared with what it is later."""
+    """The parts of a value, to be compared with its later parts."""
     if type(value) in _COPIED and all(map(_is_fixed, _parts(value))):
         return value.copy()  # is made and compared at once
     return contents(value)

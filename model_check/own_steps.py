@@ -73,7 +73,7 @@ class OwnSteps:
 
 
 def without_end(machine: ProtocolMachine, i: int, name: str, states: Sequence[Any]) -> WrongMachine:
-    """What to say of a process that takes internal steps, through these local states, with no end in sight."""
+    """The message on a process that takes internal steps, through these local states, with no end in sight."""
     grows = what_grows(states[0], states[-1])
     what = "it is where it was" if grows is None else f"{grows[0]} goes from {shown(grows[1])} to {shown(grows[2])}"
     return Call(type(machine), "internal", i, states[0]).wrong(

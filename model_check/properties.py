@@ -41,21 +41,21 @@ COMPLETES = Property(
 )
 CAN_COMPLETE = Property("can-complete", "sometimes", "every process comes to the end of its program")
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
-HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there and may not be taken in yet")
-RELEASES = Property("releases", "sometimes", "a packet held back in one local state may be taken in in another")
+HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there that is not deliverable yet")
+RELEASES = Property("releases", "sometimes", "a packet held back in one local state is deliverable in another")
 
 #: The live and the `sometimes` properties that a search sees of any protocol.
 LIVE = (DELIVERS_ALL, NEVER_BLOCKS, COMPLETES)
 SOMETIMES = (CAN_COMPLETE, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES)
 
-#: What can be asked of the deliveries at one process alone.
+#: The orders that are defined of the deliveries at one process alone.
 AT_ONE_RECEIVER = ("fifo", "causal")
 
 
 def properties_of(
     machine: ProtocolMachine, orders: Iterable[str], *, program: bool, crash: bool = False, clocks: Iterable[Clock] = ()
 ) -> list[Property]:
-    """All that is decided of this protocol: the orders asked for, liveness, its own invariants, and the witnesses."""
+    """All that is decided of this protocol: the requested orders, liveness, its own invariants, and the witnesses."""
     properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
     properties += [
         Property(
@@ -77,10 +77,10 @@ def properties_of(
 
 
 def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
-    """The orders a protocol is held to unless told otherwise: the one it promises and those of FIFO and causal order
+    """The orders a protocol is checked against by default: the one it promises and those of FIFO and causal order
     it implies.
 
-    What promises nothing is held to FIFO and causal order, to show that they do not come by themselves. For a
+    What promises nothing is checked against FIFO and causal order, to show that they do not come by themselves. For a
     protocol that may deliver before the send event, only the promised order, which implies the others ([MG] Theorem
     1).
     """

@@ -154,7 +154,7 @@ class Purity:
         return self._twice("renamed_stamp", arguments, self.machine.renamed_packet, _as_it_is)  # type: ignore[no-any-return]
 
     def unhashable(self, what: str, i: int, error: TypeError) -> WrongMachine:
-        """What to raise where a state or packet cannot be looked up."""
+        """The error where a state or packet cannot be looked up."""
         return WrongMachine(
             f"{self._kind.__name__}: a {what} of P{i + 1} cannot be compared and counted: {error}", hint=HASHABLE
         )
@@ -167,7 +167,7 @@ class Purity:
         if type(known) is not type(value) or (self._looks_closely() and types_of(known) != types_of(value)):
             raise WrongMachine(
                 f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is made of "
-                f"other types{_told_apart(types_of(known), types_of(value))}",
+                f"other types{_differing_types(types_of(known), types_of(value))}",
                 hint="give them a field that differs",
             )
 
@@ -183,7 +183,7 @@ class Purity:
     def _twice(
         self, method: str, arguments: tuple[Any, ...], call: Callable[..., Any], whole: Callable[[Any], Any]
     ) -> Any:
-        """What a call gives, made twice; `whole` makes a value of what may be an iterator."""
+        """The answer of a call, made twice; `whole` turns a possible iterator into a value."""
         given = [(k, contents(value)) for k, value in enumerate(arguments) if self._may_change(value)]
         first = whole(call(*arguments))
         for k, before in given:
@@ -250,7 +250,7 @@ def types_of(value: Any) -> Any:
     return (type(value), contents(value))
 
 
-def _told_apart(one: Any, other: Any) -> str:
+def _differing_types(one: Any, other: Any) -> str:
     """The first types that differ, in words; nothing where they are in a set, or within a value."""
     kinds = [types if isinstance(types, type) else types[0] for types in (one, other)]
     if kinds[0] is not kinds[1]:
@@ -258,7 +258,7 @@ def _told_apart(one: Any, other: Any) -> str:
     parts = [() if isinstance(types, type) else types[1] for types in (one, other)]
     if not all(isinstance(each, tuple) for each in parts):
         return ""
-    return next((_told_apart(*pair) for pair in zip(*parts, strict=True) if pair[0] != pair[1]), "")
+    return next((_differing_types(*pair) for pair in zip(*parts, strict=True) if pair[0] != pair[1]), "")
 
 
 #: The inputs that yield steps.
@@ -289,7 +289,7 @@ def _call(kind: type, method: str, arguments: tuple[Any, ...]) -> Call:
 
 
 def _difference(method: str, first: Any, second: Any) -> str | None:
-    """What tells the answers of two calls apart; None if nothing does."""
+    """The difference between the answers of two calls; None if there is none."""
     if method not in OF_STEPS:
         if first == second:
             return None

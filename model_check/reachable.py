@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
     from crownless.impl.protocol import Packet
 
-#: A state, the monitor states beside it, and the value of the history variable; those that are not asked for are empty.
+#: A state, the monitor states beside it, and the value of the history variable; those that are not requested are empty.
 Node = tuple[State, MonitorState, Hashable]
 
 
 class HistoryVariable(NamedTuple):
-    """What is remembered of a run beside its states. Unlike a monitor it sees all of a step: packets, and the channel.
+    """A history variable: memory of a run beside its states. Unlike a monitor it sees all of a step: packets, and the
+    channel.
 
     `after` gives the value after a step, of the system, the value before and the step.
     """
@@ -150,7 +151,7 @@ def _search(
             if depth is not None and done >= depth:
                 continue
             for step, target in reached.moves:
-                monitor_state_after = system.judge(monitor_state, step)[0] if monitored else ()
+                monitor_state_after = system.evaluate(monitor_state, step)[0] if monitored else ()
                 after = (target, monitor_state_after, None if history is None else history.after(system, value, step))
                 if after not in came_from and (allowed is None or allowed(reached, step)):
                     came_from[after] = (node, step)

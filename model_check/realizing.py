@@ -1,4 +1,4 @@
-"""The computations that a protocol generates, compared with all there are: the order that it realizes exactly."""
+"""The computations that a protocol generates (`generating`), compared with all there are, to name the exact order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Comparison:
-    """What was generated beside one order. The counts are of computations with exactly as many messages as the bound.
+    """The generated computations compared with one order. The counts are of computations with exactly as many messages
+    as the bound.
 
     `missing`: the smallest computation of the order that is never generated; `extra`: the smallest generated one
     outside the order. Smallest by messages, and then the first in `spec.enumeration`. None: there is none.
@@ -95,7 +96,7 @@ class Realization:
 
     @property
     def channel(self) -> str:
-        """The name of the channel over which it was asked."""
+        """The name of the channel of the request."""
         return self.check.channel_name
 
     @property
@@ -118,8 +119,8 @@ class Realization:
 
     @property
     def equal_orders(self) -> list[str]:
-        """The orders that cannot be told from what is generated within the bound, the one that names it first: the
-        promised one if it is among them, else the weakest.
+        """The orders that cannot be distinguished from what is generated within the bound, the one that names it first:
+        the promised one if it is among them, else the weakest.
         """
         equal = [name for name in self.contained_in if name in self.contains]
         first = self.promises if self.promises in equal else next(iter(equal), None)
@@ -131,7 +132,7 @@ class Realization:
 
     @property
     def shown_missing(self) -> str | None:
-        """The order whose smallest missing computation tells most: the promised one, else the strongest around it."""
+        """The order whose smallest missing computation shows most: the promised one, else the strongest around it."""
         wanted = (self.promises, *self.strongest(self.contained_in))
         return next((name for name in wanted if self.orders[name].missing is not None), None)
 
@@ -214,7 +215,7 @@ def because(c: Computation, order: str) -> str:
 def realize(
     check: Check, *, limits: Limits | None = None, progress: Callable[[str], None] | None = None
 ) -> Realization:
-    """Searches and compares, for the free workload without crashes; raises `BadInput` for what cannot be asked."""
+    """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests."""
     assert check.crash is None, "crashes are not for this question"
     clock = Clock(limits, progress)
     started = time.monotonic()
@@ -292,7 +293,7 @@ def _kept(c: Computation) -> frozenset[str]:
 
 
 def _keeps_promise(c: Computation, kept: frozenset[str], machine: ProtocolMachine) -> bool:
-    """Does it keep what is promised? If that is about some processes only: FIFO or causal order of deliveries there."""
+    """True if it keeps the promise: that may be FIFO or causal order of the deliveries at some processes only."""
     if machine.promises in kept:
         return True
     places = machine.ordered_at

@@ -1,4 +1,4 @@
-"""The request for a check, and the same with every name, default and bound resolved."""
+"""The request of a check, and the same with every name, default and bound resolved."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NotApplicable(BadInput):
 
 @dataclass(frozen=True)
 class Check:
-    """What to check. None: as the protocol has it.
+    """The request of a check. None: as the protocol has it.
 
     `protocol` is a class, a machine, or a name that the registry knows. `messages` bounds the free workload; a program
     brings its own, and so does any other `workload`. `monitors` judge runs beside the orders; what they watch are
@@ -132,7 +132,7 @@ class ResolvedCheck:
 
     @property
     def program(self) -> Script | None:
-        """What the applications do, if that is a program."""
+        """The program of the applications, if they run one."""
         return self.workload.script if isinstance(self.workload, Program) else None
 
     @property
@@ -329,14 +329,14 @@ def _channel(given: str | type[Channel]) -> tuple[str, type[Channel]]:
 
 
 def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
-    """The orders that the protocol is held to."""
+    """The orders that the protocol is checked against."""
     for order in check.orders:
         order_named(order)
         if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
             raise NotApplicable(
                 check.name,
                 f"orders the deliveries at one process only, of which {order} says nothing",
-                hint=f"ask for {' or '.join(AT_ONE_RECEIVER)}",
+                hint=f"request {' or '.join(AT_ONE_RECEIVER)}",
             )
     return tuple(dict.fromkeys(check.orders)) or default_orders(type(machine))
 

@@ -1,10 +1,8 @@
-"""The rules of a protocol that were exercised, by local transition.
-
-Each local transition is looked at once, when it is tabulated, and counts when it is taken. An input that is refused
-counts where it can be given: a send only while the bound leaves one.
+"""The rules of a protocol that were exercised: each local transition is looked at once, when it is tabulated, and
+counts when it is taken; an input that is refused counts where it can be given: a send only while the bound leaves one.
 
 So it costs next to nothing where states are searched, and splits none of them. Where processes share tables, a
-transition stands for its images at the others: a rule that process 0 does not exercise is asked about them too.
+transition stands for its images at the others: a rule that process 0 does not exercise is examined at them too.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ class Exercised:
     def guard(
         self, process: int, state: Any, packet: Packet, *, accepted: bool, known_as: Packet | None = None
     ) -> None:
-        """The guard was asked about a packet that is there. Where states that differ by names are one, `known_as` is
+        """The guard was called with a packet that is there. Where states that differ by names are one, `known_as` is
         the same for all packets that differ by names.
         """
         if not self._guards or (accepted and not self.awaits_release):

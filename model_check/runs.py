@@ -80,14 +80,14 @@ class ShownAction:
         return f"{printable_name(self.process)}: {self.deed()}{self.remark()}"
 
     def deed(self) -> str:
-        """What is done, without the process and what follows from it: ``send m1 to P3``."""
+        """The action without its process and effects: ``send m1 to P3``."""
         message = f" {printable_name(self.message)}" if self.message else ""
         origin = f" from {printable_name(self.packet.source)}" if self.packet else ""
         receivers = f" to {', '.join(map(printable_name, self.to))}" if self.to else ""
         return f"{printable_name(self.action)}{message}{receivers}{origin}"
 
     def remark(self) -> str:
-        """What happened for the application, where the action's own name does not say it."""
+        """The application events that the action's own name does not say."""
         further = [
             f"{printable_name(kind)}s {printable_name(message)}"
             for kind, message in self.happened
@@ -116,7 +116,7 @@ class Run:
         return in_brackets("; ".join(action.say() for action in self.actions))
 
     def __len__(self) -> int:
-        """How many actions it has."""
+        """The number of actions."""
         return len(self.actions)
 
     def json(self) -> list[dict[str, Any]]:
@@ -136,7 +136,7 @@ class Run:
 
     @property
     def switches(self) -> int:
-        """How often the process that acts changes."""
+        """The number of times the acting process changes."""
         acting = [action.process for action in self.actions if not action.by_channel]
         return sum(a != b for a, b in zip(acting, acting[1:], strict=False))
 
@@ -148,7 +148,7 @@ class Run:
             picture.order(),
             unicode=unicode,
             marks=picture.marks(),
-            unreceived="is under way to",
+            unreceived="is in flight to",
             lost=picture.lost,
         )
 

@@ -9,7 +9,7 @@ from crownless.spec.json_reader import decode_json
 
 from .runs import Run, ShownAction, ShownPacket
 
-MEND = "give what 'check --json' printed"
+SAVED_RUNS_HINT = "give what 'check --json' printed"
 
 
 class SavedPacket(msgspec.Struct):
@@ -21,7 +21,7 @@ class SavedPacket(msgspec.Struct):
 
 
 class SavedEvent(msgspec.Struct):
-    """What happened for the application."""
+    """An application event."""
 
     event: str
     message: str
@@ -44,7 +44,7 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}):
         packet = None
         if self.packet is not None:
             if self.source is None:
-                raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=MEND)
+                raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=SAVED_RUNS_HINT)
             packet = ShownPacket(self.packet, self.message, self.source, self.process)
         return ShownAction(
             process=self.process,
@@ -81,7 +81,7 @@ class SavedCheck(msgspec.Struct):
     def _run(self, actions: list[SavedAction]) -> Run:
         names = self.process_names
         if len(set(names)) < len(names) or not all(names):
-            raise BadInput("'process_names' has an empty name, or one twice", hint=MEND)
+            raise BadInput("'process_names' has an empty name, or one twice", hint=SAVED_RUNS_HINT)
         run = Run(tuple(names), tuple(action.shown() for action in actions))
         known = set(names)
         for action in run.actions:
@@ -93,7 +93,7 @@ class SavedCheck(msgspec.Struct):
 
 
 class SavedAnswer(msgspec.Struct):
-    """What `check --json` prints."""
+    """The answer of `check --json`."""
 
     crownless: str
     checks: list[SavedCheck]
@@ -102,5 +102,5 @@ class SavedAnswer(msgspec.Struct):
 def read_checks(content: bytes, file: str) -> list[SavedCheck]:
     """The checks in JSON: in an answer of `check --json`, or in a list, as counterexamples are bundled."""
     if content.lstrip().startswith(b"["):
-        return decode_json(content, list[SavedCheck], file=file, hint=MEND)
-    return decode_json(content, SavedAnswer, file=file, hint=MEND).checks
+        return decode_json(content, list[SavedCheck], file=file, hint=SAVED_RUNS_HINT)
+    return decode_json(content, SavedAnswer, file=file, hint=SAVED_RUNS_HINT).checks

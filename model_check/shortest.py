@@ -1,6 +1,6 @@
 """A shortest run to a violation, of those one with the fewest switches between processes.
 
-The explorer has told how long a shortest such run is. This walks the levels again up to there, remembering for each
+The explorer has found the length of a shortest such run. This walks the levels again up to there, remembering for each
 node and each process that may have acted last the fewest switches with which it is reached, and where from. Steps of
 the channel itself (a loss) count as no switch.
 """
@@ -32,8 +32,8 @@ def shortest_run(
 ) -> tuple[list[LocalStep], State, MonitorState]:
     """The steps of a shortest run, of that length, that breaks the property; and the node where it ends.
 
-    `on_the_way` may tell that a state, at some depth, is on no such run, so that it need not be looked at. `tick` is
-    called for each node; what it raises ends the search.
+    `on_the_way` may be false of a state, at some depth, that is on no such run, so that it need not be looked at.
+    `tick` is called for each node; what it raises ends the search.
     """
     start: Key = (system.initial(), system.initial_monitor_state(), -1)
     layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]
@@ -46,7 +46,7 @@ def shortest_run(
             if tick is not None:
                 tick()
             for step, target in system.moves(state):
-                monitor_state_after, names = system.judge(monitor_state, step)
+                monitor_state_after, names = system.evaluate(monitor_state, step)
                 if (target, monitor_state_after) in visited and depth + 1 < length:
                     continue
                 if on_the_way is not None and not on_the_way(depth + 1, target):

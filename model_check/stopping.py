@@ -57,7 +57,7 @@ _CODE_OF_SIGNALS, _CODE_OF_LIMITS = 130, 3
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised in the main thread: end, and tell what is known. Its text says why."""
+    """Raised in the main thread: end, and report what is known. Its text says why."""
 
 
 class StoppedInCall(Stopped):
@@ -78,7 +78,7 @@ def is_interrupt(reason: str | None) -> bool:
 
 
 class Part:
-    """What can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed.
+    """A part that can be stopped. `reason`: why it was, or None; `out_of_memory`: an allocation failed.
 
     `interrupt` is called in a thread of its own, as a solver may have it wait for a lock, and nothing else is to.
     """
@@ -93,7 +93,7 @@ class Part:
     def interrupt(self) -> None:
         """Stops what does not run Python."""
         if self._interrupting is not None:
-            self._interrupting.ask()
+            self._interrupting.request()
 
     def lacked_memory(self, reason: str) -> None:
         """Notes that an allocation failed, if nothing else has stopped it."""
@@ -118,8 +118,8 @@ class _Watch:
         self.pending: KeyboardInterrupt | None = None
         #: Does a search look for itself whether it is to end?
         self.deferring = False
-        #: Has it been told?
-        self.told_search = False
+        #: True once the search has been notified.
+        self.search_notified = False
         #: When does it not?
         self.unless: Callable[[], bool] = lambda: False
         #: Is it being taken down?
@@ -132,7 +132,7 @@ class _Watch:
         self.first_heard_at = float("inf")
         self.raised_at = float("-inf")
         #: Has the main thread raised something for the first signal?
-        self.first_is_told = False
+        self.first_is_reported = False
         # Of the thread: when each signal came, when it last nudged, and since when a part is to end.
         self._came: list[float] = []
         self._nudged_at = self._stopped_at = 0.0
@@ -140,7 +140,7 @@ class _Watch:
 
     @property
     def at_once(self) -> bool:
-        """Has there been a second signal?"""
+        """True if there has been a second signal."""
         return self.heard > 1
 
     @contextmanager
@@ -165,7 +165,7 @@ class _Watch:
             for number, handler in before:
                 signal.signal(number, handler)
         if self.pending is not None:
-            raise self.pending  # it came too late for what was under way
+            raise self.pending  # it came too late for the call at work
 
     # -- in the main thread --------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class _Watch:
         if number != _NUDGE:
             self.heard += 1
             self.first_heard_at = min(self.first_heard_at, self.heard_at)
-            if not self.at_once and self.first_is_told:
+            if not self.at_once and self.first_is_reported:
                 return  # by a nudge, whose handler was run before this one
             self.pending = KeyboardInterrupt() if self.at_once else Stopped(INTERRUPTED)
         calls = self.calls
@@ -189,7 +189,7 @@ class _Watch:
             return
         self.raised_at = self.heard_at
         self.pending = None
-        self.first_is_told |= bool(self._came) and reason_of(ending) == INTERRUPTED
+        self.first_is_reported |= bool(self._came) and reason_of(ending) == INTERRUPTED
         if call is not None and not self.at_once:
             ending = StoppedInCall(reason_of(ending), call)
         if self.part is not None and (self.part.reason is None or isinstance(ending, StoppedInCall)):
@@ -197,14 +197,14 @@ class _Watch:
         raise ending
 
     def _is_left_to_the_search(self) -> bool:
-        """Does a search look for itself? If it has not for long, it is in a call that does not come to its end."""
+        """True if a search looks for itself; if it has not for long, it is in a call that does not come to its end."""
         if not self.deferring or self.at_once or self.unless():
             return False
-        return self.told_search or time.monotonic() - self.first_heard_at < LOOKS_WITHIN
+        return self.search_notified or time.monotonic() - self.first_heard_at < LOOKS_WITHIN
 
     @property
     def of_the_part(self) -> Stopped | None:
-        """What ends the part that is under way, if it is to end."""
+        """The exception that ends the part at work, if it is to end."""
         return None if self.part is None or self.part.reason is None else Stopped(self.part.reason)
 
     # -- in the thread -------------------------------------------------------------------------------------------------
@@ -278,8 +278,8 @@ _watches: list[_Watch] = []
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Is a destructor at work, or a function that C calls, whose exceptions are printed and lost; or what has to come
-    to its end: a constructor of z3, a context manager of this module?
+    """True if a destructor is at work, or a function that C calls, whose exceptions are printed and lost; or code that
+    has to come to its end: a constructor of z3, a context manager of this module.
     """
     while frame is not None:
         if frame.f_code.co_name in LOSES_EXCEPTIONS or _has_to_end(frame):
@@ -326,7 +326,7 @@ def watching() -> Iterator[None]:
 def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] | None = None) -> Iterator[Part]:
     """A part that ends at a signal or at a limit, wherever it is, and then goes on after the block; see `Part.reason`.
 
-    It is told of that again until the block is left, since a search within may take it for the wish that it end early
+    The search is notified again until the block is left, since a search within may take it for a request to end early
     alone. `interrupt` stops what does not run Python, such as a solver; the thread calls it. An allocation that fails
     is an end of the same kind. Outside the main thread signals and limits have no effect.
     """
@@ -360,7 +360,7 @@ def stoppable(limits: Limits | None = None, interrupt: Callable[[], None] | None
 
 
 def stop_reason() -> str | None:
-    """Why the part that is under way is to end, or None: what it finds from then on is not to be relied on."""
+    """Why the part at work is to end, or None: what it finds from then on is not to be relied on."""
     return next((watch.part.reason for watch in _watches if watch.part is not None), None)
 
 
@@ -381,14 +381,14 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
         def reason() -> str | None:
             ending = watch.pending or watch.of_the_part
             if ending is not None and not seen:
-                watch.told_search = True
+                watch.search_notified = True
                 seen.append(reason_of(ending))
             return seen[0] if seen else None
 
         try:
             yield reason
         finally:
-            watch.deferring, watch.told_search = outer, False
+            watch.deferring, watch.search_notified = outer, False
             if seen and not watch.at_once:
                 watch.pending = None  # the search has heard of it
 

@@ -1,7 +1,5 @@
-"""The suite that `crownless check` runs without a protocol, with the expected verdict of each row.
-
-That is every protocol as its text has it, and where each is known to need what it asks for; beside each check the
-properties that it is known to break.
+"""The checks of `crownless check` when no protocol is named: every protocol as its text has it, and where each is known
+to need its request; beside each check the properties that it is known to break.
 
 A row that must fail is as much a part of it as one that must hold.
 """
@@ -63,7 +61,7 @@ def _self_sends(protocol: str, breaks: str = "") -> SuiteRow:
 
 
 #: Uses that a text warns of, or for which it claims something of its own.
-SPECIAL = (
+EXTRA_CONFIGURATIONS = (
     _row(Check("cbcast", sends="unicast"), "delivers-all"),
     _row(Check("ses", crash="P1"), "delivers-all"),
     _row(Check("isis", crash="P1")),
@@ -116,7 +114,7 @@ def rows() -> list[SuiteRow]:
         found += _own(name)
         if kind.needs_channel == "fifo":
             found.append(_row(Check(name, channel="unordered"), BREAKS_WITHOUT_FIFO.get(name, "")))
-        found += [row for row in (*SPECIAL, *_programs()) if row.check.protocol == name]
+        found += [row for row in (*EXTRA_CONFIGURATIONS, *_programs()) if row.check.protocol == name]
     return found
 
 

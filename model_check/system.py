@@ -8,11 +8,11 @@ machines"). Properties of local states are likewise evaluated once per local sta
 The actions of a global state:
 
 - `send`: an application hands a message to its protocol (and, for most protocols, sends it);
-- `deliver`: a packet is taken in, which delivers its message; or the application takes one from its protocol's buffer;
-- `receive …`: any other packet is taken in. Over a FIFO channel also: a packet that may not be taken in yet goes to the
+- `deliver`: a packet is received, which delivers its message; or the application takes one from its protocol's buffer;
+- `receive …`: any other packet is received. Over a FIFO channel also: a packet that is not deliverable yet goes to the
   hold-back queue;
 - the protocol's own internal steps, by their names, and `lose` and `duplicate` of a faulty channel;
-- if a process may crash: `crash`, after which it takes no more steps, and `lose` of any packet of it that is under way,
+- if a process may crash: `crash`, after which it takes no more steps, and `lose` of any packet of it that is in flight,
   as if it had died before a retransmission; and `agree`, where the protocol has the survivors confer: what they agree
   on reaches each of them before anything else happens.
 """
@@ -39,7 +39,7 @@ MonitorState = tuple[Any, ...]
 
 
 class Action(NamedTuple):
-    """What happens in one step of a run, and to which message or packet.
+    """An action: one step of a run, and its message or packet.
 
     `process` is where it happens (for a fault of the channel: the packet's destination, and `by_channel` is true).
     """
@@ -69,14 +69,14 @@ class LocalStep(NamedTuple):
     packets: tuple[int, ...] = ()
     observations: tuple[Observation, ...] = ()
     delivered: tuple[Message, ...] = ()
-    #: What the monitors are told: (number of the monitor, its `observe`, encoded observation), in order.
+    #: The observations of the monitors: (number of the monitor, its `observe`, encoded observation), in order.
     codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
     #: The rules that it exercises and no step did before.
     exercises: tuple[str, ...] = ()
 
     @property
     def hands_over(self) -> bool:
-        """Does the application hand over a message in this step?"""
+        """True if the application submits a message in this step."""
         return bool(self.observations) and self.observations[0].kind == "hand"
 
 
@@ -247,11 +247,11 @@ class System:
         return self.may_crash if self.may_crash is not None and state[self.may_crash] == self._crashed else None
 
     def finished(self, state: State) -> bool:
-        """Has every application done all it wanted? One that has crashed wants nothing more."""
+        """True if every application has done all it wanted; one that has crashed wants nothing more."""
         return self.workload.finished(self.position(state), self.crashed(state))
 
     def position(self, state: State) -> Any:
-        """How far the workload has got."""
+        """The position of the workload."""
         return self._positions.values[state[self.n + 1]]
 
     def local_states(self, state: State) -> list[Any]:
@@ -263,15 +263,15 @@ class System:
         return self._locals.values[number]
 
     def in_flight(self, state: State) -> list[Packet]:
-        """What is under way or in a hold-back queue, one entry for each way in which it can arrive."""
+        """The packets in flight or in a hold-back queue, one entry for each way in which it can arrive."""
         return [self._packets.values[packet] for packet, *_ in self.channel.arrivals(state[self.n])]
 
     def flight(self, state: State) -> list[tuple[Packet, bool]]:
-        """Every packet under way, those of one link in order; and whether it is in the hold-back queue, or a copy."""
+        """Every packet in flight, those of one link in order; and whether it is in the hold-back queue, or a copy."""
         return [(self._packets.values[packet], mark) for packet, mark in self.channel.contents(state[self.n])]
 
     def refused(self, state: State) -> list[Packet]:
-        """Packets that could reach their destination and may not be taken in yet."""
+        """Packets that could reach their destination and are not deliverable yet."""
         packets = []
         for number, *_ in self.channel.arrivals(state[self.n]):
             packet = self._packets.values[number]
@@ -285,7 +285,7 @@ class System:
     def initial_monitor_state(self) -> MonitorState:
         return tuple(monitor.initial() for monitor in self.monitors)
 
-    def judge(self, monitor_state: MonitorState, step: LocalStep) -> tuple[MonitorState, tuple[str, ...]]:
+    def evaluate(self, monitor_state: MonitorState, step: LocalStep) -> tuple[MonitorState, tuple[str, ...]]:
         """The monitor state after what a step let happen, and the properties that it broke."""
         if not step.codes:
             return monitor_state, ()
@@ -301,7 +301,7 @@ class System:
         """The (message, receiver) handed to the protocol and not delivered.
 
         Given the state at the end of a run: those that are owed. What a crashed process sent or should receive is not,
-        nor what an application that has come to its end never asked for.
+        nor what an application that has come to its end never requested.
         """
         owed = self._delivery_monitor().undelivered(monitor_state[0])
         if state is None:
@@ -310,7 +310,7 @@ class System:
         return [
             (message, q)
             for message, q in owed
-            if crashed not in (message.sender, q) and self.workload.asks(position, q)
+            if crashed not in (message.sender, q) and self.workload.ready_to_receive(position, q)
         ]
 
     def unsent(self, monitor_state: MonitorState, crashed: int | None = None) -> list[str]:
@@ -325,7 +325,7 @@ class System:
         return deliveries
 
     def transmitted(self, step: LocalStep) -> list[Packet]:
-        """What a step puts on the channel."""
+        """The packets that a step puts on the channel."""
         return [self._packets.values[packet] for packet in step.packets]
 
     # -- tables of local transitions -----------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ class System:
         return self._wanted[key]
 
     def _send(self, process: int, local: int, number: int) -> tuple[LocalStep, ...]:
-        key = (local, number)  # the message tells the process
+        key = (local, number)  # the message names the process
         steps = self._sends.get(key)
         if steps is None:
             message: Message = self._messages.values[number]
@@ -391,7 +391,7 @@ class System:
         return steps
 
     def _arrive(self, local: int, packet: int) -> tuple[LocalStep, ...] | None:
-        """What taking the packet in leads to; None if the protocol does not accept it yet."""
+        """The outcomes of receiving the packet; None if it is not deliverable yet."""
         key = (local, packet)
         if key not in self._arrivals:
             value: Packet = self._packets.values[packet]
@@ -419,16 +419,16 @@ class System:
         if local == self._crashed:
             return ()
         value = self._positions.values[position]
-        asks = self.workload.asks(value, process)
-        sender = self.workload.wanted_sender(value, process) if asks else None
-        key = (process, local, asks, sender)
+        ready_to_receive = self.workload.ready_to_receive(value, process)
+        sender = self.workload.wanted_sender(value, process) if ready_to_receive else None
+        key = (process, local, ready_to_receive, sender)
         steps = self._own.get(key)
         if steps is None:
             state = self._locals.values[local]
             internal = self.inputs.internal(process, state)
             self._by_itself.look_at(process, state, internal)
             outcomes = [(Action(process, name, None, None), step) for name, step in internal]
-            if asks:
+            if ready_to_receive:
                 received = self.inputs.receive(process, state, sender)
                 if not received:
                     self.exercised.add(Transition(process, state, "deliver"))

@@ -51,30 +51,30 @@ class Beside:
 
 
 class Repeatedly:
-    """A thread that calls a function whenever it is asked to. To ask takes no memory and never waits."""
+    """A thread that calls a function on request. A request takes no memory and never waits."""
 
     def __init__(self, function: Callable[[], None]) -> None:
         self._function = function
-        self._asked = _thread.allocate_lock()
-        self._asked.acquire()
+        self._requested = _thread.allocate_lock()
+        self._requested.acquire()
         self._over = False
         self._thread = Beside(self._run)
 
-    def ask(self) -> None:
-        """Has the function called once more; no more than once if it is still at work."""
-        with suppress(RuntimeError):  # it has been asked already
-            self._asked.release()
+    def request(self) -> None:
+        """Causes one more call of the function; no more than one if it is still at work."""
+        with suppress(RuntimeError):  # it has been requested already
+            self._requested.release()
 
     def end(self, seconds: float) -> bool:
         """Ends the thread as soon as the function is not at work, and waits so long for that; has it ended?"""
         self._over = True
-        self.ask()
+        self.request()
         return self._thread.wait(seconds)
 
     def _run(self) -> None:
         while True:
-            self._asked.acquire()
+            self._requested.acquire()
             if self._over:
                 return
-            with suppress(Exception):  # of any kind, as solvers have their own: it will be asked again
+            with suppress(Exception):  # of any kind, as solvers have their own: it will be called again
                 self._function()

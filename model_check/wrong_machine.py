@@ -1,4 +1,4 @@
-"""The error for a machine whose code is wrong: one line with class, method, process, input and local state.
+"""Messages on a machine whose code is wrong: one line with class, method, process, input and local state.
 
 Engines do not wrap the calls that they make. Where a search fails, the traceback is read: its outermost frame that runs
 a method of the machine's class, or one of its predicates, is the call that failed, and the frames from there on that
@@ -86,7 +86,7 @@ class Call(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Where the user wrote the method: `` (hub.py:12)``."""
+        """The place where the user wrote the method: `` (hub.py:12)``."""
         owner = next((base for base in self.kind.__mro__ if self.method in vars(base)), self.kind)
         code = code_of(vars(owner).get(self.method))
         if code is None or not _is_users(self.kind, owner.__module__, code):
@@ -100,7 +100,7 @@ class Call(NamedTuple):
 
     @property
     def arguments(self) -> str:
-        """What it was given: ``given the message 1→2#1 in the local state (0, 0)``."""
+        """The arguments of the call: ``given the message 1→2#1 in the local state (0, 0)``."""
         if isinstance(self.given, Transition):
             return f", given the step '{self.given.action}' from the local state {shown(self.given.before)}"
         given = "" if self.given is NOT_GIVEN else f" given {described(self.given)}"
@@ -233,7 +233,7 @@ def machine_errors(kind: type) -> Iterator[None]:
 
 
 def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
-    """What to say of a failure in the machine's own code; None if it is elsewhere, or the protocol is bundled."""
+    """The message on a failure in the machine's own code; None if it is elsewhere, or the protocol is bundled."""
     if kind.__module__.partition(".")[0] == "crownless":
         return None
     frames = list(_frames(error.__traceback__))
@@ -256,7 +256,7 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
 
 
 def _hint(kind: type, call: Call) -> str:
-    """How to fix it; a predicate that is inherited may be of states of another shape."""
+    """The hint; a predicate that is inherited may be of states of another shape."""
     for attribute, called in PREDICATES.items():
         if call.method.startswith(f"{called} '"):
             name = call.method[len(called) + 2 : -1]
@@ -297,7 +297,7 @@ def _in_lines(frames: Sequence[tuple[FrameType, int]]) -> list[str]:
 
 
 def _missing(kind: type, frame: FrameType) -> WrongMachine | None:
-    """What to say where a method is missing that was needed only now."""
+    """The message on a missing method that was needed only now."""
     for name in ARGUMENTS:
         if frame.f_code is code_of(vars(ProtocolMachine).get(name)):
             return missing_method(kind, name)
@@ -305,7 +305,7 @@ def _missing(kind: type, frame: FrameType) -> WrongMachine | None:
 
 
 def missing_method(kind: type, name: str) -> WrongMachine:
-    """What to say where a method is missing."""
+    """The message on a missing method."""
     if name.startswith("renamed"):
         of = "local state" if name == "renamed" else "packet's stamp"
         return WrongMachine(
@@ -321,7 +321,7 @@ def missing_method(kind: type, name: str) -> WrongMachine:
 
 
 def _of_a_value(kind: type, error: BaseException, users: Sequence[tuple[FrameType, int]]) -> WrongMachine | None:
-    """What to say where a local state or a stamp fails that is compared or looked up; None if it is no such failure."""
+    """The message on a local state or stamp that fails when it is compared or looked up; None if it is no such failure."""
     if not users or not (name := users[0][0].f_code.co_name).startswith("__"):
         return None
     owner = users[0][0].f_code.co_qualname.rpartition(".")[0] or "a value"

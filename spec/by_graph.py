@@ -61,8 +61,8 @@ def fifo(c: Computation, *, pending: bool) -> Witness | None:
 def causal(c: Computation, *, pending: bool) -> Witness | None:
     """Whenever a message is received, all sent to that process in the causal past of its send have been.
 
-    The causal past of an event is told by how far into each process's line it reaches (a vector time); the sends from
-    k to q that it holds are then the first few of that channel, and it is enough to know how long a run of first
+    The causal past of an event is determined by how far into each process's line it reaches (a vector time); the sends
+    from k to q that it holds are then the first few of that channel, and it is enough to know how long a run of first
     sends q has received.
     """
     n = len(c.processes)
@@ -205,7 +205,7 @@ def mailbox(c: Computation, *, pending: bool) -> Witness | None:
 def one_n(c: Computation, *, pending: bool) -> Witness | None:
     """One queue a sender: receives of p's messages, at whatever process, come in the order in which p sends.
 
-    Among unicasts a causal overtaking breaks it and is told first; multicasts may overtake each other and keep it.
+    Among unicasts a causal overtaking breaks it and is reported first; multicasts may overtake each other and keep it.
     """
     if all(len(message.receivers) == 1 for message in c.messages):
         broken = causal(c, pending=pending)
@@ -364,7 +364,7 @@ def _some_crown(c: Computation, points: Points) -> Crown | None:
 
 
 def _crown_to_come(c: Computation, points: Points) -> Cycle:
-    """A cycle of points that only receives to come close: told as what cannot all be at one instant."""
+    """A cycle of points that only receives to come close, rendered as events that cannot all be at one instant."""
     say = Constraints(c, pending=True).say
     cycle = _short_cycle(points, exhaustive=c.event_count <= SMALLEST_UP_TO)
     steps = [points[m][following] for m, following in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]

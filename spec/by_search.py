@@ -1,7 +1,7 @@
 """The definitions of the orders, decided by search: slow, short, and independent of the graph procedures.
 
 FIFO and causal order quantify over pairs of messages, with "happened before" read as *earlier in every
-linearization*. The others ask for a linearization, which is built event by event and given up as soon as it breaks
+linearization*. The others require a linearization, which is built event by event and given up as soon as it breaks
 the rule of the order's queue. Meant for small computations: the tests hold `by_graph` to these on every one of them.
 """
 
@@ -13,7 +13,7 @@ from .computation import Computation, consistent_cuts
 
 
 def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
-    """Does the computation keep this order, by definition?"""
+    """True if the computation keeps this order, by definition."""
     if order == "asynchronous":
         return True
     if order in ("fifo", "causal"):

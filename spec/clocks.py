@@ -1,4 +1,4 @@
-"""Lamport's clocks and vector clocks, and the messages that are stale by them ([SES] §4.1).
+"""Logical clocks, and what they show of causal order ([SES] §4.1).
 
 Every event advances the clock of its process; a message carries the time just after its send event. A message is *late*
 if it arrives where the local time is already greater than its own. [SES] Proposition 1: if causal order is violated,
@@ -35,7 +35,7 @@ class Clock:
         raise NotImplementedError
 
     def is_stale(self, stamp: Any, time: Any) -> bool:
-        """Is the local time greater than that of the message?"""
+        """True if the local time is greater than that of the message."""
         raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ class ClockReading(NamedTuple):
 
 
 def readings(c: Computation, clock: Clock) -> list[ClockReading]:
-    """What the clocks show at each event, by event number."""
+    """The clock values at each event, by event number."""
     local = [clock.start(len(c.processes)) for _ in c.processes]
     stamps: dict[int, Any] = {}
     shown: dict[int, ClockReading] = {}

@@ -5,7 +5,7 @@ one send event and at most one receive event at each of its receivers (one recei
 multicast). The happened-before relation is the transitive closure of the order on each line and of
 send-before-receive ([Lam78]; [MF] §1 writes ≺ for it, [MG] §2.1 and [SES] §2 write →).
 
-A computation may be incomplete: a message sent and not (yet) received. What an order says of it is told in `orders`.
+A computation may be incomplete: a message sent and not (yet) received. `orders` says how each order treats it.
 
 Processes and messages are numbered from 0 in the code, and called by their names in whatever is printed.
 """

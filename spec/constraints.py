@@ -1,6 +1,6 @@
-"""The constraints that a queue order adds to happened-before, and the cycle that shows them unsatisfiable.
+"""The constraints that an order adds to happened-before, and the cycle that shows a contradiction.
 
-What a queue (one a receiver, one a sender, one for all) asks of a linearization is a set of constraints "this event
+What a queue (one a receiver, one a sender, one for all) demands of a linearization is a set of constraints "this event
 before that one". With happened-before they form a graph; a linearization that satisfies all is a topological order of
 it, and there is none iff there is a cycle.
 """
@@ -55,7 +55,7 @@ class Constraints:
             self.successors[before].append(after)
 
     def satisfiable(self) -> bool:
-        """Does some linearization satisfy all constraints?"""
+        """True if some linearization satisfies all constraints."""
         return topological_order(self.successors) is not None
 
     def cycle(self) -> Cycle | None:
@@ -88,7 +88,7 @@ class Constraints:
         return 0 if on_one_line else 1
 
     def _witness(self, cycle: list[int]) -> Cycle:
-        """Runs of happened-before along the cycle are told as one link."""
+        """The same cycle, in which each run of happened-before is one link."""
         turns = [*cycle, cycle[0]]
         derived: list[Link] = []
         links: list[Link] = []

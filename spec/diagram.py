@@ -212,7 +212,7 @@ def _lanes(c: Computation, row_of: Mapping[int, int]) -> dict[tuple[int, int], _
 def _columns(
     c: Computation, processes: Sequence[str], labels: Sequence[str], lanes: Mapping[tuple[int, int], _Lane]
 ) -> tuple[list[int], dict[_Lane, int]]:
-    """Where the process lines and the lanes are: beside a process come its labels, then the lanes it receives by."""
+    """The columns of the process lines and the lanes: a process, its labels, then the lanes it receives by."""
     label_space = {(p, side): 0 for p in range(len(processes)) for side in (-1, 1)}
     lane_space = dict(label_space)
     for (m, q), lane in lanes.items():
@@ -233,5 +233,5 @@ def _columns(
 
 
 def _spelled(text: str, unicode: bool) -> str:
-    """In ASCII if asked for."""
+    """In ASCII if requested."""
     return text if unicode else text.encode("ascii", "backslashreplace").decode()

@@ -35,7 +35,7 @@ def computations(
     open_copies: list[tuple[int, int]] = []
 
     def appendable(p: int, message: int | None) -> bool:
-        """Is the word still the least linearization of its computation with an event at p appended?"""
+        """True if the word with an event at p appended is still the least linearization of its computation."""
         for q, event in reversed(word):
             if q == p or (message is not None and event == ("send", message)):
                 return True

@@ -1,4 +1,4 @@
-"""The one public error for bad input: the problem, where it is, and a hint; and near misses of unknown names."""
+"""The one public error for bad input: the problem, its place, and a hint."""
 
 from __future__ import annotations
 

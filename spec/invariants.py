@@ -12,7 +12,7 @@ from .computation import Message
 
 
 def deliverable(deliv: Sequence[int], sent: Sequence[Sequence[int]], i: int) -> bool:
-    """For all k: DELIV_i[k] ≥ SENT_m[k, i] — all that m's SENT tells of at its receiver i is delivered ([Kup])."""
+    """For all k: DELIV_i[k] ≥ SENT_m[k, i] — all that m's SENT records for its receiver i is delivered ([Kup])."""
     return all(deliv[k] >= sent[k][i] for k in range(len(deliv)))
 
 

@@ -15,7 +15,9 @@ T = TypeVar("T")
 
 
 def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
-    """What JSON says, by its schema; raises `BadInput` with the line and column, or the JSON path, of what is wrong."""
+    """The value of JSON text by its schema; raises `BadInput` with the line and column, or the JSON path, of what is
+    wrong.
+    """
     import msgspec  # by far not every verb reads JSON
 
     content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark

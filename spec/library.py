@@ -1,4 +1,4 @@
-"""The bundled files: the texts' own examples, counterexamples to their claims, and exercises.
+"""The bundled computations: the texts' own examples, counterexamples to their claims, and exercises.
 
 The examples are programs and computations in the notation, and one event log. Each file opens with comments that say
 what it is, where it comes from, and what in it had to be recovered, since the drawings of the texts are lost.
@@ -75,6 +75,6 @@ def is_control(message: Message) -> bool:
 
 
 def comment(name: str) -> str:
-    """What a bundled text is: the first sentence of the comment that it opens with."""
+    """The description of a bundled text: the first sentence of the comment that it opens with."""
     lines = path(name).read_text("utf-8").splitlines()
     return SENTENCE.split(" ".join(line.lstrip("# ") for line in lines if line[0] == "#"))[0].rstrip(".")

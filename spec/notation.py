@@ -42,7 +42,7 @@ _WORD = re.compile(rf"(?P<space>\s*)(?P<word>{_NAME.pattern}|\.\.\.|\S|$)")
 
 @dataclass(frozen=True, kw_only=True)
 class _Placed:
-    """Where in a text something begins, counted from 1; no part of what it says."""
+    """A position in a text, counted from 1; no part of its meaning."""
 
     line: int = field(default=0, compare=False)
     column: int = field(default=0, compare=False)

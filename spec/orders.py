@@ -1,4 +1,4 @@
-"""The seven orders: the definition of each, its source, and the verdict on a computation.
+"""The seven orders: what each demands, where it is defined, and how a computation is checked against it.
 
 From the weakest to the strongest, each contained in the one before as long as all messages are unicasts ([CMT96];
 [DFLL23]):
@@ -9,7 +9,7 @@ Mailbox and one-n coincide on complete computations of unicasts ([DFLL23]; the t
 incomplete ones. With multicasts one-n is no longer contained in mailbox, nor in causal order: two senders' copies may
 be received crosswise.
 
-**Existential.** Mailbox, one-n and n-n ask whether *some* linearization of the computation behaves as if messages
+**Existential.** Mailbox, one-n and n-n require that *some* linearization of the computation behaves as if messages
 went through one queue a receiver, one queue a sender, or one queue in all. They are properties of the partial order.
 Whether a given total order (wall-clock times, a broadcast's order numbers) obeys such a queue is another question,
 which these do not answer.
@@ -24,7 +24,7 @@ which these do not answer.
 
 **Multicasts.** [DFLL23] has unicasts only. A multicast is read here as its copies, sent in one event: FIFO, causal
 order and mailbox look at each receiver by itself; one-n and n-n order every copy of one message against every copy of
-another, and ask nothing among copies of one message; synchronous demands one instant for the send and all its
+another, and demand nothing among copies of one message; synchronous demands one instant for the send and all its
 receives.
 """
 
@@ -169,7 +169,7 @@ def order_named(name: str) -> Order:
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
-    """Does the computation keep this order?"""
+    """True if the computation keeps this order."""
     witness = order_named(order).procedure(c, pending=reading == "pending")
     return Verdict(order, witness is None, witness, computation=c)
 

@@ -45,7 +45,7 @@ def _read(path: Path | None, name: str) -> bytes:
 
 
 def _refuse_devices(file: int, name: str) -> None:
-    """What has no end of its own: all devices but terminals, and the one that is empty."""
+    """Refuses devices without an end: all but terminals, and the empty one."""
     known = os.fstat(file)
     if stat.S_ISCHR(known.st_mode) and (os.isatty(file) or known.st_rdev == os.stat(os.devnull).st_rdev):
         return
@@ -54,7 +54,7 @@ def _refuse_devices(file: int, name: str) -> None:
 
 
 def _first_of_a_pipe(file: int, name: str) -> bytes:
-    """What comes first; until somebody writes to the pipe it is as if it were at its end."""
+    """The first bytes of a pipe; until somebody writes to it, it reads as ended."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:

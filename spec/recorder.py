@@ -17,7 +17,7 @@ from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
 
 
 class Recorder:
-    """What happened at each process, in the order in which that process recorded it.
+    """The events of each process, in the order in which that process recorded them.
 
     Processes and messages are called by names of one's own; each message has one name. Several threads may record.
     """
@@ -71,8 +71,8 @@ class Recorder:
 
     @property
     def computation(self) -> Computation:
-        """What was recorded so far. Raises `BadInput` if that is no computation: if something was delivered that nobody
-        sent, or that was sent to others.
+        """The computation recorded so far. Raises `BadInput` if that is no computation: if something was delivered that
+        nobody sent, or that was sent to others.
         """
         with self._lock:
             lines = {process: tuple(line) for process, line in self._lines.items()}

@@ -224,7 +224,7 @@ class NotesForEverybody(IsisGc):
 
 class TheAskedSiteDeletesToo(IsisGc):
     def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
-        after = super().asked(state, j, ids)
+        after = super().on_deletion_request(state, j, ids)
         return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
 
 
@@ -232,14 +232,14 @@ class NotesOnlyWhatItKnows(IsisGc):
     """Of the ids it notes those that are in its own buffer; what it learns later it sends."""
 
     def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
-        return super().asked(state, j, ids & frozenset(state.buffer))
+        return super().on_deletion_request(state, j, ids & frozenset(state.buffer))
 
 
 class ForgetsEarlierNotes(IsisGc):
     """Of a site's requests only the last is noted."""
 
     def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
-        return super().asked(
+        return super().on_deletion_request(
             state._replace(noted=tuple(frozenset() if k == j else noted for k, noted in enumerate(state.noted))), j, ids
         )
 

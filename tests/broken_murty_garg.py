@@ -16,12 +16,12 @@ from crownless.spec.computation import Message
 
 
 class NobodyAsks(MurtyGarg):
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         return False
 
 
 class EverybodyAsks(MurtyGarg):
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         return True
 
 
@@ -29,7 +29,7 @@ class CommitsWhenItAsks(MurtyGarg):
     """The smaller process commits at its request, not when the message comes back."""
 
     def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
-        if self.must_ask(i, message.receiver):
+        if self.must_request(i, message.receiver):
             return [step._replace(events=[self.commit(i, message)]) for step in super().send(i, state, message)]
         return super().send(i, state, message)
 
@@ -186,7 +186,7 @@ class ReversesTheRanks(MurtyGarg):
 
     invariants = {name: holds for name, holds in MurtyGarg.invariants.items() if "bigger" not in name}
 
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         return i > j
 
 
@@ -201,7 +201,7 @@ class RefusesToSendWhilePassive(MurtyGarg):
     """The application's own sends to smaller processes wait outside; only requests are queued."""
 
     def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
-        refused = not state.active and not self.must_ask(i, message.receiver)
+        refused = not state.active and not self.must_request(i, message.receiver)
         return [] if refused else super().send(i, state, message)
 
 

@@ -291,12 +291,12 @@ class AcknowledgesAtOnceBehindTwo(MurtyGarg):
 
 
 class OnePairIsRankedTheOtherWay(MurtyGarg):
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         return j < i if {i, j} == {1, 2} else i < j
 
 
 class TheFourthProcessNeverAsks(MurtyGarg):
-    def must_ask(self, i: int, j: int) -> bool:
+    def must_request(self, i: int, j: int) -> bool:
         return i < j and j != 4
 
 

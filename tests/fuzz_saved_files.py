@@ -240,12 +240,12 @@ class ForgedOnSpark(Forged):
         return self.common[number]
 
     def search(self, number: int, there: Path, *, resume: bool, limits: Any = None) -> None:
-        from crownless.model_check.native.questions import question_of
+        from crownless.model_check.native.saved_requests import request_of
         from crownless.pipeline.exploration.manifest import manifest_in
         from crownless.pipeline.exploration.search import SparkSearch
 
         resolved, monitors, engine = self.ready(number)
-        with manifest_in(there, question_of(resolved, engine.reductions), resume=resume) as manifest:
+        with manifest_in(there, request_of(resolved, engine.reductions), resume=resume) as manifest:
             search = SparkSearch(
                 resolved.machine,
                 resolved.workload,

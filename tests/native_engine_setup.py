@@ -133,5 +133,5 @@ def same_verdicts(full: Exploration, reduced: Exploration, *, lengths: bool) -> 
 @contextmanager
 def small_rounds(block: int = 4, share: int = 8, few: int = 0) -> Iterator[None]:
     """Rounds of a few rows, which need retries of all kinds, and threads however few rows there are."""
-    with patch.multiple(search, BLOCK=block, SHARE=share, FEW=few):
+    with patch.multiple(search, BLOCK=block, OUTBOX_ROWS=share, MIN_ROWS_FOR_THREADS=few):
         yield

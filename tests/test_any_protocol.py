@@ -129,7 +129,7 @@ class AnyProtocol(RuleBasedStateMachine):
         moves = self.moves(which)
         step, self.state = moves[pick % len(moves)]
         self.enabled = self.system.moves(self.state)
-        self.monitor_state, broken = self.system.judge(self.monitor_state, step)
+        self.monitor_state, broken = self.system.evaluate(self.monitor_state, step)
         self.reported |= set(broken)
         self.taken[step.action.name] += 1
         for kind, process, message in step.observations:

@@ -27,8 +27,8 @@ from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
-from crownless.model_check.native.questions import check_of, question_of
 from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
+from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.request import Check
 from crownless.model_check.suite import checks as suite
 
@@ -203,18 +203,18 @@ def test_what_is_saved_names_the_whole_check(tmp_path: Path) -> None:
     ]
     for k, check in enumerate([*others, *(one for one in suite() if why_not_applicable(one, engine="native") is None)]):
         directory = tmp_path / str(k)
-        question = question_of(check.resolve(), ["symmetry"])
+        question = request_of(check.resolve(), ["symmetry"])
         checkpoint = Checkpoint(directory, question, resume=False)
         checkpoint.save({}, {})
         again, reductions = check_of(manifest_in(directory, CHECKPOINT)["question"])
-        assert question_of(again.resolve(), reductions) == question
+        assert request_of(again.resolve(), reductions) == question
         assert again.resolve().orders == check.resolve().orders
         assert again.resolve().clocks == check.resolve().clocks
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
-OTHER = "ask as it was asked then, or start anew with --checkpoint and another directory"
+OTHER = "request the same check as then, or start anew with --checkpoint and another directory"
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_a_checkpoint_is_not_overwritten(saved: Path, crownless: Run) -> None:
 
 def test_two_searches_do_not_save_to_one_directory(saved: Path, crownless: Run) -> None:
     check = Check("rst", 3, 3)
-    with checkpoint_in(saved, question_of(check.resolve(), []), resume=True):
+    with checkpoint_in(saved, request_of(check.resolve(), []), resume=True):
         message = "another search is saving there; wait for its end, or name another"
         expected = (2, "", f"crownless: --resume {saved}: {message}\n")
         assert crownless("check", "rst", "-m", "3", "--resume", saved) == expected

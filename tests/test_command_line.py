@@ -175,7 +175,7 @@ def test_a_process_may_crash(crownless: Crownless) -> None:
     answer = crownless("check", "ses", "--program", "ses-fig6", "--crash", "S1")
     assert answer.code == 1
     assert "S1: crash" in answer.out
-    assert "S1 may crash and lose what it has under way; messages from and to it are not owed" in answer.out
+    assert "S1 may crash and lose its packets in flight; messages from and to it are not owed" in answer.out
     assert crownless("check", "isis", "-n", "3", "-m", "2", "--crash", "P1").code == 0
     (json,) = crownless("check", "ses-rollback", "-n", "3", "-m", "2", "--crash", "P1", "--json").json["checks"]
     assert (json["crash"], json["verdict"]) == ("P1", "holds")
@@ -245,7 +245,7 @@ def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_a
     assert first_words_of_rows(answer.out) == ["rst", "buffer"]
     answer = crownless("check", "-m", "1", "--engine", "native", "--crash", "P1")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.endswith("\ncrownless: no protocol admits this; name one to be told why\n")
+    assert answer.err.endswith("\ncrownless: no protocol admits this; name one to see why\n")
 
 
 def test_the_plain_explorer_says_the_same_and_its_name(crownless: Crownless) -> None:
@@ -507,7 +507,7 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
         ("check kearns --set server=4", "kearns: server=4: too great for 3 processes; give 1 to 3"),
         (
             "check kearns --order mailbox",
-            "kearns orders the deliveries at one process only, of which mailbox says nothing; ask for fifo or causal",
+            "kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal",
         ),
         ("check ses --crash P9", "unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3"),
         ("check rst --sends multicast", f"rst has no messages to several processes; {MULTICAST}"),
@@ -525,7 +525,7 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
         ("check rst --crash P1 --crash P2", "--crash P1 --crash P2: one process at most may crash; name one"),
         (
             "check rst --order asynchronous",
-            "--order asynchronous: what breaks it fails delivers-once, which is always checked; ask for another order",
+            "--order asynchronous: what breaks it fails delivers-once, which is always checked; name another order",
         ),
         ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
         (

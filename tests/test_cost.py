@@ -725,9 +725,9 @@ def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:  # n
     assert reported == list(range(15))
     assert sweep(small(2), out=tmp_path) == plain
     frame = figures_on_spark.figures(spark.createDataFrame(cost_table.arrow_table(plain)))
-    found = {tuple(row[name] for name in (*cost_figures.ASKED_OF_ALL, "figure")): row for row in frame.collect()}
+    found = {tuple(row[name] for name in (*cost_figures.FIELDS_BUT_SEED, "figure")): row for row in frame.collect()}
     for point in cost_figures.points(plain):
-        key = tuple(point.asked.values())
+        key = tuple(point.settings.values())
         assert found[*key, "stuck"]["mean"] == found[*key, "broken"]["mean"] == 0
         for name in cost_figures.AVERAGED:
             row, expected = found[*key, name], point[name]

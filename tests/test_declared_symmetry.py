@@ -37,7 +37,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.native import search as search_module
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
-from crownless.model_check.native.questions import question_of
+from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.request import Check
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -56,7 +56,7 @@ def test_the_native_engine_says_of_processes_that_differ_what_the_plain_one_says
     both = question(row.machine, row.processes, row.messages)
     search = both.search(workers)
     assert reported(search.explore()) == reported(by_the_plain_engine(row))
-    assert search.told_apart is not None
+    assert search.asymmetry is not None
 
 
 @ROWS
@@ -67,7 +67,7 @@ def test_symmetry_reduction_of_processes_that_differ_is_dropped(row: Row, reduct
         pytest.skip("order reduction is not admitted")
     search = both.search(1, reductions)
     assert same_verdicts(by_the_plain_engine(row), search.explore(), lengths="order" not in reductions)
-    assert search.told_apart is not None
+    assert search.asymmetry is not None
 
 
 @pytest.mark.parametrize("protocol", [name for name, kind in PROTOCOLS.items() if kind.symmetric])
@@ -76,7 +76,7 @@ def test_nothing_is_said_to_differ_in_a_protocol_that_is_symmetric(protocol: str
     for reductions in ((), ("symmetry",)):
         search = both.search(1, reductions)
         search.explore()
-        assert search.told_apart is None
+        assert search.asymmetry is None
 
 
 @ROWS
@@ -124,27 +124,27 @@ def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
     both = question(LastAcceptsAll, 3, 4)
     whole = both.search()
     expected = reported(whole.explore())
-    about = question_of(both.check, ())
+    about = request_of(both.check, ())
     with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
         both.search().explore(Limits(states=3_000), checkpoint=saving)
     with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
         search = both.search()
         found = search.explore(checkpoint=saving)
     assert reported(found) == expected
-    assert search.told_apart == whole.told_apart
+    assert search.asymmetry == whole.asymmetry
 
 
 def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path: Path) -> None:
     both = question(ThirdMessageOfTheSecond, 3, 4)
-    about = question_of(both.check, ())
+    about = request_of(both.check, ())
     with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
         early = both.search()
         early.explore(Limits(states=100), checkpoint=saving)
-        assert early.told_apart is None
+        assert early.asymmetry is None
     with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
         search = both.search()
         assert reported(search.explore(checkpoint=saving)) == reported(both.plain())
-        assert search.told_apart is not None
+        assert search.asymmetry is not None
 
 
 # -- what need not be compared -----------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_predicate_that_names_processes_is_compared_where_the_protocol_is_para
     both = question(machine, 3, 3)
     search = both.search()
     assert reported(search.explore()) == reported(both.plain())
-    assert f"`{name}`" in str(search.told_apart)
+    assert f"`{name}`" in str(search.asymmetry)
 
 
 def test_a_parametric_protocol_is_said_to_be_one() -> None:
@@ -204,9 +204,9 @@ def test_values_longer_than_was_seen_are_compared(
         search = both.search(1, reductions)
         found = search.explore()
     assert same_verdicts(both.plain(), found, lengths=True)
-    assert (search.told_apart is not None) == (machine is DropsTheThird)
+    assert (search.asymmetry is not None) == (machine is DropsTheThird)
     assert not search.symmetry.parametric
-    assert search.told_apart is not None or 0 < search.symmetry.compared < search.symmetry.entries
+    assert search.asymmetry is not None or 0 < search.symmetry.compared < search.symmetry.entries
 
 
 def test_where_everything_is_compared_the_scope_does_not_say_so() -> None:
@@ -243,13 +243,13 @@ def test_a_difference_is_seen_in_a_sample_of_large_tables(row: Row) -> None:
     if row.machine is Unnumbered:  # it has 77 entries, of which those that differ are not in the sample
         assert search.symmetry.is_a_sample
     else:
-        assert search.told_apart is not None
+        assert search.asymmetry is not None
         assert reported(found) == reported(by_the_plain_engine(row))
 
 
 def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
     both = question("optimal", 3, 4)
-    about = question_of(both.check, ())
+    about = request_of(both.check, ())
     with patch.object(symmetry, "FIRST_ENTRIES", 20):
         whole = both.search()
         expected = reported(whole.explore())

@@ -175,7 +175,7 @@ def test_processes_that_are_alike_but_for_the_types_of_equal_values_share_no_tab
     for reductions in ((), ("symmetry",)):
         search = question(machine, 3, 3).search(1, reductions)
         assert "causal" in search.explore().broken
-        assert search.told_apart is not None
+        assert search.asymmetry is not None
 
 
 class CountsInTruthsAtTheLast(CountsFromFalseAtTheLast):

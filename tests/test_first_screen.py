@@ -137,7 +137,7 @@ def test_first_ends_with_the_level_of_a_shortest_violation_in_every_engine(proto
         assert min(len(line.run.actions) for line in result.violations.values() if line.run is not None) == least
         assert result.exploration.states == found[0].exploration.states < whole.exploration.states
         assert result.exploration.transitions == found[0].exploration.transitions
-        assert "the first violation was all that was asked for" in result.scope
+        assert "only the first violation was requested" in result.scope
 
 
 def test_first_changes_nothing_where_nothing_is_violated() -> None:

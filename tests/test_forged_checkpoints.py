@@ -16,7 +16,7 @@ from fuzz_verdicts import Input, contents, run, wrong_with
 
 from crownless.model_check.check import run_check
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import questions
+from crownless.model_check.native import saved_requests
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.native.saved_files import create, open_regular
 from crownless.model_check.request import Check
@@ -192,13 +192,13 @@ def test_a_name_of_a_file_has_no_path(name: str, tmp_path: Path) -> None:
 
 
 def test_monitors_and_kernels_are_part_of_what_is_saved(saved: Path) -> None:
-    with patch.object(questions, "_package_digest", lambda: "other code"):
+    with patch.object(saved_requests, "_package_digest", lambda: "other code"):
         refused(saved, "crownless, or the protocol, as its code was then, and it has changed")
     assert run_check(Check("rst", 2, 3), resume=saved).verdict == "holds"
 
 
 def test_the_digest_of_the_code_covers_it() -> None:
-    folders = {file.parent.name for file in questions.code_files()}
+    folders = {file.parent.name for file in saved_requests.code_files()}
     assert {"spec", "impl", "model_check", "native", "exploration"} <= folders
-    names = {file.name for file in questions.code_files()}
+    names = {file.name for file in saved_requests.code_files()}
     assert {"monitors.py", "mask_kernels.py", "full_kernels.py", "clocks.py", "rst.py", "levels.py"} <= names

@@ -500,7 +500,9 @@ def lacking(claim: Callable[[], Claim], dropped: str) -> Callable[[], Claim]:
             murty_garg_algorithm,
             "MurtyGarg",
             type(
-                "SendsWhenHanded", (MurtyGarg,), {"must_ask": lambda machine, i, j: False, "may_send": lambda *_: True}
+                "SendsWhenHanded",
+                (MurtyGarg,),
+                {"must_request": lambda machine, i, j: False, "may_send": lambda *_: True},
             ),
             "open",
             id="MG17: intents kept in order",

@@ -142,15 +142,15 @@ def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(
     """In a worker, where rows are taken in."""
     both = question("rst", 3, 4)
     there = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False)
-    room, calls = search.Shelf.make_room, []
+    room, calls = search.RowSet.make_room, []
 
-    def no_room(shelf: search.Shelf, more: int, layout: object) -> None:
+    def no_room(row_set: search.RowSet, more: int, layout: object) -> None:
         calls.append(more)
         if len(calls) > 12:
             raise MemoryError
-        room(shelf, more, layout)  # type: ignore[arg-type]
+        room(row_set, more, layout)  # type: ignore[arg-type]
 
-    with patch.object(search.Shelf, "make_room", no_room):
+    with patch.object(search.RowSet, "make_room", no_room):
         found = both.search(workers=workers).explore(checkpoint=there)
     assert found.stopped is not None
     assert found.stopped.startswith("no more memory could be had")

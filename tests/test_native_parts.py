@@ -33,7 +33,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor, monitors_for
-from crownless.model_check.native import kernels, search, shelf_kernels
+from crownless.model_check.native import kernels, row_set_kernels, search
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.columns import Column, Map
 from crownless.model_check.native.layout import WORD, layout
@@ -108,7 +108,7 @@ def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
         kernels.pack(numbers[k], before, rows[k])
         kernels.unpack(rows[k], before, read)
         assert read.tolist() == numbers[k].tolist()
-    shelf_kernels.repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
+    row_set_kernels.repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
     longer = np.zeros(len(after.word), np.int64)
     for k in range(count):
         kernels.unpack(repacked[k], after, longer)
@@ -515,7 +515,7 @@ class Counts(NativeSearch):
     made = overlapping = 0
 
     def _take_stock(self) -> Any:
-        self.made += sum(int(worker.filled.sum()) for worker in self.crew)
+        self.made += sum(int(worker.filled.sum()) for worker in self.worker_buffers)
         return super()._take_stock()
 
     def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:

@@ -55,7 +55,7 @@ def test_what_is_run_again_after_a_lack_of_memory_is_done() -> None:
     thread = Repeatedly(fails_once)
     until = time.monotonic() + LONG
     while not done.wait(0.01) and time.monotonic() < until:
-        thread.ask()
+        thread.request()
     assert done.is_set()
     assert thread.end(LONG)
 
@@ -67,7 +67,7 @@ def test_a_function_that_does_not_return_is_not_waited_for() -> None:
         goes_on.wait(LONG)
 
     thread = Repeatedly(waits)
-    thread.ask()
+    thread.request()
     time.sleep(0.05)
     assert not thread.end(0.05)
     goes_on.set()

@@ -97,7 +97,7 @@ def agree(both: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
     full = both.native()
     taken: set[tuple[str, ...]] = set()
     for workers in (1,) if alone else (1, 2):
-        with patch.object(search, "FEW", 0):  # the workers are threads, however few rows there are
+        with patch.object(search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows there are
             for reductions in (("symmetry",), ("order",), ("symmetry", "order")):
                 if both.admits(*reductions) and (workers == 1 or reductions == ("symmetry",)):
                     taken.add(reductions)
@@ -220,7 +220,7 @@ class Orbits:
         known = set(nodes)
         for state, monitor_state in nodes:
             for step, target in self.system.moves(state):
-                node = (target, self.system.judge(monitor_state, step)[0])
+                node = (target, self.system.evaluate(monitor_state, step)[0])
                 if node not in known:
                     known.add(node)
                     nodes.append(node)
@@ -314,7 +314,7 @@ def test_symmetry_taken_where_processes_are_ranked_is_caught(protocol: str, n: i
     assert not both.admits("symmetry")
     search = both.search(reductions=("symmetry",), shared=True, force=True)
     assert reported(search.explore()) == reported(both.plain())
-    assert search.told_apart is not None
+    assert search.asymmetry is not None
     with pytest.raises(AssertionError, match="not what it would be with other names"):
         Orbits(both)
 
@@ -324,7 +324,7 @@ def test_tables_shared_where_processes_are_ranked_are_caught(protocol: str, n: i
     both = question(protocol, n, m)
     search = both.search(shared=True)
     assert reported(search.explore()) == reported(both.plain())
-    assert search.told_apart is not None
+    assert search.asymmetry is not None
 
 
 class TwoToTwo(Unordered):

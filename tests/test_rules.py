@@ -132,7 +132,7 @@ def test_rules_are_looked_for_at_every_process_where_all_share_tables(kind: type
     assert both.shares()
     searched = both.search()
     searched.explore()
-    assert searched.told_apart is None
+    assert searched.asymmetry is None
     assert same_rules_exercised(both) >= kind.rules.keys() - {"a-fourth-process-sends"}
     assert "a-fourth-process-sends" not in both.native().reached
 

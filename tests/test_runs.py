@@ -62,7 +62,7 @@ def test_the_shortest_fifo_violation_is_two_messages_of_which_the_second_is_deli
     assert run.say() == "  1. P1: send m1 to P2\n  2. P1: send m2 to P2\n  3. P2: deliver m2 from P1"
     assert run.draw() == golden("""
         P1           P2   P3
-         ●─m1──╮      ┃    ┃   m1 is under way to P2
+         ●─m1──╮      ┃    ┃   m1 is in flight to P2
          ●─m2──┼─╮    ┃    ┃
          ┃     ┊ ╰─m2▶●    ┃   deliver m2 from P1
          ┃     ┊      ┃    ┃
@@ -96,7 +96,7 @@ def test_a_run_of_the_buffers_shows_what_waits_and_the_acknowledgements() -> Non
          ●─m2─────╮     ┃   post
          ┃        │     ·   deliver m1
          ┃        ╰──m2▶●   receive message m2 from P1
-         ┃     ╭────ack─●   ack is under way to P1
+         ┃     ╭────ack─●   ack is in flight to P1
          ┃     ┊        ·   deliver m2
          ┃     ┊        ┃
     """)
@@ -253,7 +253,7 @@ def test_a_multicast_is_one_action_and_an_arrow_to_each_receiver() -> None:
     )
     assert run.draw() == golden("""
         Alice             Bob        Carol
-          ●─hello──╮       ┃           ┃   hello is under way to Bob
+          ●─hello──╮       ┃           ┃   hello is in flight to Bob
           ●─hello──┼───────╂───╮       ┃
           ┃        ┊       ┃   ╰─hello▶●   deliver hello from Alice
           ┃        ┊       ┃           ┃

@@ -125,7 +125,7 @@ def by_trying_all_runs(case: Case) -> tuple[int, int]:
         longer, ends = [], []
         for state, monitor_state, last, switches in runs:
             for step, target in system.moves(state):
-                after, names = system.judge(monitor_state, step)
+                after, names = system.evaluate(monitor_state, step)
                 process = last if step.action.by_channel else step.action.process
                 cost = switches + (last not in (-1, process))
                 longer.append((target, after, process, cost))
@@ -158,7 +158,7 @@ def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_la
     broken_by = []
     for number, replayed in enumerate(steps, 1):
         step, state = next(move for move in system.moves(state) if move[0].action == replayed.action)
-        monitor_state, names = system.judge(monitor_state, step)
+        monitor_state, names = system.evaluate(monitor_state, step)
         if breaks(system, case.property(), step, state, monitor_state, names):
             broken_by.append(number)
     assert broken_by == [len(steps)]
@@ -172,7 +172,7 @@ def test_where_the_run_ends_is_reported_with_it(case: Case) -> None:
     state, monitor_state = system.initial(), system.initial_monitor_state()
     for step in steps:
         (state,) = [target for known, target in system.moves(state) if known is step]
-        monitor_state, _ = system.judge(monitor_state, step)
+        monitor_state, _ = system.evaluate(monitor_state, step)
     assert (state, monitor_state) == (end, end_monitor_state)
 
 

@@ -106,7 +106,7 @@ def test_the_free_workload_takes_any_delivery_at_any_time() -> None:
     free = Free(3, 2)
     assert free.takes_anything
     for position in (free.start(), send(free, free.start(), "1→2#1")):
-        assert all(free.asks(position, process) for process in range(3))
+        assert all(free.ready_to_receive(position, process) for process in range(3))
         assert all(free.wanted_sender(position, process) is None for process in range(3))
         assert free.delivered(position, 2, X) == position
 
@@ -163,7 +163,7 @@ def test_a_program_is_finished_when_every_process_has_done_all_its_statements() 
     assert short.finished(position)
     assert short.describe(position) == []
     assert sends(short, position) == []
-    assert not short.asks(position, 1)
+    assert not short.ready_to_receive(position, 1)
     assert deliver(short, position, "x", 0, 1) is None
 
 
@@ -183,7 +183,7 @@ def test_what_is_internal_takes_no_step() -> None:
 def test_a_plain_receive_takes_any_message_and_a_send_takes_none() -> None:
     two = program("P1: send x to P2\nP2: receive; send y to P1\nP3:")
     start = two.start()
-    assert [two.asks(start, process) for process in range(3)] == [False, True, False]
+    assert [two.ready_to_receive(start, process) for process in range(3)] == [False, True, False]
     assert two.wanted_sender(start, 1) is None
     assert deliver(two, start, "x", 0, 1) == (0, 1, 0)
     assert deliver(two, start, "anything", 2, 1) == (0, 1, 0)
@@ -207,7 +207,7 @@ def test_a_receive_selective_by_sender_takes_only_that_senders_messages() -> Non
 def test_a_receive_selective_by_message_takes_only_that_message() -> None:
     selective = program("P1: send x to P2; send y to P2\nP2: receive y; receive x")
     start = selective.start()
-    assert selective.asks(start, 1)
+    assert selective.ready_to_receive(start, 1)
     assert selective.wanted_sender(start, 1) is None
     assert deliver(selective, start, "x", 0, 1) is None
     position = deliver(selective, start, "y", 0, 1)

@@ -1,4 +1,4 @@
-"""Checkpoints: a search saved on disk, so that it can resume after an interruption or a kill.
+"""Checkpoints: files from which a search can go on after an interruption, or after its process was killed.
 
 A checkpoint is a saved directory (see `saved_directories`). The rows of a level are numbers that only the tables give a
 meaning; of the tables just the list of entries is kept that were worked out, in order, since working them out again
@@ -19,7 +19,7 @@ import numpy as np
 
 from crownless.spec.errors import BadInput
 
-from .saved_directories import ANEW, MANIFEST, Kind, SavedDirectory, digest, drop, held, refuse_contents
+from .saved_directories import MANIFEST, START_OVER_HINT, Kind, SavedDirectory, digest, drop, held, refuse_contents
 from .saved_facts import SavedCheckpoint, SavedSearch, convert
 from .saved_files import create, map_array
 
@@ -32,22 +32,22 @@ CHECKPOINT = Kind(
 
 
 class Checkpoint(SavedDirectory):
-    """A directory to which a search saves itself; `tell` is told in a line if saving fails."""
+    """A directory to which a search saves itself; `report` gets a line if saving fails."""
 
     kind = CHECKPOINT
 
     def __init__(
         self,
         directory: Path,
-        question: dict[str, Any],
+        request: dict[str, Any],
         *,
         resume: bool,
         made: bool = False,
-        tell: Callable[[str], None] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
-        super().__init__(directory, question, made=made)
+        super().__init__(directory, request, made=made)
         self._serial = 0
-        self._tell = tell
+        self._report = report
         self._failed = False
         #: The files that the manifest names.
         self._parts: set[str] = set()
@@ -67,9 +67,9 @@ class Checkpoint(SavedDirectory):
             self._write(facts, arrays)
         except (OSError, MemoryError) as error:
             self._failed = True
-            if self._tell is not None:
+            if self._report is not None:
                 why = "no memory" if isinstance(error, MemoryError) else error.strerror or error
-                self._tell(
+                self._report(
                     f"cannot save to {self._writing}: {why}; the search goes on without saving"
                     + ", and what was saved before stays" * self.exists
                 )
@@ -91,14 +91,14 @@ class Checkpoint(SavedDirectory):
         drop(self.directory, self.kind, self._parts)
 
     def _load(self) -> tuple[SavedSearch, dict[str, Any]]:
-        manifest = convert(self._manifest(), SavedCheckpoint, f"--resume {self.directory}: {MANIFEST}", ANEW)
+        manifest = convert(self._manifest(), SavedCheckpoint, f"--resume {self.directory}: {MANIFEST}", START_OVER_HINT)
         self._serial = manifest.serial
         self._parts = {entry.file for entry in manifest.files.values()}
         arrays = {}
         for name, entry in manifest.files.items():
             kind = ARRAYS.fullmatch(name)
             if kind is None or entry.file != f"part-{manifest.serial}-{name}.npy":
-                raise BadInput(f"--resume {self.directory}: {MANIFEST}: names files of no search", hint=ANEW)
+                raise BadInput(f"--resume {self.directory}: {MANIFEST}: names files of no search", hint=START_OVER_HINT)
             with self._open_whole(entry.file, entry.sha256) as file:
                 arrays[name] = self._array(file, entry.file, kind[1])
         self._require_parts(arrays)
@@ -110,9 +110,9 @@ class Checkpoint(SavedDirectory):
         needed = {"log", *(f"level-{w}" for w in workers), *(f"level-new-{w}" for w in workers)}
         others = arrays.keys() - needed - {f"earlier-{w}" for w in workers}
         if not workers or others or not needed <= arrays.keys():
-            raise BadInput(f"--resume {self.directory}: {MANIFEST}: not the files of a search", hint=ANEW)
+            raise BadInput(f"--resume {self.directory}: {MANIFEST}: not the files of a search", hint=START_OVER_HINT)
         if any(len(arrays[f"level-{w}"]) != len(arrays[f"level-new-{w}"]) for w in workers):
-            raise BadInput(f"--resume {self.directory}: marks for other rows than there are", hint=ANEW)
+            raise BadInput(f"--resume {self.directory}: marks for other rows than there are", hint=START_OVER_HINT)
 
     def _array(self, file: BufferedReader, name: str, kind: str) -> Any:
         # Read where it is needed: the rows would else be twice in memory.
@@ -126,13 +126,13 @@ class Checkpoint(SavedDirectory):
                 return marks
             return map_array(file, np.uint64, 2)
         except (OSError, ValueError):
-            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=ANEW) from None
+            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=START_OVER_HINT) from None
 
 
 @contextmanager
 def checkpoint_in(
-    directory: Path, question: dict[str, Any], *, resume: bool, tell: Callable[[str], None] | None = None
+    directory: Path, request: dict[str, Any], *, resume: bool, report: Callable[[str], None] | None = None
 ) -> Iterator[Checkpoint]:
     """A checkpoint in a directory that can be written, and that no other search writes to meanwhile."""
     with held(directory, CHECKPOINT, resume=resume) as made:
-        yield Checkpoint(directory, question, resume=resume, made=made, tell=tell)
+        yield Checkpoint(directory, request, resume=resume, made=made, report=report)

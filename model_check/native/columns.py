@@ -31,7 +31,7 @@ class Column:
 
     @property
     def array(self) -> Any:
-        """What is there, and some room behind it. Valid until more is appended."""
+        """The array, and some room behind its end. Valid until more is appended."""
         if self._pending:
             used = len(self)
             if used > len(self._room):
@@ -67,7 +67,7 @@ class Map:
 
     @property
     def table(self) -> Any:
-        """The table as the kernels read it. Does not change until it is asked for again."""
+        """The table as the kernels read it. Does not change until the next call."""
         self._settle()
         return self._table
 

@@ -22,7 +22,7 @@ from numba.core import cgutils, event, types
 from numba.core.caching import IndexDataCacheFile
 from numba.extending import intrinsic
 
-#: True if Numba is told to compile nothing.
+#: True if Numba is configured to compile nothing.
 NOT_COMPILED = bool(vars(config)["DISABLE_JIT"])
 if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalars warn of
     warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
@@ -35,7 +35,7 @@ Decorator = Callable[[Any], Any]
 
 
 class _Checked(IndexDataCacheFile):
-    """What is kept of a compiled function on disk, with digests: what is damaged is compiled anew.
+    """The cache entry of a compiled function, with digests: a damaged one is compiled again.
 
     Numba by itself ends in an error each time that it meets a damaged file, or runs damaged code.
     """
@@ -107,12 +107,12 @@ _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 
 
 def seconds_compiling() -> float:
-    """How long this process has been compiling by now: that is none of a search's time."""
+    """The seconds that this process has been compiling so far: they are no part of a search's time."""
     return _compiling["seconds"]
 
 
 def is_compiling() -> bool:
-    """Is something being compiled at this moment?"""
+    """True while something is being compiled."""
     return _compiling["depth"] > 0
 
 

@@ -27,7 +27,7 @@ _1 = np.uint64(1)
 
 @inlined
 def _entry_of(content: Any, first: int, end: int, size: int, m: int) -> int:
-    """Where the entry of a message is, or is to be."""
+    """The place of a message's entry, present or not."""
     place = first
     while place < end and content[place] < np.uint64(m):
         place += size

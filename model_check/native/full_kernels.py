@@ -1,7 +1,7 @@
 """The expansion of rows without reductions, compiled by Numba: all moves of each row.
 
 What takes its time is waiting for memory. So a few rows are looked at together: first what each of them will look up is
-told to the cache, then it is read.
+prefetched into the cache, then it is read.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -34,9 +34,9 @@ from .kernels import (
     Scratch,
     System,
     Tables,
+    evaluate_end,
     hash_of,
     home_of,
-    judge_end,
     list_moves,
     make,
     owner_of,
@@ -47,7 +47,7 @@ from .kernels import (
 )
 
 #: So many rows are looked at together, and one row misses at most so many entries.
-TOGETHER = 8
+PREFETCH_BATCH = 8
 MISSES = 256
 
 
@@ -73,7 +73,7 @@ def expand(
     """Writes the successors of ``rows[todo]`` to ``out[owner]``; returns how far it got, -1 - that if the layout
     afterwards is too narrow.
 
-    An owner's share ends where ``filled[owner]`` says. It stops early where a share or the list of misses is full.
+    An owner's outbox ends where ``filled[owner]`` says. It stops early where an outbox or the list of misses is full.
 
     Moves *sleep* (`System.sleeps`) that lead to what is reached in another order of moves: of two that may happen at
     different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each process,
@@ -98,10 +98,10 @@ def expand(
     for f in range(fields):
         limit[f] = np.int64(layout_after.mask[f])
     sleeps = system.sleeps and n + slots_after < 32
-    for start in range(0, todo.shape[0], TOGETHER):
-        if noted[0] + TOGETHER * MISSES > misses.shape[0]:
+    for start in range(0, todo.shape[0], PREFETCH_BATCH):
+        if noted[0] + PREFETCH_BATCH * MISSES > misses.shape[0]:
             return start
-        some = min(TOGETHER, todo.shape[0] - start)
+        some = min(PREFETCH_BATCH, todo.shape[0] - start)
         for k in range(some):
             numbers = scratch.numbers[k]
             unpack(rows[todo[start + k]], layout, numbers)
@@ -274,7 +274,7 @@ def expand(
             found.seen[0] |= seen
             verdict = 0
             if not what & 2:
-                verdict = judge_end(numbers, total, what & 1 != 0, system, tables, monitor_states, found, r)
+                verdict = evaluate_end(numbers, total, what & 1 != 0, system, tables, monitor_states, found, r)
             if found.marks.shape[0]:
                 found.marks[r, 0] = seen
                 found.marks[r, 1] = verdict

@@ -50,11 +50,11 @@ DELIVERS = 1 << 62
 HANDS, DELIVERED = 1, 2
 
 #: Flags of a cell.
-ASKS, FINISHED = 1, 2
+READY_TO_RECEIVE, FINISHED = 1, 2
 
 
 class Layout(NamedTuple):
-    """Where each number of a row stands."""
+    """The place of each number in a row."""
 
     word: Any  #: of each field: which word
     shift: Any  #: its lowest bit there
@@ -68,7 +68,7 @@ class Layout(NamedTuple):
 
 
 class System(NamedTuple):
-    """What stays as it is throughout a search."""
+    """The constants of a search."""
 
     n: int
     channel: int
@@ -102,9 +102,9 @@ class Tables(NamedTuple):
     source: Any  #: of each packet: how far before its destination its source is
     packet_renamed: Any
     arrivals: Any  #: (cell, packet) → start of the outcomes · 2²¹ + how many · 2 + is it accepted
-    outcomes: Any  #: see above; what the monitors are told is numbered as seen from process 0 of the tables
+    outcomes: Any  #: see above; the events that monitors observe are numbered as seen from process 0 of the tables
     emitted: Any  #: packet · 16 + how far its destination is
-    code_at: Any  #: [code · n + process]: the same, told of that process
+    code_at: Any  #: [code · n + process]: the same, from that process's point of view
 
 
 class MonitorStates(NamedTuple):
@@ -118,7 +118,7 @@ class MonitorStates(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a worker tells, added up."""
+    """The results of a worker, added up."""
 
     counts: Any  #: transitions, terminal states
     seen: Any  #: properties broken or reached by a transition; live properties broken at an end
@@ -126,9 +126,9 @@ class Found(NamedTuple):
     blocked: Any  #: rows where a program ends unfinished
     misses: Any
     again: Any  #: rows to be expanded again
-    origins: Any  #: [owner, place]: the row that a row in a share comes from; empty if nobody asks
+    origins: Any  #: [owner, place]: the row that a row in an outbox comes from; empty if not requested
     marks: Any  #: of each row: properties that a step from it breaks, live properties that it breaks; likewise
-    used: Any  #: how many of: misses, again, blocked; bit 0: too little room in `reached`, bit 1: in a share
+    used: Any  #: how many of: misses, again, blocked; bit 0: too little room in `reached`, bit 1: in an outbox
 
 
 class Scratch(NamedTuple):
@@ -162,13 +162,13 @@ def spread(key: np.uint64) -> np.uint64:
 
 @inlined
 def home(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """Where a key (major · 2³² + minor) is first looked for: those of one major lie in one cache line or two."""
+    """The place where a key (major · 2³² + minor) is first looked for: those of one major lie in one cache line or two."""
     return (spread(key >> _3) + (key & _7)) & mask
 
 
 @inlined
 def home_of(table: Any, major: int, minor: int) -> int:
-    """Where in a table `look_up` begins."""
+    """The place in a table where `look_up` begins."""
     return np.int64(home((np.uint64(major) << _32) | np.uint64(minor), np.uint64(table.shape[0] - 1)))
 
 
@@ -235,7 +235,7 @@ def hash_of(row: Any, layout: Layout) -> np.uint64:
 
 @inlined
 def owner_of(numbers: Any, n: int, owners: int) -> int:
-    """Whose row it is: told by the cells, so that it does not depend on the layout."""
+    """The owner of a row: determined by the cells, so that it does not depend on the layout."""
     h = _0
     for p in range(n):
         h = h * MIX + np.uint64(numbers[1 + p])
@@ -484,13 +484,13 @@ def list_moves(
 
 
 @inlined
-def step_of(monitor_state: int, told: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
-    """What the monitors make of what they are told: monitor state afterwards · 2¹⁶ + properties broken, or -1 if that
+def step_of(monitor_state: int, events: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
+    """The effect of events on the monitors: monitor state afterwards · 2¹⁶ + properties broken, or -1 if that
     was missed.
     """
-    value = look_up(steps, monitor_state, told)
+    value = look_up(steps, monitor_state, events)
     if value < 0:
-        note(misses, noted, recent, MISS_MONITOR_STATE, monitor_state, told)
+        note(misses, noted, recent, MISS_MONITOR_STATE, monitor_state, events)
     return value
 
 
@@ -542,7 +542,7 @@ def make(
 
 
 @compiled
-def judge_end(
+def evaluate_end(
     numbers: Any,
     total: int,
     handing: bool,
@@ -568,7 +568,7 @@ def judge_end(
     else:
         verdict = 4
     for p in range(system.n):
-        if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & ASKS:
+        if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & READY_TO_RECEIVE:
             verdict |= 2
     found.seen[1] |= verdict
     return verdict

@@ -32,7 +32,7 @@ def layout(n: int, slots: int, *, monitor_states: int, cells: int, packets: int)
 
 
 def _bits(numbers: int) -> int:
-    """How many bits tell numbers below this."""
+    """The number of bits that represent numbers below this."""
     return max(numbers - 1, 0).bit_length()
 
 

@@ -37,8 +37,8 @@ class Universe(NamedTuple):
     sender: Any  #: of each message
     to_receiver: Any  #: [process, word]: the copies to it
     from_sender: Any
-    judged: Any  #: of each process: are its deliveries judged?
-    orders: bool  #: are FIFO and causal order watched at all?
+    monitored: Any  #: of each process: are its deliveries judged?
+    orders: bool  #: True if FIFO or causal order is monitored.
     sends_first: bool  #: must a message be sent before it is delivered?
     once: int  #: the bits of the properties
     fifo: int
@@ -198,7 +198,7 @@ def observe(
             place = start + head
             while content[place] != np.uint64(m):
                 place += size
-            if universe.judged[p]:
+            if universe.monitored[p]:
                 overtaken = False
                 own = False
                 for w in range(words):

@@ -30,11 +30,11 @@ ROOM = 1 << 22
 MOST_COPIES = 1 << 10
 
 #: What happened for the application: kind, process, message.
-Told = Sequence[tuple[str, int, Message]]
+StepEvents = Sequence[tuple[str, int, Message]]
 
 
-#: Observers report at most so many properties.
-WATCHED = 16
+#: Monitors report at most so many properties.
+MAX_MONITORED = 16
 
 
 class Unforeseen(Exception):
@@ -53,7 +53,7 @@ class MonitorStates:
 
     @property
     def codes(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         raise NotImplementedError
 
     def has_room_for(self, keys: Any) -> bool:
@@ -64,8 +64,8 @@ class MonitorStates:
         """
         return True
 
-    def code(self, told: Told) -> int:
-        """The number of what the monitors are told in one step."""
+    def code(self, events: StepEvents) -> int:
+        """The number of the events that monitors observe in one step."""
         raise NotImplementedError
 
     def fill(self, keys: Any) -> None:
@@ -77,7 +77,7 @@ class MonitorStates:
         raise NotImplementedError
 
     def owed(self) -> Any:
-        """Of each monitor state: to which processes a delivery is owed; from bit 32 on, whose sends have not happened."""
+        """Of each monitor state, the processes to which a delivery is owed; from bit 32 on, those yet to send."""
         raise NotImplementedError
 
     def arrays(self) -> kernels.MonitorStates:
@@ -128,11 +128,11 @@ class PlainMonitorStates(MonitorStates):
             self._owed_by_ledger[of_ledger] = owed
         return owed
 
-    def code(self, told: Told) -> int:
-        key = tuple(told)
+    def code(self, events: StepEvents) -> int:
+        key = tuple(events)
         number = self._code_numbers.get(key)
         if number is None:
-            observations = [Observation(kind, process, message) for kind, process, message in told]  # type: ignore[arg-type]
+            observations = [Observation(kind, process, message) for kind, process, message in events]  # type: ignore[arg-type]
             code = tuple(
                 (k, part) for k, monitor in enumerate(self.monitors) for part in monitor.encode_all(observations)
             )
@@ -253,7 +253,7 @@ class _Pooled(MonitorStates):
         sizes = np.diff(self._offset[: used + 1])[monitor_states]
         return bool((sizes + added * self._entry_words <= self._most_words).all())
 
-    def universe(self, judged: frozenset[int] | None, *, orders: bool, sends_first: bool) -> mask_kernels.Universe:
+    def universe(self, monitored: frozenset[int] | None, *, orders: bool, sends_first: bool) -> mask_kernels.Universe:
         """The messages as the kernels read them."""
         to_receiver, from_sender = (np.zeros((self.n, self.words), np.uint64) for _ in range(2))
         for c, (message, q) in enumerate(self.copies):
@@ -268,7 +268,7 @@ class _Pooled(MonitorStates):
             np.array([message.sender for message in self.messages], np.int64),
             to_receiver,
             from_sender,
-            np.array([judged is not None and p in judged for p in range(self.n)]),
+            np.array([monitored is not None and p in monitored for p in range(self.n)]),
             orders,
             sends_first,
             self.bit.get("delivers-once", 0),
@@ -293,10 +293,10 @@ class _Pooled(MonitorStates):
             self._table = np.zeros(size, np.uint64)
             mask_kernels.rehash(self._pool(), self._used)
 
-    def code(self, told: Told) -> int:
-        if any(kind not in self.KINDS for kind, _, _ in told):
+    def code(self, events: StepEvents) -> int:
+        if any(kind not in self.KINDS for kind, _, _ in events):
             raise Unforeseen
-        key = tuple(event for event in told if event[0] in self.heeds)
+        key = tuple(event for event in events if event[0] in self.heeds)
         number = self._code_numbers.get(key)
         if number is None:
             number = self._code_numbers[key] = len(self._starts) - 1
@@ -310,12 +310,12 @@ class _Pooled(MonitorStates):
         return number
 
     def fill(self, keys: Any) -> None:
-        told = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
+        events = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
         for start in range(0, len(keys), self._some):
             some = keys[start : start + self._some]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
-            self._used = self._observe(some, values, *told)
+            self._used = self._observe(some, values, *events)
             if (values < 0).any():
                 raise Unforeseen
             self.steps.enter(some, values)
@@ -336,7 +336,7 @@ class _Pooled(MonitorStates):
             self._used = self._rename(some, values, *self._permuted)
             self.renamed.enter(some, values)
 
-    def _observe(self, keys: Any, values: Any, *told: Any) -> int:
+    def _observe(self, keys: Any, values: Any, *events: Any) -> int:
         raise NotImplementedError
 
     def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
@@ -363,8 +363,8 @@ class MaskMonitorStates(_Pooled):
         head = 2 * self.words + self.message_words + self.n * self.words
         self._begin(head, head + (self.words + 1) * (workload.messages + 1), self.words + 1)
 
-    def _observe(self, keys: Any, values: Any, *told: Any) -> int:
-        return int(mask_kernels.observe(keys, values, self._pool(), self._used, self._universe, *told))
+    def _observe(self, keys: Any, values: Any, *events: Any) -> int:
+        return int(mask_kernels.observe(keys, values, self._pool(), self._used, self._universe, *events))
 
     def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
         return int(mask_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
@@ -383,10 +383,10 @@ class CrownMonitorStates(_Pooled):
         self._room = np.zeros((most + 2) * self.message_words, np.uint64)
         self._begin(head, head + (self.message_words + 2) * most, self.message_words + 2)
 
-    def _observe(self, keys: Any, values: Any, *told: Any) -> int:
+    def _observe(self, keys: Any, values: Any, *events: Any) -> int:
         bit = self.bit["synchronous"]
         return int(
-            crown_kernels.observe(keys, values, self._pool(), self._used, self._universe, *told, bit, self._room)
+            crown_kernels.observe(keys, values, self._pool(), self._used, self._universe, *events, bit, self._room)
         )
 
     def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
@@ -394,7 +394,9 @@ class CrownMonitorStates(_Pooled):
 
 
 class PairedMonitorStates(MonitorStates):
-    """The monitor states of two, each numbered for itself, and the pairs that occur. What is owed the first tells."""
+    """The monitor states of two, each numbered for itself, and the pairs that occur. The first gives the owed
+    deliveries.
+    """
 
     def __init__(self, first: MonitorStates, second: MonitorStates) -> None:
         super().__init__()
@@ -422,8 +424,8 @@ class PairedMonitorStates(MonitorStates):
             for part, members, codes_of in parts
         )
 
-    def code(self, told: Told) -> int:
-        key = self._parts[0].code(told), self._parts[1].code(told)
+    def code(self, events: StepEvents) -> int:
+        key = self._parts[0].code(events), self._parts[1].code(events)
         number = self._code_numbers.get(key)
         if number is None:
             number = self._code_numbers[key] = len(self._code_numbers)

@@ -1,4 +1,4 @@
-"""A rank that every action raises by one, if there is one: then the state space is graded.
+"""Graded state spaces: every action adds one to a rank that the local states and packets determine.
 
 If so, a state has one distance from the start: the search meets it again within its own level only, and need not
 remember the levels before. The rank sought is a sum: over the processes, of a number for each cell; over the packets in
@@ -17,7 +17,7 @@ Expression = tuple[tuple[str, int], ...]
 
 
 class Ranks:
-    """Collects what local transitions say; `graded` tells whether it has a solution."""
+    """Collects what local transitions say; `graded` is whether it has a solution."""
 
     def __init__(self) -> None:
         self.graded = True
@@ -81,7 +81,7 @@ class Ranks:
 
 
 def _sum(rank: Expression, consumed: Sequence[str], emitted: Sequence[str], adds: int) -> Expression:
-    """What was consumed no longer weighs, so that the cell does; what was emitted weighs for itself."""
+    """A consumed packet no longer counts, its cell does instead; an emitted packet counts for itself."""
     terms = dict(rank)
     for kind, coefficient in (("", int(adds)), *((kind, 1) for kind in consumed), *((kind, -1) for kind in emitted)):
         terms[kind] = terms.get(kind, 0) + coefficient

@@ -14,7 +14,6 @@ from .full_kernels import MISSES
 from .kernels import (
     ACTION,
     ARRIVAL,
-    ASKS,
     CELL_FLAGS,
     CODE,
     EMITS_COUNT,
@@ -23,6 +22,7 @@ from .kernels import (
     MADE,
     MISS_RENAMED_MONITOR_STATE,
     MIX,
+    READY_TO_RECEIVE,
     REFUSED,
     WAIT,
     Found,
@@ -32,8 +32,8 @@ from .kernels import (
     System,
     Tables,
     canonical,
+    evaluate_end,
     hash_of,
-    judge_end,
     list_moves,
     make,
     note,
@@ -65,11 +65,11 @@ def expand_reduced(
     recent: Any,
     scratch: Scratch,
 ) -> int:
-    """Like `full_kernels.expand`, with the reductions that `System` asks for; no move sleeps.
+    """Like `full_kernels.expand`, with the reductions that `System` enables; no move sleeps.
 
     In order (`System.in_order`) the successors are what a row becomes by steps of one process alone, the last of which,
     and no other, puts a packet on the channel or takes a message from the application. What is left out is the same up
-    to the order of steps that cannot tell. With permutations, successors are brought into canonical form.
+    to the order of commuting steps. With permutations, successors are brought into canonical form.
     """
     n, channel, in_order = system.n, system.channel, system.in_order
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
@@ -168,7 +168,7 @@ def expand_reduced(
                     ends_idle |= not what & 1
                     if in_order:
                         owed = monitor_states.owed[here[0]]
-                        if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & ASKS:
+                        if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & READY_TO_RECEIVE:
                             verdict |= 2
                         if owed >> (32 + only) & 1:
                             verdict |= 1
@@ -262,7 +262,7 @@ def expand_reduced(
                     verdict |= 1
                 found.seen[1] |= verdict if verdict & 1 else verdict | 4
         elif may_end:
-            verdict = judge_end(numbers, total, not idle, system, tables, monitor_states, found, r)
+            verdict = evaluate_end(numbers, total, not idle, system, tables, monitor_states, found, r)
         if found.marks.shape[0]:
             found.marks[r, 0] = seen
             found.marks[r, 1] = verdict

@@ -1,6 +1,6 @@
 """The directory in which a search saves itself, with any engine.
 
-`manifest.json` tells what was asked, how far the search is and which files belong to it, each with its SHA-256, and its
+`manifest.json` holds the request, how far the search is and which files belong to it, each with its SHA-256, and its
 own. It is replaced in one step, after all that it names is safely written: so there is always one whole manifest,
 whenever the process is killed, and a file that it does not name is nobody's.
 
@@ -27,14 +27,14 @@ from typing import Any
 
 from crownless.spec.errors import BadInput
 
-from .questions import differences
 from .saved_facts import SavedHead, convert
 from .saved_files import create, digest_of_file, open_regular
+from .saved_requests import differences
 
 MANIFEST = "manifest.json"
 #: A manifest of more bytes than this is none.
 MOST_OF_A_MANIFEST = 1 << 28
-ANEW = "start anew with --checkpoint and another directory"
+START_OVER_HINT = "start anew with --checkpoint and another directory"
 
 #: A search that came to its end leaves nothing, and nor does one that was killed before it was first saved.
 _NONE_THERE = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
@@ -42,8 +42,9 @@ _NONE_THERE = "start with --checkpoint; a check that came to its end, or was kil
 
 @dataclass(frozen=True)
 class Kind:
-    """What an engine leaves: `format` says it in the manifest, `parts` are the names of its files; `others` says what
-    to mend where another engine left what is there, by that one's format without its number.
+    """The kind of directory that an engine writes: `format` says it in the manifest, `parts` are the names of its
+    files; `others` says what as a hint where another engine left what is there, by that one's format without its
+    number.
     """
 
     format: str
@@ -56,20 +57,20 @@ class Kind:
 
 
 class SavedDirectory:
-    """A directory of one kind; `question` tells checks apart, and `made` whether it was made for this search."""
+    """A directory of one kind; `request` distinguishes checks, and `made` is whether it was made for this search."""
 
     kind: Kind
 
-    def __init__(self, directory: Path, question: dict[str, Any], *, made: bool) -> None:
+    def __init__(self, directory: Path, request: dict[str, Any], *, made: bool) -> None:
         self.directory = directory
-        self.question = json.loads(json.dumps(question))
+        self.request = json.loads(json.dumps(request))
         self._made = made
         #: Which file is being written.
         self._writing = directory
 
     @property
     def exists(self) -> bool:
-        """Is there something to go on from?"""
+        """True if a search can go on from there."""
         return (self.directory / MANIFEST).exists()
 
     def remove(self) -> None:
@@ -86,7 +87,7 @@ class SavedDirectory:
             "format": self.kind.format,
             "version": _version(),
             "made": self._made,
-            "question": self.question,
+            "question": self.request,
             **facts,
         }
         manifest["sha256"] = _digest_of(manifest)
@@ -104,25 +105,25 @@ class SavedDirectory:
             os.close(opened)
 
     def _manifest(self) -> dict[str, Any]:
-        """What is saved; refused if that is of another check."""
+        """The manifest; refused if it is of another check."""
         manifest = manifest_in(self.directory, self.kind)
         self._made = manifest["made"]
-        differing = list(differences(manifest["question"], self.question))
+        differing = list(differences(manifest["question"], self.request))
         if differing:
             raise BadInput(
                 f"--resume {self.directory}: is of another check: {'; '.join(differing)}",
-                hint=f"ask as it was asked then, or {ANEW}",
+                hint=f"request the same check as then, or {START_OVER_HINT}",
             )
         return manifest
 
     def refuse_if(self, problem: str | None) -> None:
         """Refuses what is saved, if there is a problem with it."""
         if problem is not None:
-            raise BadInput(f"--resume {self.directory}: not what a search saves: {problem}", hint=ANEW)
+            raise BadInput(f"--resume {self.directory}: not what a search saves: {problem}", hint=START_OVER_HINT)
 
     def _open_whole(self, name: str, sha256: str) -> BufferedReader:
         """Opens a file that the manifest names, which must be what it was."""
-        refusal = BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=ANEW)
+        refusal = BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=START_OVER_HINT)
         if not self.kind.parts.fullmatch(name):
             raise refusal
         try:
@@ -183,20 +184,20 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
         hint = "name the directory given to --checkpoint"
         raise BadInput(f"{where}: cannot be read: {error.strerror or error}", hint=hint) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise BadInput(f"{where}: {MANIFEST}: damaged", hint=ANEW) from None
+        raise BadInput(f"{where}: {MANIFEST}: damaged", hint=START_OVER_HINT) from None
     others, hint = kind.others
     if isinstance(form, str) and form.startswith(others):
         raise BadInput(f"{where}: saved by another engine", hint=hint)
     if form != kind.format or by != _version():
-        told = f"{where}: written by another version (crownless {by}, {form})"
-        raise BadInput(told, hint=f"use that version, or {ANEW}")
+        problem = f"{where}: written by another version (crownless {by}, {form})"
+        raise BadInput(problem, hint=f"use that version, or {START_OVER_HINT}")
     try:
         whole = sha256 == _digest_of(manifest)
     except (ValueError, TypeError, RecursionError):
         whole = False
     if not whole:
-        raise BadInput(f"{where}: {MANIFEST}: damaged", hint=ANEW)
-    convert(manifest, SavedHead, f"{where}: {MANIFEST}", ANEW)
+        raise BadInput(f"{where}: {MANIFEST}: damaged", hint=START_OVER_HINT)
+    convert(manifest, SavedHead, f"{where}: {MANIFEST}", START_OVER_HINT)
     assert isinstance(manifest, dict)
     return manifest
 

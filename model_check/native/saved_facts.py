@@ -1,4 +1,4 @@
-"""Validation of a saved manifest by its schema: types and ranges."""
+"""The schema of manifests: types and ranges are checked before a manifest is used."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, lt=1e12)]
 Slots = Annotated[int, msgspec.Meta(ge=1, le=MOST_SLOTS)]
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 #: A query as it is saved: see `questions.question_of`.
-Question = dict[str, str | int | bool | list[str | int] | dict[str, str | int | list[int] | None] | None]
+Request = dict[str, str | int | bool | list[str | int] | dict[str, str | int | list[int] | None] | None]
 
 
 class SavedHead(msgspec.Struct):
-    """What every manifest says, of whatever kind."""
+    """The fields of every manifest, of whatever kind."""
 
     format: str
     version: str
     made: bool
-    question: Question
+    question: Request
 
 
 class SavedResult(msgspec.Struct):
@@ -51,7 +51,7 @@ class SavedResult(msgspec.Struct):
 
 
 class SavedLayout(msgspec.Struct):
-    """What a layout follows from."""
+    """The numbers that determine a layout."""
 
     slots: Slots
     monitor_states: Size
@@ -60,7 +60,7 @@ class SavedLayout(msgspec.Struct):
 
 
 class SavedTables(msgspec.Struct):
-    """How the tables are filled again, and how far the search was; what is saved by any engine."""
+    """The saved facts of any engine: the contents of the tables, and how far the search was."""
 
     result: SavedResult
     level: Count
@@ -72,7 +72,9 @@ class SavedTables(msgspec.Struct):
     digest: Sha256
 
     def problem(self, *, new: int, rows: int | None) -> str | None:
-        """What is at odds among these, given how many rows are saved (None: unknown) and how many are new states."""
+        """The inconsistency among these, if any, given how many rows are saved (None: unknown) and how many are new
+        states.
+        """
         found = self.result
         if len(found.levels) != self.level + 1 or sum(found.levels) != found.states or found.states > found.nodes:
             return "its levels do not add up to its states"
@@ -84,7 +86,7 @@ class SavedTables(msgspec.Struct):
 
 
 class SavedSearch(SavedTables):
-    """What the native engine saves."""
+    """The manifest of the native engine."""
 
     layout: SavedLayout
 

@@ -14,7 +14,7 @@ BLOCK = 1 << 16
 
 
 def problem_with_rows(rows: Any, layout: kernels.Layout, tables: Tables, channel: int) -> str | None:
-    """What in these rows names nothing in the tables, or stands where no search puts it; None if all is well."""
+    """The entry of these rows that is in no table, or stands where no search puts it; None if all are valid."""
     if rows.shape[1] != layout.words:
         return "rows of another width"
     known = _Known(tables, channel)

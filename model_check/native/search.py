@@ -1,11 +1,11 @@
 """The search by packed rows: level by level, split by owner over the workers, with limits.
 
-A level's rows lie on one *shelf* a worker: a row belongs to the worker that its cells name. A round expands a block of
-rows of every shelf, each worker writing what it finds into one share for each owner; then Python works out the table
-entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed, and
-what is counted does not depend on how many workers there are.
+A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
+of rows of every row set, each worker writing what it finds into one outbox for each owner; then Python works out the
+table entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed,
+and what is counted does not depend on how many workers there are.
 
-In a graded space (`ranks`) two shelves suffice, of this level and of the next; otherwise one keeps all rows.
+In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from crownless.model_check.properties import (
 from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
 from crownless.spec.errors import BadInput
 
-from . import full_kernels, kernels, reduced_kernels, shelf_kernels
+from . import full_kernels, kernels, reduced_kernels, row_set_kernels
 from .checkpoints import Checkpoint
 from .compiled import is_compiling, seconds_compiling
-from .full_kernels import TOGETHER
+from .full_kernels import PREFETCH_BATCH
 from .layout import layout as layout_of
-from .monitor_states import WATCHED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
+from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
 from .saved_directories import SavedDirectory
 from .saved_facts import SavedSearch, SavedTables
 from .saved_rows import problem_with_rows
@@ -62,13 +62,13 @@ CHANNEL_NUMBERS = {
     "duplicating": kernels.DUPLICATING,
 }
 
-#: Rows that a worker expands in one round, and rows in all its shares.
+#: Rows that a worker expands in one round, and rows in all its outboxes.
 BLOCK = 1 << 15
-SHARE = 1 << 17
+OUTBOX_ROWS = 1 << 17
 #: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
 ROUNDS = 4
 #: Below so many rows in a round, threads cost more than they save.
-FEW = 1 << 10
+MIN_ROWS_FOR_THREADS = 1 << 10
 #: Before stamps no longer fit into 32 bits, they start again.
 LAST_STAMP = 1 << 30
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
@@ -91,7 +91,7 @@ def _unicast(workload: Workload) -> bool:
     return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
 
 
-class Shelf:
+class RowSet:
     """The rows of one owner, and a hash table of them."""
 
     def __init__(self, words: int, *, sleeps: bool = False) -> None:
@@ -127,14 +127,14 @@ class Shelf:
             while needed * 3 > size * 2:
                 size *= 2
             self.table = np.zeros(size, np.uint64)
-            shelf_kernels.rehash(self.rows, 0, self.used, layout, self.table)
+            row_set_kernels.rehash(self.rows, 0, self.used, layout, self.table)
 
     def repack(self, before: kernels.Layout, after: kernels.Layout) -> None:
         rows = np.zeros((len(self.rows), after.words), np.uint64)
-        shelf_kernels.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
+        row_set_kernels.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
         self.rows = rows
         self.table[:] = 0
-        shelf_kernels.rehash(self.rows, 0, self.used, after, self.table)
+        row_set_kernels.rehash(self.rows, 0, self.used, after, self.table)
 
 
 def _apart(count: int, dtype: Any = np.int64) -> Any:
@@ -144,14 +144,14 @@ def _apart(count: int, dtype: Any = np.int64) -> Any:
 
 
 class Worker:
-    """What one worker writes to, and computes in."""
+    """The buffers of one worker: its outboxes, and scratch memory."""
 
     scratch: kernels.Scratch
 
     def __init__(self, owners: int, *, sleeps: bool = False) -> None:
         self.owners = owners
         self.sleeps = sleeps
-        self.share = max(SHARE // owners, 1)
+        self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
         self.reached = 1 << 6
         #: How far the last expansion got.
         self.place = 0
@@ -176,7 +176,7 @@ class Worker:
 
     def make_room(self, fields: int, words: int, moves: int, actions: int) -> None:
         """Room for rows of so many fields and words, for so many moves of one row, and for the names of actions."""
-        room = (fields, words, moves, actions, self.share, self.reached)
+        room = (fields, words, moves, actions, self.outbox_rows, self.reached)
         if room == self._room:
             if self.scratch.stamp[0] > LAST_STAMP:
                 self.scratch.stamp[0] = 0
@@ -184,11 +184,11 @@ class Worker:
             return
         self._room = room
         self.found = self.found._replace(actions=_apart(actions))
-        self.out = np.zeros((self.owners, self.share, words), np.uint64)
-        self.hashes = np.zeros((self.owners, self.share), np.uint64)
-        self.asleep = np.zeros((self.owners, self.share if self.sleeps else 0), np.uint32)
+        self.out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
+        self.hashes = np.zeros((self.owners, self.outbox_rows), np.uint64)
+        self.asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
         self.scratch = kernels.Scratch(
-            numbers=np.zeros((TOGETHER, fields), np.int64),
+            numbers=np.zeros((PREFETCH_BATCH, fields), np.int64),
             reached=np.zeros((self.reached, fields), np.int64),
             after=_apart(fields),
             best=_apart(fields),
@@ -197,9 +197,9 @@ class Worker:
             row=_apart(words, np.uint64),
             started=_apart(self.owners),
             limit=_apart(fields),
-            moves=np.zeros((TOGETHER, moves, 4), np.int64),
-            steps=np.zeros((TOGETHER, moves), np.int64),
-            listed=np.zeros((TOGETHER, 5), np.int64),
+            moves=np.zeros((PREFETCH_BATCH, moves, 4), np.int64),
+            steps=np.zeros((PREFETCH_BATCH, moves), np.int64),
+            listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
             theirs=_apart(fields),
             acts=_apart(actions),
             places=np.zeros(4 * self.reached, np.int64),
@@ -213,14 +213,14 @@ class NativeSearch:
     #: Are all rows kept, or those of two levels?
     keep: bool
     level: int
-    #: Where this level's rows begin and end on each shelf of `now`; what they lead to goes to `next`.
+    #: Where this level's rows begin and end in each row set of `now`; what they lead to goes to `next`.
     begins: list[int]
     ends: list[int]
-    now: list[Shelf]
-    next: list[Shelf]
+    now: list[RowSet]
+    next: list[RowSet]
     layout: kernels.Layout
     layout_after: kernels.Layout
-    crew: list[Worker]
+    worker_buffers: list[Worker]
 
     def __init__(
         self,
@@ -236,12 +236,12 @@ class NativeSearch:
     ) -> None:
         monitored = [name for monitor in monitors for name in monitor.watches]
         own = [*machine.invariants, *machine.witnesses, *machine.rules]
-        self._first_witness = WATCHED + len(machine.invariants)
+        self._first_witness = MAX_MONITORED + len(machine.invariants)
         #: The properties by their bits: those of the monitors first, then those of local states, invariants first.
-        self.names = [*monitored, *[""] * (WATCHED - len(monitored)), *own]
+        self.names = [*monitored, *[""] * (MAX_MONITORED - len(monitored)), *own]
         self._bits = (
             {name: 1 << k for k, name in enumerate(monitored)},
-            {name: 1 << k + WATCHED for k, name in enumerate(machine.invariants)},
+            {name: 1 << k + MAX_MONITORED for k, name in enumerate(machine.invariants)},
             {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
             {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
@@ -254,7 +254,7 @@ class NativeSearch:
         self.in_order = "order" in reductions
         self.result = Exploration()
         #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
-        self.told_apart: str | None = None
+        self.asymmetry: str | None = None
         self._prepare(plain_monitor_states=False)
 
     def _prepare(self, *, plain_monitor_states: bool) -> None:
@@ -262,21 +262,21 @@ class NativeSearch:
         try:
             self._prepare_tables(plain_monitor_states=plain_monitor_states)
         except NotSymmetric as difference:
-            self._share_nothing(str(difference))
+            self._separate_tables(str(difference))
             self._prepare_tables(plain_monitor_states=plain_monitor_states)
 
-    def _share_nothing(self, why: str) -> None:
+    def _separate_tables(self, why: str) -> None:
         """Each process gets tables of its own, and none is taken for another."""
         monitors, channel, _, reductions = self._given
-        self.told_apart = why
+        self.asymmetry = why
         self._given = (monitors, channel, False, tuple(name for name in reductions if name != "symmetry"))
 
     @property
     def symmetry(self) -> SymmetryCheck:
-        """What was seen of processes that are declared alike."""
+        """The comparison of processes that are declared alike."""
         alike = self.tables.alike
         if alike is None:
-            return SymmetryCheck(self.told_apart)
+            return SymmetryCheck(self.asymmetry)
         return SymmetryCheck(None, alike.parametric, alike.entries, alike.compared)
 
     def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
@@ -396,7 +396,7 @@ class NativeSearch:
             except Unforeseen:
                 self._prepare(plain_monitor_states=True)
             except NotSymmetric as difference:
-                self._share_nothing(str(difference))
+                self._separate_tables(str(difference))
                 self._prepare(plain_monitor_states=self.plain_monitor_states)
 
     def _search_all(self) -> None:
@@ -408,14 +408,14 @@ class NativeSearch:
         saved.
         """
         self.result.stopped = allocation_failed()
-        self.crew = []
+        self.worker_buffers = []
         if not self.keep:
             self.next = []
 
     # -- one search ----------------------------------------------------------------------------------------------------
 
     def _search(self, *, keep: bool) -> bool:
-        """Returns false if the space turned out not to be graded, and not all rows were kept."""
+        """Returns false if the space proved not to be graded, and not all rows were kept."""
         self.keep = keep
         self.system = self.system._replace(sleeps=not keep and self._commutes)
         self._start()
@@ -424,15 +424,15 @@ class NativeSearch:
             self.checkpoint.saved = None
             self.resumed = self.checkpoint.directory
         while True:
-            ends = [shelf.used for shelf in self.next]
+            ends = [row_set.used for row_set in self.next]
             if (self.keep and ends == self.begins) or not any(ends):
                 return True
             if not self.keep:
                 self.now, self.next = self.next, self.now
                 self.layout = self.layout_after
                 self.layout_after = self._layout(self.layout.slots)
-                for shelf in self.next:
-                    shelf.clear(self.layout_after.words)
+                for row_set in self.next:
+                    row_set.clear(self.layout_after.words)
             self.ends = ends
             self._mark()
             self.begin_level()
@@ -473,38 +473,38 @@ class NativeSearch:
         """Called where a level's rows lie on `now`, from `begins` to `ends`."""
 
     def _start(self) -> None:
-        """The initial state alone, on the next level's shelf."""
+        """The initial state alone, in the next level's row set."""
         self.result = result = Exploration()
         self.level = 0
         self.layout = self.layout_after = self._layout(1)
-        self._new_shelves()
-        self.crew = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
+        self._new_row_sets()
+        self.worker_buffers = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
         self.begins = [0] * self.workers
         self.ends = [0] * self.workers
         self._shelve(self._first_row(self.layout), np.ones(1, np.bool_))
         result.states = result.nodes = 1
         result.levels = [1]
 
-    def _new_shelves(self) -> None:
-        def shelves() -> list[Shelf]:
-            return [Shelf(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
+    def _new_row_sets(self) -> None:
+        def row_sets() -> list[RowSet]:
+            return [RowSet(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
 
-        self.next = shelves()
-        self.now = self.next if self.keep else shelves()
+        self.next = row_sets()
+        self.now = self.next if self.keep else row_sets()
 
     def _shelve(self, rows: Any, is_new: Any) -> None:
-        """Puts rows, all different, on their owners' shelves."""
+        """Puts rows, all different, into their owners' row sets."""
         owners = np.zeros(len(rows), np.int64)
         room = np.zeros(len(self.layout_after.word), np.int64)
-        shelf_kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
-        for owner, shelf in enumerate(self.next):
+        row_set_kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
+        for owner, row_set in enumerate(self.next):
             own = owners == owner
             count = int(own.sum())
-            shelf.make_room(count, self.layout_after)
-            shelf.rows[shelf.used : shelf.used + count] = rows[own]
-            shelf.is_new[shelf.used : shelf.used + count] = is_new[own]
-            shelf_kernels.rehash(shelf.rows, shelf.used, shelf.used + count, self.layout_after, shelf.table)
-            shelf.used += count
+            row_set.make_room(count, self.layout_after)
+            row_set.rows[row_set.used : row_set.used + count] = rows[own]
+            row_set.is_new[row_set.used : row_set.used + count] = is_new[own]
+            row_set_kernels.rehash(row_set.rows, row_set.used, row_set.used + count, self.layout_after, row_set.table)
+            row_set.used += count
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -527,12 +527,12 @@ class NativeSearch:
         if self.checkpoint is None:
             return
         arrays = {"log": np.concatenate([np.zeros(0, np.uint64), *self.tables.log])}
-        for w, shelf in enumerate(self.now):
+        for w, row_set in enumerate(self.now):
             begin, end = self.begins[w], self.ends[w]
-            arrays[f"level-{w}"] = shelf.rows[begin:end]
-            arrays[f"level-new-{w}"] = shelf.is_new[begin:end]
+            arrays[f"level-{w}"] = row_set.rows[begin:end]
+            arrays[f"level-new-{w}"] = row_set.is_new[begin:end]
             if begin:
-                arrays[f"earlier-{w}"] = shelf.rows[:begin]
+                arrays[f"earlier-{w}"] = row_set.rows[:begin]
         started = time.monotonic()
         facts = {
             "result": self.marked,
@@ -540,7 +540,7 @@ class NativeSearch:
             "keep": self.keep,
             "batches": [len(batch) for batch in self.tables.log],
             "plain_monitor_states": self.plain_monitor_states,
-            "told_apart": self.told_apart,
+            "told_apart": self.asymmetry,
             "digest": self.tables.digest(),
             "layout": {key: getattr(self.layout, key) for key in ("slots", "monitor_states", "cells", "packets")},
         }
@@ -564,10 +564,10 @@ class NativeSearch:
             problem = problem or problem_with_rows(rows, layout, self.tables, self.system.channel)
         self.checkpoint.refuse_if(problem)
         self.layout = self.layout_after = layout
-        self._new_shelves()
+        self._new_row_sets()
         for rows in earlier:
             self._shelve(rows, np.zeros(len(rows), np.bool_))
-        self.begins = [shelf.used for shelf in self.next] if self.keep else [0] * self.workers
+        self.begins = [row_set.used for row_set in self.next] if self.keep else [0] * self.workers
         for rows, is_new in zip(levels, marks, strict=True):
             self._shelve(rows, is_new)
 
@@ -585,7 +585,7 @@ class NativeSearch:
         found = facts.result
         unknown = (found.broken.keys() | set(found.reached)) - {*self.names, *OF_THE_WHOLE_STATE, *self.properties}
         unknown |= found.actions.keys() - set(self.tables.actions)
-        directory.refuse_if("it tells of properties or actions that there are not" if unknown else None)
+        directory.refuse_if("it names unknown properties or actions" if unknown else None)
         self.result = Exploration(
             **{
                 **structs.asdict(found),
@@ -598,8 +598,8 @@ class NativeSearch:
 
     def _prepare_again(self, facts: SavedTables) -> None:
         """Tables as empty as those were that are saved."""
-        if facts.told_apart is not None and self.told_apart is None:
-            self._share_nothing(facts.told_apart)
+        if facts.told_apart is not None and self.asymmetry is None:
+            self._separate_tables(facts.told_apart)
             self._prepare(plain_monitor_states=facts.plain_monitor_states)
         elif facts.plain_monitor_states:
             self._prepare(plain_monitor_states=True)
@@ -625,7 +625,7 @@ class NativeSearch:
             except MemoryError:
                 raise
             except Exception:
-                return False  # other code was asked about states that are not its own
+                return False  # other code was called with states that are not its own
             place += count
         return bool(self.tables.digest() == facts.digest)
 
@@ -643,19 +643,23 @@ class NativeSearch:
         )
 
     def _level(self) -> None:
-        """Expands the rows from `begins` to `ends` of each shelf.
+        """Expands the rows from `begins` to `ends` of each row set.
 
         While threads expand some, Python works out what was missed before: rows that missed it wait for that.
         """
         places = list(self.begins)
         none = np.zeros(0, np.int64)
         rows_in_all = sum(self.ends) - sum(places)
-        block = BLOCK if self.workers == 1 else min(BLOCK, max(FEW, 1, rows_in_all // (ROUNDS * self.workers)))
+        block = (
+            BLOCK
+            if self.workers == 1
+            else min(BLOCK, max(MIN_ROWS_FOR_THREADS, 1, rows_in_all // (ROUNDS * self.workers)))
+        )
         ready, waiting = [none] * self.workers, [none] * self.workers
         misses: Any = none
         while True:
             left = sum(self.ends) - sum(places) + sum(map(len, ready))
-            if self.workers == 1 or not left or left < FEW or not len(misses):
+            if self.workers == 1 or not left or left < MIN_ROWS_FOR_THREADS or not len(misses):
                 # There is nothing, or too little, to be done meanwhile.
                 self._fill(misses)
                 ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
@@ -682,33 +686,33 @@ class NativeSearch:
             self._tables_are_whole = True
 
     def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
-        """Expands these rows of each shelf and works out these misses; returns the rows that must be expanded again,
+        """Expands these rows of each row set and works out these misses; returns the rows that must be expanded again,
         and what they missed.
         """
         tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
-        for worker in self.crew:
+        for worker in self.worker_buffers:
             self._make_room(worker)
-        before = sum(shelf.used for shelf in self.next)
+        before = sum(row_set.used for row_set in self.next)
         self._all(
             [lambda w: self._expand(w, todo[w], tables, monitor_states), lambda w: self._take_in(w)],
             sum(map(len, todo)),
             lambda: self._fill(misses),
         )
         again = []
-        for w, worker in enumerate(self.crew):
+        for w, worker in enumerate(self.worker_buffers):
             worker.reached *= 1 + (worker.found.used[3] & 1)
-            worker.share *= 1 + (worker.found.used[3] >> 1)
+            worker.outbox_rows *= 1 + (worker.found.used[3] >> 1)
             place = worker.place if worker.place >= 0 else -1 - worker.place
             again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][place:]]))
         missed = self._take_stock()
         result = self.result
-        result.nodes += sum(shelf.used for shelf in self.next) - before
-        for worker in self.crew:
+        result.nodes += sum(row_set.used for row_set in self.next) - before
+        for worker in self.worker_buffers:
             result.states += int(worker.tallies[0])
             result.graded &= not worker.tallies[1]
             worker.tallies[:] = 0
             worker.filled[:] = 0
-        if any(worker.place < 0 for worker in self.crew):
+        if any(worker.place < 0 for worker in self.worker_buffers):
             self._widen()
         return again, missed[~np.isin(missed, misses, assume_unique=True)]
 
@@ -719,10 +723,10 @@ class NativeSearch:
         worker.make_room(fields, self.layout_after.words, moves, len(known.actions))
 
     def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
-        """Has every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
+        """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
         this thread does.
         """
-        if self.workers == 1 or rows < FEW:
+        if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:
             for step in steps:
                 for w in range(self.workers):
                     step(w)
@@ -761,13 +765,13 @@ class NativeSearch:
             raise MemoryError(str(error)) from error
 
     def _expand(self, w: int, todo: Any, tables: kernels.Tables, monitor_states: kernels.MonitorStates) -> None:
-        worker, shelf = self.crew[w], self.now[w]
+        worker, row_set = self.worker_buffers[w], self.now[w]
         expand = reduced_kernels.expand_reduced if self._reduces else full_kernels.expand
         worker.place = int(
             expand(
-                shelf.rows,
-                shelf.is_new,
-                shelf.asleep,
+                row_set.rows,
+                row_set.is_new,
+                row_set.asleep,
                 todo,
                 self.layout,
                 self.layout_after,
@@ -785,25 +789,25 @@ class NativeSearch:
         )
 
     def _take_in(self, w: int) -> None:
-        """Puts what all workers found for this owner on its shelf."""
+        """Puts what all workers found for this owner into its row set."""
         level_start = self.ends[w] if self.keep else 0
-        shelf, tallies = self.next[w], self.crew[w].tallies
-        for worker in self.crew:
+        row_set, tallies = self.next[w], self.worker_buffers[w].tallies
+        for worker in self.worker_buffers:
             count = int(worker.filled[w])
             if count:
-                shelf.make_room(count, self.layout_after)
-                shelf.used = shelf_kernels.insert(
+                row_set.make_room(count, self.layout_after)
+                row_set.used = row_set_kernels.insert(
                     worker.out[w],
                     worker.hashes[w],
                     worker.asleep[w],
                     count,
                     self.layout_after,
-                    shelf.rows,
-                    shelf.is_new,
-                    shelf.asleep,
-                    shelf.table,
+                    row_set.rows,
+                    row_set.is_new,
+                    row_set.asleep,
+                    row_set.table,
                     level_start,
-                    shelf.used,
+                    row_set.used,
                     tallies,
                 )
 
@@ -811,12 +815,12 @@ class NativeSearch:
         """Adds up what the workers found in a round; returns what they missed."""
         result = self.result
         misses = []
-        for w, worker in enumerate(self.crew):
+        for w, worker in enumerate(self.worker_buffers):
             found = worker.found
             result.transitions += int(found.counts[0])
             result.terminal_states += int(found.counts[1])
             self._see(int(found.seen[0]), self.level + 1)
-            self._judge(int(found.seen[1]), self.level)
+            self._note_ending(int(found.seen[1]), self.level)
             for number, count in enumerate(found.actions.tolist()):
                 name = self.tables.actions[number]
                 self.result.actions[name] = self.result.actions.get(name, 0) + count
@@ -839,7 +843,7 @@ class NativeSearch:
                     self.result.reached.add(name)
                     self.tables.exercised.reached.add(name)
 
-    def _judge(self, seen: int, depth: int) -> None:
+    def _note_ending(self, seen: int, depth: int) -> None:
         """Live properties that a run breaks or meets which ends at this depth."""
         if seen & 1:
             self.result.broken.setdefault(NEVER_BLOCKS.name, depth)
@@ -850,7 +854,7 @@ class NativeSearch:
             self.result.reached.add(CAN_COMPLETE.name)
 
     def _waits(self, row: Any) -> tuple[str, ...]:
-        """What each application waits for in a row."""
+        """The waits of the applications in a row."""
         numbers = np.zeros(len(self.layout.word), np.int64)
         kernels.unpack(row, self.layout, numbers)
         positions = [self.tables.cells[cell][2] for cell in numbers[1 : 1 + self.n]]
@@ -859,13 +863,13 @@ class NativeSearch:
     def _widen(self) -> None:
         """Lays the next rows out anew, with one slot more."""
         before, self.layout_after = self.layout_after, self._layout(self.layout_after.slots + 1)
-        for shelf in self.next:
-            shelf.repack(before, self.layout_after)
+        for row_set in self.next:
+            row_set.repack(before, self.layout_after)
         if self.keep:
             self.layout = self.layout_after
 
     def _over(self) -> bool:
-        """Tells how far the search is; is a limit reached?"""
+        """Reports how far the search is; True if a limit is reached."""
         result, limits = self.result, self.limits
         seconds = searching_time() - self.started
         result.seconds = self.seconds_before + seconds

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class NotSymmetric(Exception):
-    """A protocol that declares its processes alike tells them apart; the argument says where it was seen."""
+    """A protocol that declares its processes alike distinguishes them; the argument says where it was seen."""
 
 
 class Outcome(NamedTuple):
@@ -66,7 +66,7 @@ class Alike:
     def __init__(
         self,
         canary: Purity,
-        judge: Callable[[int, Any], int] | None,
+        evaluate: Callable[[int, Any], int] | None,
         workload: Free,
         cells: Sequence[tuple[int, Any, Position]],
         packets: Sequence[Packet],
@@ -77,7 +77,7 @@ class Alike:
     ) -> None:
         self._canary = canary
         #: What a process breaks and meets in a local state, as bits; None if there is nothing of the kind.
-        self._judge = judge
+        self._evaluate = evaluate
         #: By what the entry is filled in that is filled in now.
         self.inputs: Inputs = canary
         self._workload = workload
@@ -103,7 +103,7 @@ class Alike:
         #: The number of each packet, as it really is.
         self.real_packets: dict[Packet, int] = {}
         self._compared: set[tuple[int, int]] = set()
-        #: [place among the comparisons]: what was renamed lately of which rules are asked.
+        #: [place among the comparisons]: what was renamed lately whose rules are examined.
         self._renamed_locals: list[dict[Any, Any]] = [{} for _ in comparisons]
         self._renamed_packets: list[dict[Packet, Packet]] = [{} for _ in comparisons]
 
@@ -130,10 +130,10 @@ class Alike:
         if known is None:
             self._locals.append(self._images_of_local(local, seen) if self._compares else None)
         elif known.unlike:
-            self._judge_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
+            self._evaluate_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
 
     def _known_of(self, value: Any, cells: int, packets: int) -> Parametric | None:
-        """What is known of the machine, as long as it is known of every value that is met; so many were met before."""
+        """The facts known of the machine, while they are known of every value that is met; so many were met before."""
         known = self._alike_by_construction
         if known is not None and not known.covers(value):
             # From here on entries are compared; images of what there is are made where they are needed.
@@ -147,7 +147,7 @@ class Alike:
         images = self._locals[cell]
         if images is None:
             local = self._cells[cell][1]
-            seen = 0 if self._judge is None else self._judge(0, local)
+            seen = 0 if self._evaluate is None else self._evaluate(0, local)
             images = self._locals[cell] = self._images_of_local(local, seen)
         return images[process]
 
@@ -160,15 +160,15 @@ class Alike:
                 if self._known_as(self._known_locals[process], image, local) is not local:
                     raise NotSymmetric("its `renamed` makes one local state of two")
                 images.append(image)
-            if self._judge is not None:
-                self._judge_all(images, seen)
+            if self._evaluate is not None:
+                self._evaluate_all(images, seen)
         return images
 
-    def _judge_all(self, images: Sequence[Any], seen: int) -> None:
-        assert self._judge is not None
+    def _evaluate_all(self, images: Sequence[Any], seen: int) -> None:
+        assert self._evaluate is not None
         for process, image in enumerate(images[1:], 1):
             try:
-                same = self._judge(process, image) == seen
+                same = self._evaluate(process, image) == seen
             except BadInput:
                 raise
             except Exception as error:
@@ -202,7 +202,7 @@ class Alike:
 
     @staticmethod
     def _known_as(known: dict[Any, T], image: Any, now: T) -> T:
-        """What an image was known as already, or is now."""
+        """The value under which an image is known, or else `now`."""
         try:
             return known.setdefault(image, now)
         except TypeError as error:
@@ -347,7 +347,7 @@ class Alike:
                 raise NotSymmetric(self._differs(process, "takes a packet in otherwise"))
 
     def _known(self, cell: int, packet: int) -> bool:
-        """Has an entry of the same orbit been compared? With shifts alone each entry is asked about once."""
+        """True if an entry of the same orbit has been compared. With shifts alone each entry is compared once."""
         if not self.cell_frames:
             return False
         if (cell, packet) in self._compared:
@@ -363,7 +363,7 @@ class Alike:
         steps: Sequence[Step],
         names: Sequence[str] | None = None,
     ) -> bool:
-        """Are the steps the images of the outcomes, in whatever order?"""
+        """True if the steps are the images of the outcomes, in any order."""
         if len(outcomes) != len(steps):
             return False
         if len(steps) <= 1:
@@ -395,7 +395,7 @@ class Alike:
                 for number, to in packets
             )
             found = tuple(step.packets)
-            # Nobody can tell in which order packets travel on different links.
+            # The order of packets on different links has no effect.
             in_one_order = (tuple(sorted(packets, key=_link)) for packets in (expected, found))
             if not self._are_alike(expected, found) and not self._are_alike(*in_one_order):
                 return False
@@ -405,7 +405,7 @@ class Alike:
         return True
 
     def _are_alike(self, one: Any, other: Any) -> bool:
-        """True if they are equal and made of the same types, which a process can tell apart (0 and False); that is
+        """True if they are equal and made of the same types, which a process can distinguish (0 and False); that is
         looked at as often as calls are made twice.
         """
         closely = self.inputs is self._canary

@@ -1,4 +1,5 @@
-"""The local machine, interned and tabulated: filled by Python, looked up by the kernels.
+"""The local machine, interned and tabulated: what the kernels look up, and the Python functions that fill them where
+they miss.
 
 A *cell* is what a process is: the local state of its protocol and how far its own application has got. Cells and
 packets are numbered as they first occur, and each local transition is worked out once, by the protocol's own Python.
@@ -86,9 +87,9 @@ class Tables:
         self.alike: Alike | None = None
         if shared:
             assert isinstance(workload, Free)
-            judge = self._judge if machine.invariants or machine.witnesses else None
+            evaluate = self._evaluate if machine.invariants or machine.witnesses else None
             known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
-            self.alike = Alike(self._canary, judge, *known, parametric=parametric)
+            self.alike = Alike(self._canary, evaluate, *known, parametric=parametric)
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
         self._packet_numbers: dict[Packet, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
@@ -145,10 +146,10 @@ class Tables:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
-        seen = self._judge(process, local)
-        asks = self.workload.asks(position, process)
+        seen = self._evaluate(process, local)
+        ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
-        flags = kernels.ASKS * asks + kernels.FINISHED * self.workload.at_end(position, process)
+        flags = kernels.READY_TO_RECEIVE * ready_to_receive + kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
         self._cells.append([made, flags, seen, number, 0, -1, 0])
         self.cell_renamed.extend([number] * len(self.frames))
@@ -156,7 +157,7 @@ class Tables:
             self.alike.new_cell(number, local, seen)
         return number
 
-    def _judge(self, process: int, local: Any) -> int:
+    def _evaluate(self, process: int, local: Any) -> int:
         """The properties that a local state breaks, and the witnesses that it is, as bits."""
         seen = 0
         if self._canary.doubles:
@@ -262,7 +263,7 @@ class Tables:
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
-        """The number of what the monitors are told, by whatever process stands in this place; 0 is nothing."""
+        """The number of the events that monitors observe, of the process in this place; 0: none."""
         if not observations:
             return 0
         key = (process, *observations)
@@ -272,12 +273,12 @@ class Tables:
             for p in range(self.n):
                 if self.shared:
                     shift = self._shifts[p]
-                    told = [(kind, p, shift.message(message)) for kind, message in observations]
+                    events = [(kind, p, shift.message(message)) for kind, message in observations]
                 elif p == process:
-                    told = [(kind, p, message) for kind, message in observations]
+                    events = [(kind, p, message) for kind, message in observations]
                 else:
-                    told = []
-                self.code_at.append(self.monitor_states.code(told))
+                    events = []
+                self.code_at.append(self.monitor_states.code(events))
         return number
 
     # -- local transitions ---------------------------------------------------------------------------------------------
@@ -289,15 +290,15 @@ class Tables:
         keys = misses & np.uint64((1 << 62) - 1)
         for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
             self._fill_own(cell)
-        asked = keys[kinds == kernels.MISS_ARRIVAL]
-        if len(asked):
-            values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in asked.tolist()]
-            self.arrivals.enter(asked, np.array(values, np.int64))
+        missing = keys[kinds == kernels.MISS_ARRIVAL]
+        if len(missing):
+            values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in missing.tolist()]
+            self.arrivals.enter(missing, np.array(values, np.int64))
         self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
         self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings)
 
     def knows(self, misses: Any) -> bool:
-        """Are these entries of cells, packets, monitor states and codes that there are?"""
+        """True if these entries name existing cells, packets, monitor states and codes."""
         kinds = misses >> np.uint64(62)
         major = (misses & np.uint64((1 << 62) - 1)) >> np.uint64(32)
         minor = misses & np.uint64(0xFFFFFFFF)
@@ -315,7 +316,7 @@ class Tables:
         ) and self.monitor_states.has_room_for(steps)
 
     def _begin_entry(self) -> Alike | None:
-        """What compares the next entry, if anything does."""
+        """The comparison of the next entry, if there is one."""
         self._entry += 1
         self.inputs = self._canary.inputs_of(self._entry)
         alike = self.alike
@@ -344,7 +345,7 @@ class Tables:
             self._by_itself.look_at(process, local, internal)
             for name, step in internal:
                 self._outcome(cell, process, local, name, step, position, made, named=name)
-            if self.workload.asks(position, process):
+            if self.workload.ready_to_receive(position, process):
                 given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))
@@ -471,18 +472,18 @@ class Tables:
 
     @property
     def graded(self) -> bool:
-        """Does every action so far add one to a rank? One that went by way of the hold-back queue took a step more."""
+        """True if every action so far adds one to a rank; one by way of the hold-back queue took a step more."""
         return self.ranks.graded and not self._waits
 
     @property
     def acyclic(self) -> bool:
-        """Can no run come back to a state? Twice the rank, and one for each packet in the hold-back queue, always
-        grows.
+        """True if no run can come back to a state. Twice the rank, and one for each packet in the hold-back queue,
+        always grows.
         """
         return self._all_ranks.graded
 
     def digest(self) -> str:
-        """Tells whether tables worked out elsewhere are the same."""
+        """True if tables worked out elsewhere are the same."""
         # Each kind of monitor states has numbers of its own.
         self.arrays()
         digest = hashlib.sha256(type(self.monitor_states).__name__.encode())

@@ -1,4 +1,4 @@
-"""The size of a packet in bytes: one encoding for all protocols, so that they can be compared.
+"""The size of packets in bytes: one encoding for all protocols, so that they can be compared.
 
 A packet has a header of `HEADER` bytes (source, destination, kind, number), the payload of the message that it carries,
 if any, and its stamp. A stamp is a row of numbers:
@@ -7,8 +7,8 @@ if any, and its stamp. A stamp is a row of numbers:
 - a record (a named tuple), a vector of numbers, or a matrix of n × n numbers is its numbers, one after the other: both
   ends know how many there are;
 - any other collection (a set, a list of entries) is one number, how many there are, and then its members. (At n = 3 a
-  list of three entries of three numbers looks like a matrix, and is told without that one number.)
-- a message of the application that is told of in a stamp is its sender, its number and its receivers.
+  list of three entries of three numbers looks like a matrix, and is encoded without that one number.)
+- a message of the application that occurs in a stamp is its sender, its number and its receivers.
 
 Each number takes four bytes, or, as a *varint*, seven bits a byte, at least one. Messages that a protocol piggybacks
 on another one ([SES] §3's ISIS) bring their payload along; in packets that carry no message themselves they are
@@ -30,7 +30,7 @@ WORD = 4
 
 
 class Size(NamedTuple):
-    """What a packet takes beside the header and the payload of its own message."""
+    """The bytes of a packet beside the header and the payload of its own message."""
 
     numbers: int  #: in its stamp
     fixed: int  #: bytes, each number `WORD` of them
@@ -53,7 +53,7 @@ def varint_bytes(number: int) -> int:
 
 
 def numbers_in(value: Any, n: int) -> Iterator[int]:
-    """The numbers that tell a value, in order."""
+    """The numbers that encode a value, in order."""
     if value is None:
         return
     if isinstance(value, int):

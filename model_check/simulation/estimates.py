@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
 
 
 def decimals(error: float) -> int:
-    """How many decimals make sense with an error of that size: two digits of it, four decimals at most."""
+    """The number of decimals for an error of that size: two digits of it, four decimals at most."""
     return max(0, min(4, 1 - math.floor(math.log10(error))))
 
 

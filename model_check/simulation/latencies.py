@@ -1,4 +1,4 @@
-"""Distributions of the time that packets are in flight, each with mean 1, which is the unit of time.
+"""The time that packets are in flight. The unit of time is the mean latency: every distribution here has mean 1.
 
 A latency is drawn for each packet by itself, so that packets overtake each other; where all take the same time
 (`constant`), the channel is FIFO by itself.
@@ -72,7 +72,7 @@ ROUND_TRIP = {"constant": 4.0, "exponential": 6.0, "pareto": 4 + 2 * (1 / (2.5 *
 
 
 def output_wait(load: float, latency: str) -> float:
-    """How long a message waits in the output buffer on the average, by theory: Pollaczek and Khinchine's formula.
+    """The mean wait of a message in the output buffer by theory: Pollaczek and Khinchine's formula.
 
     The buffer is a queue with random arrivals (`load`), its service a round trip of mean 2: so below a load of 1/2.
     """

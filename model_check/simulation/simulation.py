@@ -1,4 +1,4 @@
-"""A protocol's machine, run under a clock, and the costs that are measured.
+"""The cost of a protocol: its machine, run under a clock.
 
 A discrete-event simulation of the very machines in `impl/`: an agenda of what happens when, a channel that takes time,
 and applications that hand over messages at random times (`traffic.py`). The unit of time is the mean latency of the
@@ -7,10 +7,10 @@ channel. A simulation is a pure function of its `Experiment`, the seed included.
 The order of events. What is due at the same time happens in the order in which it was put on the agenda. After each
 event a process goes on, without time passing, until it can do no more; of what it can do it does the first of these:
 
-1. takes in the packet that has waited longest of those that its protocol accepts;
+1. receives the packet that has waited longest of those that its protocol accepts;
 2. takes its protocol's own steps (a buffer posts);
-3. asks its protocol for a message, if its application is ready;
-4. hands over its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
+3. requests a message from its protocol, if its application is ready;
+4. submits its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
 
 Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time, or,
 if its work takes time (`work`), when it is done with the message before; a packet whose arrival may deliver waits until
@@ -62,7 +62,7 @@ from .traffic import Applications, Intent, traffic_named
 
 #: Of the messages, those handed over first are not measured, since the system fills; nor the last, since it empties.
 WARM_UP, COOL_DOWN = 0.2, 0.1
-#: The channels over which costs are asked for.
+#: The channels over which costs are simulated.
 RELIABLE = ("unordered", "fifo")
 #: Beyond these a simulation does not end in reasonable time; asking for more is taken for a slip.
 MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
@@ -70,12 +70,12 @@ MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to simulate. None: as the protocol has it."""
+    """A simulation to run. None: as the protocol has it."""
 
     protocol: str
     processes: int = 4
     workload: str = "uniform"
-    #: Messages that a process that sends hands over in one mean latency; of clients that wait, while they think.
+    #: Messages that a process that sends submits in one mean latency; of clients that wait, while they think.
     load: float = 0.1
     latency: str = "exponential"
     channel: str | None = None
@@ -92,7 +92,7 @@ class Experiment:
 
 
 class Sent(NamedTuple):
-    """What was transmitted."""
+    """Counts of transmitted packets."""
 
     about: int  #: the number of the message with which it counts
     control: bool  #: beyond the one packet that a message needs to one receiver
@@ -117,22 +117,22 @@ class Copy:
 
 
 class Waiting:
-    """A packet that has reached its destination and is not taken in yet."""
+    """A packet that has reached its destination and is not received yet."""
 
-    __slots__ = ("arrived", "asked", "packet", "unready")
+    __slots__ = ("arrived", "checked_at", "packet", "unready")
 
     def __init__(self, arrived: float, packet: Packet) -> None:
         self.arrived = arrived
         self.packet = packet
         #: How often the process had changed when the packet was looked at last.
-        self.asked = -1
+        self.checked_at = -1
         #: Does only the application make it wait?
         self.unready = False
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a simulation found, a message and receiver on the average. Times are in mean latencies, of the messages
+    """The results of a simulation, averages per message and receiver. Times are in mean latencies, of the messages
     between warm-up and cool-down; None where there were none.
     """
 
@@ -144,7 +144,7 @@ class Measured:
     added_most: float | None
     #: Of that: before the first packet with the message leaves (a blocked sender, an output buffer, a line in use);
     before: float | None
-    #: from its arrival until it is taken in (the hold-back queue);
+    #: from its arrival until it is received (the hold-back queue);
     room: float | None
     #: from then to the delivery (an input buffer; a request that goes back).
     after: float | None
@@ -186,7 +186,7 @@ FIGURES = tuple(each.name for each in fields(Measured))
 
 
 def simulate(experiment: Experiment) -> Measured:
-    """Runs the protocol; raises `BadInput` if it cannot be asked that."""
+    """Runs the protocol; raises `BadInput` if that cannot be simulated."""
     return simulate_machine(check_experiment(experiment), experiment)
 
 
@@ -197,7 +197,7 @@ def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measur
 
 
 def check_experiment(experiment: Experiment) -> ProtocolMachine:
-    """The machine that is asked for; raises `BadInput` if something about the experiment makes no sense."""
+    """The machine of the experiment; raises `BadInput` if something about the experiment makes no sense."""
     kind = protocol_named(experiment.protocol)
     check_class(kind)
     if kind.rolls_back:
@@ -213,7 +213,7 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
             enough = "greater than 0" if name == "load" else "0 or greater"
             raise BadInput(f"{name} {value}: not a number {enough}", hint=f"give one by --{name}, such as {such}")
     if not traffic_named(experiment.workload).broadcasts and kind.sends == "broadcast":
-        raise BadInput(f"{experiment.protocol} is for broadcasts", hint="ask for --workload broadcast")
+        raise BadInput(f"{experiment.protocol} is for broadcasts", hint="add --workload broadcast")
     latency_named(experiment.latency)
     channel = experiment.channel or kind.needs_channel
     channel_named(channel)
@@ -268,7 +268,7 @@ class Simulation:
         self.committed: dict[str, float] = {}
         self.sent: list[Sent] = []
         self.in_rooms: list[tuple[float, float]] = []
-        #: (process, process that waits) → when messages were taken in that are not acknowledged yet.
+        #: (process, process that waits) → when messages were received that are not acknowledged yet.
         self.unacknowledged: dict[tuple[int, int], deque[tuple[int, float]]] = {}
         self.withheld: list[tuple[int, float]] = []
         #: For each process how many messages wait: unsent, in the hold-back queue, unread; and the most there were,
@@ -332,7 +332,7 @@ class Simulation:
     # -- what a process does -------------------------------------------------------------------------------------------
 
     def _go_on(self, i: int) -> None:
-        while self._take_in(i) or self._own_steps(i) or self._ask(i) or self._submit(i):
+        while self._take_in(i) or self._own_steps(i) or self._receive(i) or self._submit(i):
             pass
 
     def _take_in(self, i: int) -> bool:
@@ -341,8 +341,8 @@ class Simulation:
             packet = waiting.packet
             if self.fifo and packet.source in behind:
                 continue
-            if waiting.asked != self.changes[i]:
-                waiting.asked, waiting.unready = self.changes[i], False
+            if waiting.checked_at != self.changes[i]:
+                waiting.checked_at, waiting.unready = self.changes[i], False
                 if self.inputs.deliverable(i, self.states[i], packet):
                     steps = self.inputs.on_packet(i, self.states[i], packet)
                     waiting.unready = not self.ready[i] and any(map(_delivers, steps))
@@ -370,7 +370,7 @@ class Simulation:
             self.unacknowledged.setdefault((i, packet.source), deque()).append((copy.number, self.now))
 
     def _own_steps(self, i: int) -> bool:
-        """Its own steps, one after the other, until a packet can be taken in or there are no more."""
+        """Its own steps, one after the other, until a packet can be received or there are no more."""
         states = [self.states[i]]
         while steps := self.inputs.internal(i, self.states[i]):
             self._apply(i, self._chosen([step for _, step in steps]))
@@ -381,7 +381,7 @@ class Simulation:
                 break
         return len(states) > 1
 
-    def _ask(self, i: int) -> bool:
+    def _receive(self, i: int) -> bool:
         steps = self.inputs.receive(i, self.states[i], None) if self.ready[i] else ()
         if steps:
             self._apply(i, self._chosen(steps))
@@ -413,7 +413,7 @@ class Simulation:
     def _deliver(self, i: int, message: Message) -> None:
         copy = self.copies.get((message.name, i))
         if copy is None or copy.delivered is not None:
-            return  # not owed: the monitors have told
+            return  # not owed: the monitors have reported it
         copy.delivered = self.now
         if copy.taken is not None:
             self.lengths[i][2] -= 1
@@ -543,5 +543,5 @@ def _or(time: float | None, otherwise: float) -> float:
 
 
 def _overlap(spans: Iterable[tuple[float, float]], start: float, end: float) -> float:
-    """How long the spans lie between start and end, all together."""
+    """The total length of the spans between start and end."""
     return sum(max(0.0, min(until, end) - max(since, start)) for since, until in spans)

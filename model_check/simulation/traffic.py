@@ -1,6 +1,6 @@
-"""Timed workloads for simulations: senders, receivers and times; `impl.workloads` has those without times.
+"""Traffic: workloads with times, for simulations. (`impl.workloads` has those without.)
 
-The *load* is how many messages a process that sends hands over in one mean latency, on the average. Most kinds of
+The *load* is how many messages a process that sends submits in one mean latency, on the average. Most kinds of
 traffic are *open*: what the protocol does to messages does not change when the next one comes (Poisson, at each process
 by itself). In `client-server` a client waits for the answer before it thinks about its next request, and the load is
 one request to so much thinking: how much is handed over depends on the protocol (the figure `throughput`).
@@ -65,15 +65,15 @@ class Applications:
         self._own = [random.Random(f"{seed} application {p}") for p in range(n)]
 
     def start(self) -> list[Intent]:
-        """What they intend at the beginning."""
+        """The sends that they intend at the beginning."""
         return [intent for p in self.traffic.senders(self.n) for intent in self._next(p)]
 
     def handed_over(self, intent: Intent) -> list[Intent]:
-        """What a process intends once it has handed over what it intended."""
+        """The sends that a process intends once it has submitted those before."""
         return self._next(intent.sender) if intent.goes_on else []
 
     def delivered(self, message: Message, at: int) -> list[Intent]:
-        """What a process intends when a message is delivered there."""
+        """The sends that a process intends when a message is delivered there."""
         if not self.traffic.answered:
             return []
         return [Intent(0.0, SERVER, (message.sender,), False)] if at == SERVER else self._next(at)
@@ -105,13 +105,13 @@ TRAFFIC: Mapping[str, Traffic] = MappingProxyType(
     {
         "uniform": Traffic("each process sends to any other, all as likely", lambda own, p, n: [_other(own, p, n)]),
         "client-server": Traffic(
-            "each client asks P1, waits for the answer, thinks for 1/load on the average, and asks again",
+            "each client sends a request to P1, waits for the answer, and thinks for 1/load on the average",
             lambda own, p, n: [SERVER],
             senders=lambda n: range(1, n),
             answered=True,
         ),
         "bursts": Traffic(
-            f"each process hands over {BURST} messages at once, each to any other",
+            f"each process submits {BURST} messages at once, each to any other",
             lambda own, p, n: [_other(own, p, n) for _ in range(BURST)],
             together=lambda n: BURST,
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crownless.model_check.simulation.estimates import student
-from crownless.model_check.simulation.studies.figures import ASKED_OF_ALL, AVERAGED
+from crownless.model_check.simulation.studies.figures import AVERAGED, FIELDS_BUT_SEED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,16 +23,16 @@ def figures(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     students = f.create_map(*[f.lit(entry) for k in range(2, MOST_REPETITIONS + 1) for entry in (k, student(k - 1))])
-    undelivered = f.max("undelivered").over(Window.partitionBy(*ASKED_OF_ALL))
+    undelivered = f.max("undelivered").over(Window.partitionBy(*FIELDS_BUT_SEED))
     values = [
         *[f.when(undelivered == 0, f.col(name).cast("double")).alias(name) for name in AVERAGED],
         (f.col("undelivered") > 0).cast("double").alias("stuck"),
         (~f.col("kept")).cast("double").alias("broken"),
     ]
-    long = frame.select(*ASKED_OF_ALL, *values).unpivot(
-        [*ASKED_OF_ALL], [*AVERAGED, "stuck", "broken"], "figure", "value"
+    long = frame.select(*FIELDS_BUT_SEED, *values).unpivot(
+        [*FIELDS_BUT_SEED], [*AVERAGED, "stuck", "broken"], "figure", "value"
     )
-    grouped = long.groupBy(*ASKED_OF_ALL, "figure").agg(
+    grouped = long.groupBy(*FIELDS_BUT_SEED, "figure").agg(
         f.count("value").alias("values"), f.mean("value").alias("mean"), f.stddev_samp("value").alias("deviation")
     )
     t = students[f.least("values", f.lit(MOST_REPETITIONS)).cast("int")]

@@ -138,7 +138,7 @@ def _unsteady(of: Mapping[str, Sequence[Point]]) -> str:
 def _answers(studies: Mapping[str, Sequence[Row]], titles: Mapping[str, str]) -> Iterable[str]:
     shown: set[str] = set()
     for finding in findings(studies):
-        yield f"<h2>{finding.claim}: {escape(finding.asked)}</h2>"
+        yield f"<h2>{finding.claim}: {escape(finding.question)}</h2>"
         yield from (f"<p>{escape(sentence)}</p>" for sentence in finding.answer)
         if finding.claim not in shown:
             yield from (_figure(name, titles[name]) for name, claim in BESIDE.items() if claim == finding.claim)

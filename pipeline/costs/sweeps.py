@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from crownless.model_check.simulation.simulation import Experiment, simulate
 from crownless.model_check.simulation.studies.experiment_rows import (
-    ASKED_SCHEMA,
+    EXPERIMENT_SCHEMA,
     SCHEMA,
     Row,
     experiment_of,
@@ -128,7 +128,7 @@ def experiments_frame(spark: SparkSession, experiments: Iterable[Experiment]) ->
 def rows_frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
     tasks = balance_tasks(rows, max(1, min(len(rows), TASKS * spark.sparkContext.defaultParallelism)))
     placed = [{**row, "task": number} for number, task in enumerate(tasks) for row in task]
-    table = cost_table.arrow_table(placed, f"{ASKED_SCHEMA}, task int")
+    table = cost_table.arrow_table(placed, f"{EXPERIMENT_SCHEMA}, task int")
     return spark.createDataFrame(table).repartitionById(len(tasks), "task").drop("task")
 
 
@@ -152,7 +152,7 @@ def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
 
 def _job(spark: SparkSession, rows: Sequence[Row], tag: str) -> list[Row]:
     spark.sparkContext.addJobTag(tag)
-    frame = spark.createDataFrame(cost_table.arrow_table(rows, ASKED_SCHEMA)).coalesce(1)
+    frame = spark.createDataFrame(cost_table.arrow_table(rows, EXPERIMENT_SCHEMA)).coalesce(1)
     return [row.asDict() for row in simulated(frame).collect()]
 
 

@@ -1,4 +1,4 @@
-"""Hashes of many rows at once, equal to those of `shelf_kernels.insert`; compiled by Numba."""
+"""Hashes of many rows at once, equal to those of `row_set_kernels.insert`; compiled by Numba."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native import full_kernels, kernels, reduced_kernels, shelf_kernels
-from crownless.model_check.native.search import BLOCK, Shelf, Worker
+from crownless.model_check.native import full_kernels, kernels, reduced_kernels, row_set_kernels
+from crownless.model_check.native.search import BLOCK, RowSet, Worker
 
 from .blocks import Block, Shape, Written, append, fsync_and_digest, new_file, read, whole
 from .hashing import hashes_of
@@ -205,7 +205,7 @@ class _Expansion:
                 self.found.append((owner, append(file, name, self.shape, worker.out[owner, :count], asleep)))
         worker.filled[:] = 0
         worker.reached *= 1 + (int(found.used[3]) & 1)
-        worker.share *= 1 + (int(found.used[3]) >> 1)
+        worker.outbox_rows *= 1 + (int(found.used[3]) >> 1)
         if self._narrow:
             facts = self.view.facts
             wider = Shape(self.shape.slots + 1, 2 * facts.monitor_states, 2 * facts.cells, 2 * facts.packets)
@@ -217,17 +217,17 @@ class _Expansion:
 def merge_into_partition(task: MergeTask) -> MergeResult:
     """Merges the rows found for an owner with its earlier ones, each row once, and writes the new ones."""
     directory, layout = Path(task.directory), task.shape.layout(task.n)
-    shelf = Shelf(layout.words, sleeps=task.sleeps)
+    row_set = RowSet(layout.words, sleeps=task.sleeps)
     for block in task.earlier:
         rows, _, _ = read(whole(directory, block.file), block, block.shape.layout(task.n).words, of_level=True)
         rows = _laid_out(rows, block.shape, task)
-        shelf.make_room(len(rows), layout)
-        shelf.rows[shelf.used : shelf.used + len(rows)] = rows
-        shelf_kernels.rehash(shelf.rows, shelf.used, shelf.used + len(rows), layout, shelf.table)
-        shelf.used += len(rows)
-    start = shelf.used
+        row_set.make_room(len(rows), layout)
+        row_set.rows[row_set.used : row_set.used + len(rows)] = rows
+        row_set_kernels.rehash(row_set.rows, row_set.used, row_set.used + len(rows), layout, row_set.table)
+        row_set.used += len(rows)
+    start = row_set.used
     # About half of the rows found are new: this much room at once avoids most of the growing.
-    shelf.make_room(sum(block.size for block in task.found) // 2, layout)
+    row_set.make_room(sum(block.size for block in task.found) // 2, layout)
     tallies = np.zeros(2, np.int64)
     contents: dict[str, Any] = {}
     for block in task.found:
@@ -237,25 +237,25 @@ def merge_into_partition(task: MergeTask) -> MergeResult:
         rows = _laid_out(rows, block.shape, task)
         hashes = np.zeros(len(rows), np.uint64)
         hashes_of(rows, layout, hashes)
-        shelf.make_room(len(rows), layout)
-        shelf.used = shelf_kernels.insert(
+        row_set.make_room(len(rows), layout)
+        row_set.used = row_set_kernels.insert(
             rows,
             hashes,
             asleep,
             len(rows),
             layout,
-            shelf.rows,
-            shelf.is_new,
-            shelf.asleep,
-            shelf.table,
+            row_set.rows,
+            row_set.is_new,
+            row_set.asleep,
+            row_set.table,
             start,
-            shelf.used,
+            row_set.used,
             tallies,
         )
-    new = slice(start, shelf.used)
+    new = slice(start, row_set.used)
     with new_file(directory, f"{task.name}-{task.owner}") as (name, file):
-        asleep = shelf.asleep[new] if task.sleeps else shelf.asleep
-        block = append(file, name, task.shape, shelf.rows[new], asleep, shelf.is_new[new])
+        asleep = row_set.asleep[new] if task.sleeps else row_set.asleep
+        block = append(file, name, task.shape, row_set.rows[new], asleep, row_set.is_new[new])
         written = fsync_and_digest(file, directory, name, lasting=task.lasting)
     return MergeResult(task.owner, block, written, int(tallies[0]), int(tallies[1]))
 
@@ -266,7 +266,7 @@ def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
         return rows
     before, after = shape.layout(task.n), task.shape.layout(task.n)
     out = np.zeros((len(rows), after.words), np.uint64)
-    shelf_kernels.repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
+    row_set_kernels.repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
     return out
 
 

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from crownless.model_check.native import saved_directories
-from crownless.model_check.native.saved_directories import ANEW, MANIFEST, Kind, SavedDirectory, digest, held
+from crownless.model_check.native.saved_directories import MANIFEST, START_OVER_HINT, Kind, SavedDirectory, digest, held
 from crownless.model_check.native.saved_facts import SavedTables, Sha256, Size, Slots, convert
 from crownless.model_check.native.saved_files import create, map_array
 
@@ -90,7 +90,7 @@ class Manifest(SavedDirectory):
         self._replace_manifest(facts=facts, files=dict(files))
 
     def _load(self) -> SavedLevels:
-        saved = convert(self._manifest(), SavedLevels, f"--resume {self.directory}: {MANIFEST}", ANEW)
+        saved = convert(self._manifest(), SavedLevels, f"--resume {self.directory}: {MANIFEST}", START_OVER_HINT)
         for name, sha256 in saved.files.items():
             self._open_whole(name, sha256).close()
         named = {*saved.facts.logs, *(block.file for block in saved.facts.blocks())}

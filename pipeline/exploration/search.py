@@ -29,9 +29,9 @@ from crownless.model_check.engines import Engine, engine_for
 from crownless.model_check.exploration import Exploration, Progress
 from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import shelf_kernels
-from crownless.model_check.native.questions import question_of
+from crownless.model_check.native import row_set_kernels
 from crownless.model_check.native.saved_facts import SavedTables
+from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
@@ -112,7 +112,7 @@ class OnSpark:
         if directory is None:
             yield None
             return
-        check_key = question_of(check, engine.reductions)
+        check_key = request_of(check, engine.reductions)
         with manifest_in(directory, check_key, resume=resume is not None) as manifest:
             yield manifest
 
@@ -205,7 +205,7 @@ class SparkSearch(NativeSearch):
         shape = self._shape(1)
         layout = shape.layout(self.n)
         row, owner = self._first_row(layout), np.zeros(1, np.int64)
-        shelf_kernels.owners_of(row, layout, self.n, self.workers, np.zeros(len(layout.word), np.int64), owner)
+        row_set_kernels.owners_of(row, layout, self.n, self.workers, np.zeros(len(layout.word), np.int64), owner)
         with new_file(self._directory, "found-first") as (name, file):
             first = append(file, name, shape, row, np.zeros(int(self.system.sleeps), np.uint32))
         self.parts = []
@@ -270,7 +270,7 @@ class SparkSearch(NativeSearch):
             result.transitions += int(answer.counts[0])
             result.terminal_states += int(answer.counts[1])
             self._see(int(answer.seen[0]), self.level + 1)
-            self._judge(int(answer.seen[1]), self.level)
+            self._note_ending(int(answer.seen[1]), self.level)
             for number, count in enumerate(answer.actions.tolist()):
                 name = self.tables.actions[number]
                 result.actions[name] = result.actions.get(name, 0) + count
@@ -348,7 +348,7 @@ class SparkSearch(NativeSearch):
                 "keep": self.keep,
                 "batches": [len(batch) for batch in self.tables.log],
                 "plain_monitor_states": self.plain_monitor_states,
-                "told_apart": self.told_apart,
+                "told_apart": self.asymmetry,
                 "digest": self.tables.digest(),
                 "parts": self.parts,
                 "earlier": self.earlier,

@@ -96,7 +96,7 @@ def _simulated(
 
 def more(first: Runs, second: Runs, figure: str) -> Estimate:
     """How much greater a figure is in the first than in the second, run by run on the same messages and latencies."""
-    return difference([*first.rows, *second.rows], figure, first.point.asked, second.point.asked)
+    return difference([*first.rows, *second.rows], figure, first.point.settings, second.point.settings)
 
 
 def surely_above(found: Estimate, value: float) -> bool:

@@ -44,7 +44,7 @@ def lockstep(machine: ProtocolMachine) -> Lockstep:
             for answer, after in answers:
                 first, second = system.local_states(after)
                 alike &= second == machine.renamed(first, swap)
-                node = (after, system.judge(system.judge(monitor_state, step)[0], answer)[0])
+                node = (after, system.evaluate(system.evaluate(monitor_state, step)[0], answer)[0])
                 if node not in found and alike:
                     found.add(node)
                     nodes.append(node)

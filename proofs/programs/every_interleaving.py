@@ -521,7 +521,7 @@ class _Replay:
         return False
 
     def _take(self, step: LocalStep, target: State) -> None:
-        self.monitor_state, broken = self.system.judge(self.monitor_state, step)
+        self.monitor_state, broken = self.system.evaluate(self.monitor_state, step)
         self.broken.update(broken)
         self.state = target
         self.steps.append(step)

@@ -241,7 +241,7 @@ def realize(
     parameters: Mapping[str, Setting] | None = None,
     max_seconds: float | None = None,
 ) -> Realization:
-    """Which complete computations a protocol can generate, and which order that is exactly (`.equals`), or what is
+    """The complete computations that a protocol can generate, and the order they equal (`.equals`), or what is
     `missing` from an order, or `extra`. The arguments are those of `check`.
     """
     from .model_check import realizing
@@ -254,7 +254,7 @@ def realize(
 
 
 def count(processes: int, messages: int, *, self_sends: bool = False, max_seconds: float | None = None) -> Count:
-    """How many complete computations there are in each order (`.counts`): processes are told apart, messages only by
+    """The number of complete computations in each order (`.counts`): processes are distinguished, messages only by
     what happens to them.
     """
     from .model_check import counting
@@ -264,7 +264,7 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
 
 
 def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
-    """What z3 shows of a protocol for any number of processes and messages.
+    """Proofs by z3 about a protocol, for any number of processes and messages.
 
     A class derived from a protocol that has a proof is put to that proof. `effort`: the steps of z3 allowed to a query.
     Raises `BadInput` if there is no proof to put it to.

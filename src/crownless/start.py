@@ -1,4 +1,4 @@
-"""The entry point of the `crownless` command; interrupts and faults during imports have their exit codes too.
+"""Start and end of the `crownless` command: an interrupt or a fault has its exit code while all is imported, too.
 
 It ends without Python's taking everything down: to free millions of objects takes seconds, and what solvers keep in
 other threads may be in the way.
@@ -38,7 +38,7 @@ def _run() -> None:
         sys.exit(130)
     except Exception as error:  # the installation is broken, or there is no memory for it
         if _lacks_memory(error):
-            os.write(2, b"crownless: out of memory, and nothing is known yet; ask for less, or raise ulimit -v\n")
+            os.write(2, b"crownless: out of memory, and nothing is known yet; request less, or raise ulimit -v\n")
             sys.exit(71)
         traceback.print_exc()
         sys.exit(70)

@@ -1,4 +1,4 @@
-"""Sweeps over all combinations of parameters, and the studies behind the page of costs."""
+"""The simulated experiments: sweeps over all combinations, and the studies that the page of costs is made of."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def combinations(
     messages: int = 500,
     base: Experiment | None = None,
 ) -> list[Experiment]:
-    """Every combination, each asked of every protocol; `base` says all else. Raises `BadInput` for what makes no sense.
+    """Every combination, with every protocol; `base` says all else. Raises `BadInput` for what makes no sense.
 
     A parameter is given to the protocols that have it, and must be one of some. A protocol for broadcasts is left out
-    of workloads without them, unless nothing else is asked.
+    of workloads without them, unless they are requested alone.
     """
     names = list(dict.fromkeys(protocols))
     some = base or Experiment("unordered")
@@ -92,10 +92,10 @@ def mixed(n: int) -> tuple[int, ...]:
 
 
 def enough(load: float, together: int = 1) -> int:
-    """How many messages a run needs so that an output buffer comes to be as full as it is in the long run.
+    """The number of messages after which an output buffer is as full as it is in the long run.
 
     A queue forgets how it began in a time that goes with 1/(1 − ρ)². Its server, a round trip, is busy for ρ = 2 · load
-    of the time; and fewer moments at which something is handed over, several messages `together`, tell less.
+    of the time; and fewer moments at which something is submitted, several messages `together`, show less.
     """
     return max(1000, round(300 * together / (1 - 2 * load) ** 2))
 
@@ -140,7 +140,7 @@ def _control(seeds: int) -> Iterator[Experiment]:
 
 
 def _withheld(seeds: int) -> Iterator[Experiment]:
-    """How long the priority rule and the receive condition delay (MG20); latencies of 1, or of 2 at most."""
+    """The delay by the priority rule and the receive condition (MG20); latencies of 1, or of 2 at most."""
     for latency in ("constant", "uniform"):
         for n in (3, 4, 6, 8, 12):
             yield from combinations(

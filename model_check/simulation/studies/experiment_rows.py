@@ -1,6 +1,6 @@
 """Experiments and their results as rows: the columns of every table of costs.
 
-A row is what was asked (the fields of `Experiment`, parameters as text such as ``k=5``), a `key` that stands for that
+A row is an experiment (the fields of `Experiment`, parameters as text such as ``k=5``), a `key` that stands for that
 and for the code that was run, and, once it is done, what was `Measured`. Rows of the same key are the same.
 """
 
@@ -19,17 +19,17 @@ from crownless.impl.protocol import Setting
 from crownless.model_check import monitors, simulation
 from crownless.model_check.simulation.simulation import FIGURES, Experiment, Measured
 
-#: What is asked, in the order of the columns.
-ASKED = tuple(each.name for each in fields(Experiment))
+#: The fields of an experiment, in the order of the columns.
+EXPERIMENT_FIELDS = tuple(each.name for each in fields(Experiment))
 
 _SPARK = {
     "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "bigint", "float": "double",
     "float | None": "double", "bool": "boolean",
 }  # fmt: skip
 
-#: The columns of what is asked, and all of them, as Spark writes a schema.
-ASKED_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
-SCHEMA = ", ".join([ASKED_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
+#: The columns of an experiment, and of a whole row, as Spark writes a schema.
+EXPERIMENT_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
+SCHEMA = ", ".join([EXPERIMENT_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
 
 #: The columns that a row need not have a value of.
 MAY_BE_MISSING = frozenset(
@@ -40,8 +40,8 @@ Row = dict[str, Any]
 
 
 def row_of(experiment: Experiment) -> Row:
-    """What is asked, as a row with its key."""
-    row = {name: getattr(experiment, name) for name in ASKED} | {"parameters": said(experiment.parameters)}
+    """The experiment as a row with its key."""
+    row = {name: getattr(experiment, name) for name in EXPERIMENT_FIELDS} | {"parameters": said(experiment.parameters)}
     known = json.dumps([code(), *row.values()])
     return {"key": hashlib.sha256(known.encode()).hexdigest()[:32], **row}
 
@@ -52,8 +52,10 @@ def with_figures(row: Mapping[str, Any], measured: Measured) -> Row:
 
 
 def experiment_of(row: Mapping[str, Any]) -> Experiment:
-    """What a row asks for."""
-    return Experiment(**{name: row[name] for name in ASKED} | {"parameters": parameters_in(row["parameters"])})
+    """The experiment of a row."""
+    return Experiment(
+        **{name: row[name] for name in EXPERIMENT_FIELDS} | {"parameters": parameters_in(row["parameters"])}
+    )
 
 
 def said(parameters: Mapping[str, Setting]) -> str:
@@ -76,15 +78,15 @@ def parameters_in(text: str) -> dict[str, Setting]:
 
 @cache
 def code() -> str:
-    """A digest of the code that figures depend on: with other code they are asked for anew."""
+    """A digest of the code that figures depend on: with other code they are simulated again."""
     files = [file for package in (impl, simulation) for file in sorted(Path(package.__path__[0]).glob("*.py"))]
     files.append(Path(monitors.__file__))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 __all__ = [
-    "ASKED",
-    "ASKED_SCHEMA",
+    "EXPERIMENT_FIELDS",
+    "EXPERIMENT_SCHEMA",
     "FIGURES",
     "MAY_BE_MISSING",
     "SCHEMA",

@@ -12,15 +12,15 @@ from typing import Any
 from crownless.model_check.simulation.estimates import Estimate, estimate
 from crownless.model_check.simulation.simulation import FIGURES
 
-from .experiment_rows import ASKED, Row
+from .experiment_rows import EXPERIMENT_FIELDS, Row
 
-#: What an experiment asks, apart from the seed.
-ASKED_OF_ALL = tuple(name for name in ASKED if name != "seed")
+#: The fields of an experiment, apart from the seed.
+FIELDS_BUT_SEED = tuple(name for name in EXPERIMENT_FIELDS if name != "seed")
 #: What is counted and not averaged.
 COUNTED = ("kept", "undelivered")
 AVERAGED = tuple(name for name in FIGURES if name not in COUNTED)
 #: The delay still grows, if that of the later half surely exceeds that of the earlier by so many mean latencies. (Less
-#: is found by chance among hundreds of experiments whose delay is small, and queues without bound grow by more.)
+#: is found at random among hundreds of experiments whose delay is small, and queues without bound grow by more.)
 GROWTH = 1.0
 
 
@@ -28,7 +28,7 @@ GROWTH = 1.0
 class Point:
     """One experiment, repeated."""
 
-    asked: Mapping[str, Any]
+    settings: Mapping[str, Any]
     #: None: there is none; nor is there any where a run got stuck, since only messages that got through have one.
     figures: Mapping[str, Estimate | None]
     repetitions: int
@@ -37,8 +37,8 @@ class Point:
     broken: int
 
     def __getitem__(self, name: str) -> Any:
-        """What was asked, or a figure, by name."""
-        return self.asked[name] if name in self.asked else self.figures[name]
+        """A setting of the experiment, or a figure, by name."""
+        return self.settings[name] if name in self.settings else self.figures[name]
 
     def mean(self, name: str) -> float:
         """A figure's mean; not a number, if it has none."""
@@ -65,50 +65,50 @@ class Point:
             for name, each in self.figures.items()
         }
         counts = {"repetitions": self.repetitions, "stuck": self.stuck, "broken": self.broken, "growing": self.growing}
-        return {**self.asked, **counts, "figures": figures}
+        return {**self.settings, **counts, "figures": figures}
 
 
 def points(rows: Iterable[Row]) -> list[Point]:
     """The experiments in the rows, in the order in which they come first; rows that are there twice count once."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in {row["key"]: row for row in rows}.values():
-        groups.setdefault(tuple(row[name] for name in ASKED_OF_ALL), []).append(row)
-    return [_point(dict(zip(ASKED_OF_ALL, asked, strict=True)), some) for asked, some in groups.items()]
+        groups.setdefault(tuple(row[name] for name in FIELDS_BUT_SEED), []).append(row)
+    return [_point(dict(zip(FIELDS_BUT_SEED, settings, strict=True)), some) for settings, some in groups.items()]
 
 
-def _point(asked: Mapping[str, Any], rows: Sequence[Row]) -> Point:
+def _point(settings: Mapping[str, Any], rows: Sequence[Row]) -> Point:
     stuck = sum(row["undelivered"] > 0 for row in rows)
     figures = {name: None if stuck else estimate(row[name] for row in rows) for name in AVERAGED}
-    return Point(asked, figures, len(rows), stuck, sum(not row["kept"] for row in rows))
+    return Point(settings, figures, len(rows), stuck, sum(not row["kept"] for row in rows))
 
 
-def chosen(some: Iterable[Point], **asked: Any) -> list[Point]:
-    """Those that asked for this, such as ``load=0.1``; a tuple names several values."""
+def chosen(some: Iterable[Point], **settings: Any) -> list[Point]:
+    """The points with these settings, such as ``load=0.1``; a tuple names several values."""
     return [
         point
         for point in some
         if all(
-            point.asked[name] in value if isinstance(value, tuple) else point.asked[name] == value
-            for name, value in asked.items()
+            point.settings[name] in value if isinstance(value, tuple) else point.settings[name] == value
+            for name, value in settings.items()
         )
     ]
 
 
-def one(some: Iterable[Point], **asked: Any) -> Point:
-    """The experiment that asked for this; of several that with most messages."""
-    found = chosen(some, **asked)
+def one(some: Iterable[Point], **settings: Any) -> Point:
+    """The point with these settings; of several that with most messages."""
+    found = chosen(some, **settings)
     if not found:
-        raise LookupError(f"no experiment with {asked}")
-    return max(found, key=lambda point: int(point.asked["messages"]))
+        raise LookupError(f"no experiment with {settings}")
+    return max(found, key=lambda point: int(point.settings["messages"]))
 
 
 def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Estimate:
-    """How much greater a figure is in the first experiment than in the second, on the same messages and latencies: seed
+    """The difference of a figure between the first experiment and the second, on the same messages and latencies: seed
     by seed, so that what both share falls out.
     """
     values = [
-        {row["seed"]: row[figure] for row in rows if all(row[name] == value for name, value in asked.items())}
-        for asked in (first, second)
+        {row["seed"]: row[figure] for row in rows if all(row[name] == value for name, value in settings.items())}
+        for settings in (first, second)
     ]
     found = estimate(values[0][seed] - values[1][seed] for seed in sorted(values[0].keys() & values[1].keys()))
     if found is None:
@@ -117,19 +117,19 @@ def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], secon
 
 
 def write_csv(some: Iterable[Point], file: Path) -> None:
-    """A line an experiment: what it asked, each figure, its error, and of how many runs it is the mean.
+    """A line an experiment: its settings, each figure, its error, and of how many runs it is the mean.
 
     Nothing stands where there is no figure, and where one run alone has no error.
     """
     columns = [column for name in AVERAGED for column in (name, f"{name}_error", f"{name}_values")]
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*ASKED_OF_ALL, "repetitions", "stuck", "broken", "growing", *columns])
+        writer.writerow([*FIELDS_BUT_SEED, "repetitions", "stuck", "broken", "growing", *columns])
         for point in some:
             figures = [
                 "" if number is None or not isfinite(number) else f"{number:.5g}"
                 for name in AVERAGED
                 for number in point.figures[name] or (None, None, 0)
             ]
-            asked = [point.asked[name] for name in ASKED_OF_ALL]
-            writer.writerow([*asked, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])
+            settings = [point.settings[name] for name in FIELDS_BUT_SEED]
+            writer.writerow([*settings, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])

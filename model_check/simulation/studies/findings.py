@@ -1,4 +1,4 @@
-"""Findings: sentences that answer the texts' open questions about costs, made from the figures."""
+"""The answers of the simulations to the questions that the texts leave open: sentences made of the figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Finding(NamedTuple):
     """The answer to one open question."""
 
     claim: str
-    asked: str
+    question: str
     answer: Sequence[str]
 
 
@@ -50,13 +50,13 @@ def _buffer_or_matrix(rows: Sequence[Row]) -> list[str]:
         for protocol in ("rst", "buffer", "buffer-pipelined")
         for load in LOADS
     }
-    told = "; ".join(
+    rendered = "; ".join(
         f"{at['buffer', load]} against {at['rst', load]} at load {load:g}" for load in (0.01, 0.05, 0.1, 0.2, 0.4, 0.45)
     )
     return [
         (
             f"{n} processes, uniform traffic, exponential latencies; what the buffer protocol adds to the channel's "
-            f"own delay, against what the matrix protocol adds: {told} (in mean latencies)."
+            f"own delay, against what the matrix protocol adds: {rendered} (in mean latencies)."
         ),
         (
             "The output buffer is a queue with the round trip as its service: at load λ a message waits "
@@ -74,7 +74,7 @@ def _buffer_or_matrix(rows: Sequence[Row]) -> list[str]:
 
 
 def _held_to_theory(found: Sequence[Point]) -> str:
-    """How far the measured waits are from the formula's."""
+    """The distance of the measured waits from the formula's."""
     every = [
         (point["before"], output_wait(point["load"], latency))
         for latency in ROUND_TRIP
@@ -86,7 +86,7 @@ def _held_to_theory(found: Sequence[Point]) -> str:
     return (
         f"For all three latencies and up to load {max(LOADS):g} the formula lies within the confidence interval of "
         f"{within} of {len(judged)} measured waits, and none is more than {furthest:.0%} from it. (For Pareto "
-        "latencies of this shape the wait itself has no finite variance: there the intervals tell less.)"
+        "latencies of this shape the wait itself has no finite variance: there the intervals show less.)"
     )
 
 
@@ -109,7 +109,7 @@ def _surely_more(rows: Sequence[Row], load: float, by: float, n: int) -> bool:
 
 def _not_uniform(rows: Sequence[Row]) -> list[str]:
     found = chosen(points(rows), latency="exponential", load=0.05)
-    told = "; ".join(
+    rendered = "; ".join(
         f"{workload}: {one(found, workload=workload, protocol='buffer')['added']} against "
         f"{one(found, workload=workload, protocol='rst')['added']}"
         for workload in ("bursts", "pairs")
@@ -121,7 +121,7 @@ def _not_uniform(rows: Sequence[Row]) -> list[str]:
     return [
         (
             "What matters is that sends follow each other closely, as the text says: at the same mean load of 0.05 it "
-            f"is {told}. Where nearly all goes to one partner, footnote 4 makes it {pipelined}."
+            f"is {rendered}. Where nearly all goes to one partner, footnote 4 makes it {pipelined}."
         ),
         (
             f"A server sends more than its clients: where each of {clients} thinks for {1 / load:g} latencies on the "
@@ -169,14 +169,14 @@ def _lower(estimate: Estimate) -> float:
 
 
 def _growing(point: Point) -> str:
-    """The delay added; if it is surely greater in the later half of the runs, that is told too."""
+    """The delay added; if it is surely greater in the later half of the runs, that is said too."""
     return point.said("added") + (" and growing" if point.growing else "")
 
 
 def _control(rows: Sequence[Row]) -> list[str]:
     found = points(rows)
     sizes = sorted({point["processes"] for point in found})
-    told = "; ".join(
+    rendered = "; ".join(
         f"{workload}: " + ", ".join(f"{one(found, workload=workload, processes=n)['control']}" for n in sizes)
         for workload in dict.fromkeys(point["workload"] for point in found)
     )
@@ -184,7 +184,7 @@ def _control(rows: Sequence[Row]) -> list[str]:
     return [
         (
             f"Yes where as many messages go to bigger as to smaller processes: with {' and '.join(map(str, sizes))} "
-            f"processes {told}. It is 1 for each message to a smaller process and 2 for each to a bigger one."
+            f"processes {rendered}. It is 1 for each message to a smaller process and 2 for each to a bigger one."
         ),
         f"In bytes that is {mean['bytes']} a message, since a request carries the message, which so travels twice.",
     ]
@@ -200,17 +200,17 @@ def _withheld(rows: Sequence[Row]) -> list[str]:
         most[n] = max(most.get(n, 0.0), worst)
     over = [n for n, worst in most.items() if worst > n]
     above = [n for n, worst in most.items() if worst > 2 * (n - 2) + 1e-9]
-    told = ", ".join(f"{worst:.2f} t with {n} processes" for n, worst in sorted(most.items()))
+    rendered = ", ".join(f"{worst:.2f} t with {n} processes" for n, worst in sorted(most.items()))
     mean = one(found, workload="uniform", latency="constant", processes=6, load=0.05)
     up = one(found, workload="upward", latency="constant")
     commits = max(row["committed_most"] for row in rows if _same(row, up))
     return [
         f"The receive condition withholds an acknowledgement by {mean['withheld']} on the average (6 processes, load "
-        f"0.05, constant latencies); the longest in all runs: {told}. "
+        f"0.05, constant latencies); the longest in all runs: {rendered}. "
         + (f"More than nt for n = {', '.join(map(str, over))}. " if over else "Nowhere more than the text's nt. ")
         + ("None is above the 2(n − 2) t that is proved." if not above else f"ABOVE the proved bound for {above}."),
         (
-            f"The priority rule: with little else under way (load {up['load']:g}) a message to a bigger process is "
+            f"The priority rule: with little else in flight (load {up['load']:g}) a message to a bigger process is "
             f"committed by its sender after {up['committed']} t on the average (a request and the way back take 2 t). "
             f"The longest took {commits:.2f} t: whatever a message waits for on the way, until the bigger process is "
             "active too, is in that."
@@ -224,12 +224,12 @@ def _slowest(point: Point) -> float:
 
 
 def _same(row: Row, point: Point) -> bool:
-    return all(row[name] == value for name, value in point.asked.items())
+    return all(row[name] == value for name, value in point.settings.items())
 
 
 def _concurrency(rows: Sequence[Row]) -> list[str]:
     found = points(rows)
-    answers, told = [], []
+    answers, rendered = [], []
     stuck = chosen(found, protocol="rendezvous", workload="uniform")
     ours = chosen(found, protocol="murty-garg", workload="uniform")
     answers.append(
@@ -244,12 +244,12 @@ def _concurrency(rows: Sequence[Row]) -> list[str]:
                 _growing(one(found, protocol=name, workload=workload, load=load))
                 for name in ("murty-garg", "rendezvous")
             ]
-            told.append(f"{workload} traffic, load {load:g}: {pair[0]} against {pair[1]}")
+            rendered.append(f"{workload} traffic, load {load:g}: {pair[0]} against {pair[1]}")
     others = [point for point in chosen(found, protocol="rendezvous") if point["workload"] != "uniform"]
     answers.append(
         f"Under {', '.join(dict.fromkeys(point['workload'] for point in others))} traffic "
         f"{sum(point.stuck for point in others)} of {sum(point.repetitions for point in others)} of its runs got "
-        f"stuck. The delay that Fig. 8 adds, against what the blocking algorithm adds: {'; '.join(told)}."
+        f"stuck. The delay that Fig. 8 adds, against what the blocking algorithm adds: {'; '.join(rendered)}."
     )
     gains = [
         one(found, protocol=name, workload="client-server", load=0.3)["throughput"]
@@ -272,7 +272,7 @@ def _extra(rows: Sequence[Row]) -> list[str]:
     for n in sorted({row["processes"] for row in rows}):
         found = chosen(points(rows), processes=n, load=0.1)
         ours = {k: one(found, protocol="extra-messages", parameters=f"k={k}") for k in thresholds(n)}
-        told = "; ".join(
+        rendered = "; ".join(
             f"k = {k}: {point['control']} extra messages, {point['bytes']} bytes" for k, point in ours.items()
         )
         optimal, matrix = one(found, protocol="optimal")["bytes"], one(found, protocol="rst")["bytes"]
@@ -283,7 +283,7 @@ def _extra(rows: Sequence[Row]) -> list[str]:
             f"those of the matrix with {n} processes (k = {best})"
         )
         answers.append(
-            f"{n} processes, load 0.1, a message of the application: {told}. The optimal algorithm takes {optimal} "
+            f"{n} processes, load 0.1, a message of the application: {rendered}. The optimal algorithm takes {optimal} "
             f"bytes, the matrix {matrix}."
         )
     summary = (
@@ -316,7 +316,7 @@ def _own_thresholds(rows: Sequence[Row]) -> list[str]:
 
 def _time_lost(rows: Sequence[Row]) -> list[str]:
     n = 8
-    told, little = [], 0.0
+    rendered, little = [], 0.0
     for load in (0.03, 0.1, 0.3, 1.0, 3.0):
         common = {"processes": n, "load": load}
         optimal = {**common, "protocol": "optimal"}
@@ -327,10 +327,10 @@ def _time_lost(rows: Sequence[Row]) -> list[str]:
         if max(_upper(each) for each in lost) < 0.2:
             little = load
         least = one(points(rows), **optimal)["added"]
-        told.append(f"load {load:g}: {lost[0]} (k = {n + 1}), {lost[1]} (k = {2 * n}), over {least}")
+        rendered.append(f"load {load:g}: {lost[0]} (k = {n + 1}), {lost[1]} (k = {2 * n}), over {least}")
     summary = f"Less than a fifth of a mean latency up to load {little:g}, yet more than causal order itself takes."
     lost_at = (
         f"{n} processes, exponential latencies; what a message waits beyond what causal order itself makes it wait "
-        f"(the optimal algorithm, same messages and latencies): {'; '.join(told)} mean latencies."
+        f"(the optimal algorithm, same messages and latencies): {'; '.join(rendered)} mean latencies."
     )
     return [summary, lost_at]

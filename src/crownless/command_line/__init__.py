@@ -21,7 +21,7 @@ from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_stream
 
 
 class Verb(NamedTuple):
-    """Where a verb is defined, and what it does: the list of verbs imports none of them."""
+    """The module of a verb, and its summary: the list of verbs imports none of them."""
 
     module: str
     name: str
@@ -92,7 +92,7 @@ def crownless(context: click.Context) -> None:
       crownless check rst -n 3 -m 4    one protocol, over every interleaving
       crownless classify log.jsonl     which orders does a log keep?
 
-    Exit codes: 0 holds (classify: every order asked for is kept; check without a protocol: all as expected), 1
+    Exit codes: 0 holds (classify: every requested order is kept; check without a protocol: all as expected), 1
     violated, 2 bad usage or input, 3 unknown: a limit was reached, or it was interrupted and printed what was found by
     then; 70 an internal error, 71 out of memory with nothing to report, 74 the answer cannot be written, 130
     interrupted with nothing to report, 141 nobody reads it. More: docs/command_line.md.

@@ -38,7 +38,8 @@ from .endings import say
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
 
-#: Told where it is so: once, as it is kept on disk, beside the program or in the user's cache, if that can be written.
+#: Printed where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can
+#: be written.
 COMPILES = "crownless: compiling a part of the engine for this machine, once: up to half a minute"
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
@@ -115,7 +116,7 @@ def check(
     if "asynchronous" in orders:
         raise BadInput(
             "--order asynchronous: what breaks it fails delivers-once, which is always checked",
-            hint="ask for another order",
+            hint="name another order",
         )
     if len(crashes) > 1:
         raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", hint="name one")
@@ -183,7 +184,7 @@ def check(
                     first=first,
                     checkpoint=None if checkpoint is None else Path(checkpoint),
                     resume=None if resume is None else Path(resume),
-                    tell=say,
+                    report=say,
                     on_violation=None if quiet or suite is not None else say,
                     around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
                     elsewhere=elsewhere,
@@ -243,7 +244,7 @@ def _away(line: ProgressLine | None) -> Iterator[None]:
 
 
 def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """What is checked where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
+    """The checks where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
     first, *beside = own_checks(protocol)
     return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
 
@@ -253,7 +254,7 @@ def _say_compiling() -> None:
 
 
 def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:
-    """Where the engine `spark` runs; None if another is asked for."""
+    """The place where the engine `spark` runs; None if another is requested."""
     if engine != "spark":
         if master is not None:
             raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
@@ -280,8 +281,8 @@ def _saved(
 ) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions, but for what is given in their place."""
     from crownless.model_check.native.checkpoints import CHECKPOINT  # it takes a while to import
-    from crownless.model_check.native.questions import check_of
     from crownless.model_check.native.saved_directories import manifest_in
+    from crownless.model_check.native.saved_requests import check_of
 
     if engine == "spark":
         from crownless.pipeline.exploration.manifest import LEVELS
@@ -300,7 +301,7 @@ def _saved(
 
 
 def _say_saved(directory: str | None, engine: str | None) -> None:
-    """Where a search is saved, if it is."""
+    """The directory where a search is saved, if it is."""
     from crownless.model_check.native.saved_directories import MANIFEST
 
     if directory is not None and (Path(directory) / MANIFEST).exists():
@@ -310,7 +311,7 @@ def _say_saved(directory: str | None, engine: str | None) -> None:
 
 
 def how_far(found: Exploration, level: int) -> str:
-    """What a search has come to, in a line."""
+    """The state of a search, in a line."""
     memory = f"{memory_in_use() / (1 << 20):,.0f} MiB in use"
     if level < 0:
         return f"{found.states:,} states; looking for runs that never end, {-level:,} states, {memory}"
@@ -319,7 +320,7 @@ def how_far(found: Exploration, level: int) -> str:
 
 
 def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """Those that can be asked; says on standard error which cannot, and why."""
+    """The applicable ones; standard error names the others, with the reason."""
     admitted = []
     refused: dict[str, list[str]] = {}
     differ = len({(one.program, one.crash) for one in checks}) > 1
@@ -332,10 +333,10 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
     for reason, protocols in refused.items():
         say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
     if not admitted:
-        raise BadInput("no protocol admits this", hint="name one to be told why")
+        raise BadInput("no protocol admits this", hint="name one to see why")
     return admitted
 
 
 def _over(check: Check) -> str:
-    """What is special about a check, beside its protocol."""
+    """The settings of a check, beside its protocol."""
     return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""

@@ -1,4 +1,4 @@
-"""The output of `crownless check` for several checks: a row for each as it finishes, and one sentence at the end."""
+"""The output of `crownless check` for several checks: a row each as soon as it is known, then one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check_result import CheckResult, told
+from crownless.model_check.check_result import CheckResult, rendered_setting
 from crownless.model_check.properties import COMPLETES
 from crownless.model_check.request import ResolvedCheck
 from crownless.model_check.suite import SuiteRow
@@ -39,7 +39,7 @@ class Overview:
         self._rows = StreamedRows(widest, rest="verdict", right=("states", "seconds"))
 
     def print_headings(self) -> None:
-        """What is printed before anything is known."""
+        """The text before anything is known."""
         print_line("Every interleaving within the bound. A number is the length of a shortest run, in actions.")
         self._rows.print_headings()
 
@@ -56,7 +56,7 @@ class Overview:
         )
 
     def print_conclusion(self) -> None:
-        """What is known at the end; the last line sums it up."""
+        """The text at the end; the last line sums it up."""
         results = self._results
         for result in results:
             never = _never_exercised(result, results)
@@ -135,7 +135,7 @@ def _never_exercised(result: CheckResult, results: Sequence[CheckResult]) -> lis
 
 
 def _engines(results: Sequence[CheckResult]) -> str:
-    """What explored most of them, and what the others."""
+    """The engine that explored most of them, and those of the others."""
     (most, _), *others = Counter(str(result.engine) for result in results).most_common()
     return "; ".join([f"explored by: {most}", *(f"{some(count, 'row')}: {engine}" for engine, count in others)])
 
@@ -151,7 +151,7 @@ def where(check: ResolvedCheck) -> str:
     parts.append(check.channel_name)
     if check.machine.ordered_at is not None:
         parts.append(f"orders at {', '.join(workload.processes[i] for i in check.machine.ordered_at)}")
-    parts += [f"{key}={told(value)}" for key, value in check.machine.settings.items()]
+    parts += [f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()]
     if check.crashes is not None:
         parts.append(f"{check.crashes} may crash")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""The output of `crownless check` for one check: runs, scope, properties, verdict."""
+"""The output of `crownless check` for one check: its runs, how far it reaches, each property, and the verdict."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _note(line: PropertyResult) -> str:
 
 
 def _coverage(result: CheckResult) -> str:
-    """How often each action is enabled; which rules of the protocol never came to it."""
+    """The counts of enabled actions, and the rules of the protocol that were never exercised."""
     said = " · ".join(f"{name} {count:,}" for name, count in result.actions.items()) or "none"
     if result.never:
         said += f"; never{' so far' if result.exploration.stopped else ''}: {', '.join(result.never)}"

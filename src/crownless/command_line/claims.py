@@ -66,12 +66,14 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         for finding in findings:
             verdict = finding.evidence.verdict
             recorded = finding.entry.recorded
-            told = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
-            rows.add_row(finding.entry.id, finding.entry.source, told, finding.evidence.scope, f"{finding.seconds:.1f}")
+            summary = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
+            rows.add_row(
+                finding.entry.id, finding.entry.source, summary, finding.evidence.scope, f"{finding.seconds:.1f}"
+            )
         rows.print()
     counts = Counter(finding.evidence.verdict for finding in findings)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    print_line(f"{some(len(findings), 'claim')}: {told}")
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    print_line(f"{some(len(findings), 'claim')}: {summary}")
     for finding in findings:
         recorded, found = finding.entry.recorded, finding.evidence.verdict
         if recorded != found:

@@ -33,7 +33,7 @@ from .output import (
 )
 from .tables import Rows
 
-#: Larger computations are not drawn unless asked for by `show`.
+#: Larger computations are drawn by `show` only.
 DRAWN_UP_TO = 40
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
@@ -102,7 +102,7 @@ def classify(
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.jsonl --order causal --quiet
 
-    Exit codes: 0 every order asked for is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
+    Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
     with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
     """
     for order in orders:
@@ -161,24 +161,24 @@ def classify(
         raise BadInput(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
-    asked = tuple(name for name in ORDERS if not orders or name in orders)
+    chosen = tuple(name for name in ORDERS if not orders or name in orders)
     decided: list[tuple[oracle.NamedComputation, list[Verdict]]] = []
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
             for subject in oracle.subjects(name):
                 decided.append((subject, []))
-                for verdict in oracle.verdicts(subject, asked, reading):
+                for verdict in oracle.verdicts(subject, chosen, reading):
                     decided[-1][1].append(verdict)
             judged.add(name)
     if part.reason is not None and not decided:
         return ended_with_nothing(part)
-    found = [oracle.classified(*known, reading, asked, part.reason or "") for known in decided]
+    found = [oracle.classified(*known, reading, chosen, part.reason or "") for known in decided]
     if as_json:
         each = [classification.json() for classification in found]
         print_json(each[0] if len(each) == 1 else {"classifications": each})
     elif len(found) > SHOWN_UP_TO:
-        _summarize(found, asked)
+        _summarize(found, chosen)
     else:
         for classification in found:
             _print(classification, drawing=not quiet)
@@ -219,8 +219,8 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             print_line(f"  {detail}")
     if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
-    if (told := _about_control_messages(subject)) is not None:
-        print_line(told)
+    if (line := _about_control_messages(subject)) is not None:
+        print_line(line)
     for note in subject.notes:
         print_line(f"note: {note}")
     for hole in subject.holes:
@@ -237,7 +237,7 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
 
 
 def _conclusion(classification: oracle.Classification) -> str:
-    """Which orders are kept, and the strongest of them; then those that are broken, and those that are unknown."""
+    """The kept orders, and the strongest of them; then the broken ones, and the unknown ones."""
     outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
 
     def those(outcome: str) -> str:
@@ -266,18 +266,18 @@ def _where(subject: oracle.NamedComputation) -> str:
     return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
 
 
-def _summarize(found: list[oracle.Classification], asked: tuple[str, ...]) -> None:
-    """How many keep each order, and the first that breaks it."""
+def _summarize(found: list[oracle.Classification], chosen: tuple[str, ...]) -> None:
+    """The number that keep each order, and the first that breaks it."""
     print_line(f"{len(found):,} computations; --json has each of them")
     rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
-    for order in asked:
+    for order in chosen:
         outcomes = [classification[order].outcome for classification in found]
         first = outcomes.index("broken") if "broken" in outcomes else None
         where = "" if first is None else _where(found[first].subject)
         rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
     rows.print()
     shown: list[oracle.Classification] = []
-    for order in asked:
+    for order in chosen:
         first_broken = next((one for one in found if one[order].outcome == "broken"), None)
         if first_broken is not None and first_broken not in shown:
             shown.append(first_broken)

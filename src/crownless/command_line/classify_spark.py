@@ -156,10 +156,10 @@ def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: S
     broken = verdicts.where("verdict = 'broken'").groupBy("order")
     least = broken.agg(f.min("run").alias("run"), f.min_by("witness", "run").alias("witness"))
     first = {row["order"]: row for row in least.collect()}
-    told: dict[str, Any] = {}
+    by_order: dict[str, Any] = {}
     for order in orders:
         found = first.get(order)
-        told[order] = {
+        by_order[order] = {
             "runs": {outcome: counts.get((order, outcome), 0) for outcome in ("kept", "broken", "unknown")},
             "first_broken": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
         }
@@ -168,7 +168,7 @@ def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: S
         "engine": "spark",
         "reading": reading,
         "rows": {"read": account.rows, "judged": account.judged, "quarantined": account.quarantined},
-        "orders": told,
+        "orders": by_order,
         "quarantine": _some_of(judged.quarantine.orderBy("run", "row")),
         "holes": _some_of(judged.holes.orderBy("run", "hole")),
         "holes_found": judged.holes.count(),
@@ -183,10 +183,10 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
     print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
     shown = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
-    for order, told in facts["orders"].items():
-        first = told["first_broken"]
+    for order, each in facts["orders"].items():
+        first = each["first_broken"]
         where = "" if first is None else f"run {printable_name(first['run'])}"
-        shown.add_row(order, where, *(f"{told['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
+        shown.add_row(order, where, *(f"{each['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
     shown.print()
     for row in facts["quarantine"]:
         print_line(f"quarantine: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")

@@ -1,4 +1,4 @@
-"""Shell completion of protocol names. See docs/command_line.md."""
+"""Shell completion beside verbs and options: the names of protocols. See docs/command_line.md."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crownless.model_check.simulation.studies.figures import Point
 
 ENGINES = ("plain", "spark")
-#: More repetitions would make no interval narrower that anybody could tell.
+#: More repetitions would make no interval visibly narrower.
 MOST_SEEDS = 100_000
 
 
@@ -156,7 +156,7 @@ def cost(
 
 
 def _say_kept(how_far: str, out: Path | None) -> None:
-    """What an interrupt leaves."""
+    """Says how much an interrupt leaves, and where."""
     if out is None:
         say(f"{how_far} done, none kept; with --out FOLDER they are")
     else:
@@ -184,8 +184,8 @@ def _print(found: list[Point]) -> None:
         "bandwidth": f"{first['bandwidth']:g} bytes in one mean latency" if first["bandwidth"] else "",
     }
     repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
-    told = [text for name, text in fixed.items() if name not in varying and text]
-    print_line(f"{', '.join(told)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
+    parts = [text for name, text in fixed.items() if name not in varying and text]
+    print_line(f"{', '.join(parts)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
     right = ("delay added", "at sender", "hold-back queue", "later", "control messages", "bytes added", "as varints")
     rows = Rows("protocol", *varying, *right, "remark", right=right)
     for point in found:

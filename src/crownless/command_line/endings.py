@@ -1,4 +1,4 @@
-"""Exit codes of the command, and its last line where it ends without an answer.
+"""The ends of the command: exit codes, and messages where it ends without an answer.
 
 It imports little, so that what goes wrong while the rest is imported ends in the same way.
 """
@@ -32,7 +32,7 @@ _not_freed: list[object] = []
 
 
 def keep_to_the_end(what: object) -> None:
-    """Has it not be freed: to free millions of objects takes seconds."""
+    """Keeps it from being freed: to free millions of objects takes seconds."""
     _not_freed.append(what)
 
 
@@ -93,7 +93,7 @@ def _said(error: BaseException) -> int:
         say("interrupted")
         return EXIT_INTERRUPTED
     if lacks_memory(error):
-        say("out of memory, and nothing is known yet; ask for less, or raise ulimit -v")
+        say("out of memory, and nothing is known yet; request less, or raise ulimit -v")
         return EXIT_NO_MEMORY
     if isinstance(error, OSError):
         return _said_of_input_and_output(error)
@@ -115,7 +115,7 @@ def _said_of_input_and_output(error: OSError) -> int:
 
 
 def _kept(error: BaseException) -> str:
-    """Where the traceback is kept, in words."""
+    """The place of the traceback, in words."""
     lines = [f"crownless {' '.join(sys.argv[1:])}\n", f"Python {sys.version}, {platform.platform()}\n\n"]
     lines += traceback.format_exception(error)
     try:

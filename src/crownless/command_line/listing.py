@@ -142,7 +142,7 @@ def _cell(value: Any) -> str:
 
 
 def _print_parameters(protocols: list[dict[str, Any]]) -> None:
-    """What the parameters mean, each once."""
+    """The meanings of the parameters, each once."""
     said: dict[str, list[str]] = {}
     for protocol in protocols:
         for parameter in protocol["parameters"]:

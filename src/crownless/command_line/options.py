@@ -37,7 +37,7 @@ def with_limits(verb: Verb) -> Verb:
     def limited(*arguments: Any, max_seconds: float | None, max_memory: str | None, **options: Any) -> Any:
         return verb(*arguments, limits=limits_of(max_seconds, max_memory), **options)
 
-    return limited  # type: ignore[return-value]  # its options are added, which no type tells
+    return limited  # type: ignore[return-value]  # its options are added, which no type states
 
 
 def with_output(verb: Verb) -> Verb:

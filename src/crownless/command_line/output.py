@@ -1,4 +1,4 @@
-"""Output shared by all verbs: text, progress, JSON, and the notice of an incomplete answer.
+"""Output that all verbs share: where text and progress go, JSON, what is said of an answer that is not complete.
 
 Everything that a verb prints goes through this module or `endings.say`, which let no control character through to the
 terminal.

@@ -48,7 +48,7 @@ What = TypeVar("What", bound=Hashable)
     help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
 @click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which can none do without?")
-@click.option("--recheck", is_flag=True, help="Ask a second solver, cvc5, too (pip install 'crownless[cvc5]').")
+@click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (pip install 'crownless[cvc5]').")
 @click.option(
     "--discover",
     is_flag=True,
@@ -134,15 +134,15 @@ def prove_(
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for name, proof in proofs.items():
 
-            def tell(claim: str, name: str = name) -> None:
+            def report(claim: str, name: str = name) -> None:
                 if line is not None:
                     line.update(f"{name}: {claim}")
 
-            found.append(prove(name, proof, effort, tell, recheck=recheck))
+            found.append(prove(name, proof, effort, report, recheck=recheck))
             if found[-1].stopped is not None:
                 break
             if why:
-                needed[name] = necessary_hypotheses(proof, effort, tell)
+                needed[name] = necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
@@ -205,7 +205,7 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
 
 
 def _print_machine(proved: ProofReport) -> None:
-    """How far the machine does what is proved of an abstraction, or of another form of it."""
+    """The extent to which the implementation matches the proved abstraction, or another form of it."""
     steps = [put for put in proved.claims if put.part == STEPS]
     if steps and proved.covers_machine:
         print_line(
@@ -220,7 +220,7 @@ def _print_machine(proved: ProofReport) -> None:
 
 
 def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings: bool) -> None:
-    """What was not shown, and what the rest cannot do without."""
+    """The unproved claims, and the necessary hypotheses of the others."""
     if proved.stopped is not None:
         given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
         print_line(
@@ -251,7 +251,7 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings
 
 
 def _print_replayed(found: Replayed, *, drawings: bool) -> None:
-    """Where a proof fails: whether that is a fault of the protocol."""
+    """Says where a proof fails whether that is a fault of the protocol."""
     if found.sent:
         size = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
         print_line(f"{found.claim}: fails in a state with {size}")
@@ -270,10 +270,10 @@ def _print_replayed(found: Replayed, *, drawings: bool) -> None:
     print_drawing(found.run.say())
 
 
-def _together(told: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
-    """What is told of several protocols, once: of the most, and of the others with their names."""
+def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
+    """Notes on several protocols, each once: without names the most frequent, the others with names."""
     names: dict[What, list[str]] = {}
-    for what, name in told:
+    for what, name in notes:
         names.setdefault(what, []).append(name)
     usual = max(names, key=lambda what: len(names[what]), default=None)
     return [(what, "" if what == usual else f" of {', '.join(of_it)}") for what, of_it in names.items()]

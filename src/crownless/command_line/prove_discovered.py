@@ -46,15 +46,15 @@ def prove_discovered(
     found: list[Discovered | Spaced] = []
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
 
-        def tell(what: str) -> None:
+        def report(what: str) -> None:
             if line is not None:
                 line.update(what)
 
         for name in protocols:
             if discovered:
-                found.append(_discover(name, effort, tell))
+                found.append(_discover(name, effort, report))
             if processes is not None:
-                tell(f"{name}: Spacer, {processes} processes")
+                report(f"{name}: Spacer, {processes} processes")
                 found.append(spacer(name, processes) if effort is None else spacer(name, processes, effort=effort))
     if part.reason is not None and not found:
         return ended_with_nothing(part)
@@ -65,15 +65,15 @@ def prove_discovered(
     outcomes = {each.safe if isinstance(each, Discovered) else each.outcome for each in found}
     if part.reason is not None:
         outcomes.add("unknown")
-        say(f"{part.reason}; not all that was asked is answered")
+        say(f"{part.reason}; not all requests are answered")
     return next((EXITS[worst] for worst in ("refuted", "unknown") if worst in outcomes), EXIT_HOLDS)
 
 
-def _discover(name: str, effort: int | None, tell: Callable[[str], None]) -> Discovered:
+def _discover(name: str, effort: int | None, report: Callable[[str], None]) -> Discovered:
     if name in PROOFS and protocol_named(name).sends != "unicast":
         hint = f"its proof is of them: crownless prove {name}"
         raise BadInput(f"{name}: --discover is of messages to one process, and not of multicasts", hint=hint)
-    return discover(name, progress=tell) if effort is None else discover(name, effort, tell)
+    return discover(name, progress=report) if effort is None else discover(name, effort, report)
 
 
 def _print(found: Sequence[Any]) -> None:

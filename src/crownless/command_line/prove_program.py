@@ -55,11 +55,11 @@ def prove_program(
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
         for one in checks:
 
-            def tell(known: Property, protocol: str = one.name) -> None:
+            def report(known: Property, protocol: str = one.name) -> None:
                 if line is not None:
                     line.update(f"{protocol}: {known.name}")
 
-            found.append(judge(one, effort or EFFORT, progress=tell))
+            found.append(judge(one, effort or EFFORT, progress=report))
     if part.reason is not None and not found:
         return ended_with_nothing(part)
     if as_json:
@@ -69,7 +69,7 @@ def prove_program(
     verdicts = {judged.verdict for judged in found}
     if part.reason is not None:
         verdicts.add("unknown")
-        say(f"{part.reason}; not all that was asked is answered")
+        say(f"{part.reason}; not all requests are answered")
     return next((EXITS[worst] for worst in ("violated", "unknown") if worst in verdicts), EXIT_HOLDS)
 
 
@@ -99,6 +99,6 @@ def _print(judgements: list[ProgramVerdict]) -> None:
     for judged in judgements:
         print_line(f"{judged.protocol}: completes: {judged.completes}")
         if judged.not_asked:
-            print_line(f"{judged.protocol}: not asked here: {', '.join(judged.not_asked)}")
+            print_line(f"{judged.protocol}: not checked here: {', '.join(judged.not_asked)}")
     if any(found.gave_up for judged in judgements for found in judged.properties):
         print_line("where z3 gave up: raise --effort")

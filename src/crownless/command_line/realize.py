@@ -62,7 +62,7 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
     reached first.
     """
-    asked = Check(
+    request = Check(
         protocol,
         processes,
         messages,
@@ -77,7 +77,7 @@ def realize(
             if line is not None:
                 line.update(f"{protocol}: {said}")
 
-        answer = realizing.realize(asked, limits=limits, progress=progress)
+        answer = realizing.realize(request, limits=limits, progress=progress)
     keep_to_the_end(answer.found.held)
     if as_json:
         print_json(answer.json())

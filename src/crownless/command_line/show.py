@@ -23,7 +23,7 @@ from .output import print_drawing, print_json, print_line, speaks_unicode
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck
 
-#: So many bytes tell the result of a check from a computation and a log.
+#: So many bytes distinguish the result of a check from a computation and a log.
 PEEKED = 1 << 16
 #: How an answer of `--json` begins.
 BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
@@ -70,7 +70,7 @@ def show(run: str, as_json: bool) -> None:
 
 
 def _bundled_title(name: str) -> str | None:
-    """What the bundled computation of that name is; None if it is a file, or a log."""
+    """The description of the bundled computation of that name; None if it is a file, or a log."""
     if library.is_file_name(name) or name not in (*library.names(), *library.counterexamples()):
         return None
     if name not in library.counterexamples():
@@ -82,7 +82,7 @@ def _bundled_title(name: str) -> str | None:
 
 
 def _see(name: str) -> None:
-    """Where it is told what a counterexample is one to."""
+    """The place that says which claim a counterexample refutes."""
     if name not in (*library.counterexamples(), *library.counterexamples(".json")):
         return
     from crownless.proofs.ledger import bundled  # it takes a while to import

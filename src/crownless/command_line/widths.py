@@ -1,4 +1,4 @@
-"""The width of the output, and its columns and lines within it."""
+"""The width of the output, and the columns and lines that fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def columns_given() -> int | None:
 
 
 def columns() -> int:
-    """How many columns there are: as `COLUMNS` says, else as the terminal has, else 80."""
+    """The number of columns: as `COLUMNS` says, else as the terminal has, else 80."""
     given = columns_given()
     if given is not None:
         return given

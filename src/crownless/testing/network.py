@@ -28,7 +28,7 @@ Deliver = Callable[[str], None]
 
 
 class Node(Protocol):
-    """What a class must have to be driven; see the head of this file."""
+    """The methods that a driven class must have; see the head of this file."""
 
     def __init__(self, process: int, processes: int, transmit: Transmit, deliver: Deliver) -> None: ...
 
@@ -76,7 +76,7 @@ class Network:
 
     @property
     def computation(self) -> Computation:
-        """What the applications saw so far."""
+        """The events that the applications saw so far."""
         return self._recorder.computation
 
     def _send(self, p: int, q: int) -> None:

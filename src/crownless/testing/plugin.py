@@ -32,7 +32,7 @@ def pytest_runtest_makereport(
 
 
 def _shown(traceback: Any) -> Iterator[str]:
-    """What the answers in the innermost frame say, the values of the assertion itself first."""
+    """The explanations by answers in the innermost frame, the values of the assertion itself first."""
     while traceback.tb_next is not None:
         traceback = traceback.tb_next
     values = traceback.tb_frame.f_locals

@@ -59,7 +59,7 @@ def stateful(
         "least": processes[0],
         "most": processes[1],
         "new": partial(driven, messages=messages, channel=kind, order=held_to),
-        "__doc__": f"{subject.__name__} is held to {held_to} order.",
+        "__doc__": f"{subject.__name__} is checked against {held_to} order.",
     }
     return type(f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}", (_Driven,), facts)
 
@@ -123,7 +123,7 @@ class _Driven(RuleBasedStateMachine):
 
     @invariant()
     def the_order_is_kept(self) -> None:
-        """What was delivered so far can still become a computation that keeps the order."""
+        """The deliveries so far can still become a computation that keeps the order."""
         if self.subject is not None:
             broken = self.subject.broken(self.order)
             self.failed |= broken is not None
@@ -154,7 +154,7 @@ class _Nodes(Network):
         super().__init__(subject, processes, messages, channel)
 
     def broken(self, order: str) -> str | None:
-        """How what the applications saw so far breaks the order; None if it can still be kept."""
+        """The way in which the events so far break the order; None if it can still be kept."""
         verdict = decide(self.computation, order, "pending")
         return None if verdict.kept else str(verdict)
 
@@ -181,7 +181,7 @@ class _Protocol:
         ]
 
     def _take(self, step: LocalStep, target: State) -> None:
-        self._monitor_state, broken = self._system.judge(self._monitor_state, step)
+        self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
         self._state = target
         self._steps.append(step)
         self._broken += broken
@@ -192,7 +192,7 @@ class _Protocol:
 
     @property
     def owed(self) -> set[tuple[str, str]]:
-        """What was handed over and is not delivered."""
+        """The submitted messages that are not delivered."""
         names, processes = self._run().names, self._system.workload.processes
         return {(names[m], processes[q]) for m, q in self._system.undelivered(self._monitor_state, self._state)}
 

@@ -1,9 +1,9 @@
-"""The states on shortest runs to a violation, found backwards through the levels.
+"""A backward slice of the levels: the states that lie on a shortest run to a violation.
 
 The levels are searched once more and kept, as far as the last property breaks. For each property, of the last level
 those rows remain from which it breaks, of each before it those that lead to what remains of the next.
-`shortest.shortest_run` then need look at no other. Ghosts are left aside: a state remains if it does with any monitor
-state.
+`shortest.shortest_run` then need look at no other. Monitor states are left aside: a state remains if it does with any
+monitor state.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOC
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 
-from . import kernels, shelf_kernels
-from .search import NativeSearch, Shelf, Worker
+from . import kernels, row_set_kernels
+from .search import NativeSearch, RowSet, Worker
 
 #: The bit of a live property in what a run that ends breaks.
 LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
@@ -40,7 +40,7 @@ class Levels(NativeSearch):
         self.levels.clear()
 
     def begin_level(self) -> None:
-        rows = [shelf.rows[begin:end] for shelf, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
+        rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
         self.levels.append((self.layout, np.concatenate(rows)))
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
@@ -61,40 +61,40 @@ class ShortestRuns:
     def __init__(self, search: Levels, broken: Property, tick: Callable[[], None]) -> None:
         self.search = search
         self._tick = tick
-        # All that a row leads to is asked for.
+        # All that a row leads to is needed.
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
-        search.crew = [self._worker]
+        search.worker_buffers = [self._worker]
         self.length = search.result.broken[broken.name]
         bit = LIVE_BITS[broken.name] if broken.kind == "live" else search.bits_of(broken.name)
         column = int(broken.kind == "live")
         last = self.length if broken.kind == "live" else self.length - 1
         #: Of each level the states that remain.
-        self._shelves: list[tuple[kernels.Layout, Shelf]] = []
-        beyond: tuple[kernels.Layout, Shelf] | None = None
+        self._row_sets: list[tuple[kernels.Layout, RowSet]] = []
+        beyond: tuple[kernels.Layout, RowSet] | None = None
         for layout, rows in reversed(search.levels[: last + 1]):
             remain = self._leading(layout, rows, beyond, column, bit)
-            shelf = Shelf(layout.words)
-            shelf.make_room(len(remain), layout)
-            shelf.rows[: len(remain)] = remain
-            shelf.used = len(remain)
-            shelf_kernels.rehash(shelf.rows, 0, shelf.used, layout, shelf.table)
-            beyond = (layout, shelf)
-            self._shelves.insert(0, beyond)
+            row_set = RowSet(layout.words)
+            row_set.make_room(len(remain), layout)
+            row_set.rows[: len(remain)] = remain
+            row_set.used = len(remain)
+            row_set_kernels.rehash(row_set.rows, 0, row_set.used, layout, row_set.table)
+            beyond = (layout, row_set)
+            self._row_sets.insert(0, beyond)
         if search.system.permutations.shape[0] > 1:
             # That of the empty run is the same under every name.
             keys = np.arange(len(search.tables.renamings), dtype=np.uint64)
             search.monitor_states.renamed.enter(keys, np.zeros(len(keys), np.int64))
 
     def _leading(
-        self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, Shelf] | None, column: int, bit: int
+        self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, RowSet] | None, column: int, bit: int
     ) -> Any:
         """Those of these rows that lead to what remains beyond; of the last level, those that break the property."""
         search, worker = self.search, self._worker
         search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
-        shelf = Shelf(layout.words)
-        shelf.rows, shelf.is_new = rows, np.zeros(len(rows), np.bool_)
-        search.now = [shelf]
+        row_set = RowSet(layout.words)
+        row_set.rows, row_set.is_new = rows, np.zeros(len(rows), np.bool_)
+        search.now = [row_set]
         chosen = np.zeros(len(rows), np.bool_)
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
@@ -103,7 +103,7 @@ class ShortestRuns:
             search._make_room(worker)
             block = len(worker.found.again)
             some, todo = todo[:block], todo[block:]
-            origins = np.zeros((1, worker.share), np.int64)
+            origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
             search._expand(0, some, search.tables.arrays(), search.monitor_states.arrays())
             found, place = worker.found, worker.place
@@ -112,13 +112,13 @@ class ShortestRuns:
                 assert beyond is None
                 search.layout_after = search._layout(search.layout_after.slots + 1)
                 place = -1 - place
-            worker.share *= 1 + (found.used[3] >> 1)
+            worker.outbox_rows *= 1 + (found.used[3] >> 1)
             todo = np.concatenate([found.again[: found.used[1]], some[place:], todo])
             misses = np.unique(found.misses[: found.used[0]])
             count = int(worker.filled[0])
             if beyond is not None and count:
                 there = np.zeros(count, np.bool_)
-                shelf_kernels.which_are_there(
+                row_set_kernels.which_are_there(
                     worker.out[0], worker.hashes[0], count, beyond[0], beyond[1].rows, beyond[1].table, there
                 )
                 chosen[origins[0, :count][there]] = True
@@ -131,10 +131,10 @@ class ShortestRuns:
         return rows[chosen]
 
     def holds(self, depth: int, system: System, state: State) -> bool:
-        """Is this state, at this depth, on one of the shortest runs?"""
-        if depth >= len(self._shelves):
+        """True if this state, at this depth, is on one of the shortest runs."""
+        if depth >= len(self._row_sets):
             return True
-        layout, shelf = self._shelves[depth]
+        layout, row_set = self._row_sets[depth]
         search, tables, n = self.search, self.search.tables, self.search.n
         position = system.position(state)
         cells = [tables.known_cell(i, local, position) for i, local in enumerate(system.local_states(state))]
@@ -162,5 +162,5 @@ class ShortestRuns:
         kernels.pack(numbers, layout, row[0])
         hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
         answer = np.zeros(1, np.bool_)
-        shelf_kernels.which_are_there(row, hashes, 1, layout, shelf.rows, shelf.table, answer)
+        row_set_kernels.which_are_there(row, hashes, 1, layout, row_set.rows, row_set.table, answer)
         return bool(answer[0])

@@ -1,4 +1,4 @@
-"""Row sets with hash tables, and rows laid out anew, compiled by Numba."""
+"""Sets of rows, each with a hash table of them, compiled by Numba; and rows laid out anew."""
 
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
@@ -12,7 +12,7 @@ import numpy as np
 from .compiled import compiled, fetch
 from .kernels import Layout, hash_of, owner_of, pack, unpack
 
-#: The cache is told so many rows ahead what will be read.
+#: Rows are prefetched so many ahead.
 AHEAD = 8
 
 _1 = np.uint64(1)

@@ -1,4 +1,4 @@
-"""The request that a saved search answers, as it is saved: enough to repeat it, and to recognize another."""
+"""The request of a search, as it is saved: enough to repeat it, and to distinguish it from another."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from crownless.spec.notation import Script
 from .saved_facts import convert
 
 
-def question_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
-    """All that determines a search, defaults filled in, and how to ask it again. Not the number of workers: a search
-    may go on with another.
+def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
+    """All that determines a search, defaults filled in, and how to request it again. Not the number of workers: a
+    search may go on with another.
     """
     workload = check.workload
     return {
         "protocol": qualified_name_of(type(check.machine)),
         "processes": len(workload.processes),
         "messages": workload.messages,
-        "program": None if check.program is None else _told_of_program(check.program),
+        "program": None if check.program is None else _saved_program(check.program),
         "channel": check.channel_name,
         "orders": check.orders,
         "sends": workload.sends if isinstance(workload, Free) else None,
@@ -54,8 +54,8 @@ class SavedProgram(msgspec.Struct):
     sha256: str
 
 
-class SavedQuestion(msgspec.Struct):
-    """What `question_of` gives, read back."""
+class SavedRequest(msgspec.Struct):
+    """The result of `request_of`, read back."""
 
     protocol: str
     processes: int
@@ -70,9 +70,9 @@ class SavedQuestion(msgspec.Struct):
     reductions: list[Literal["symmetry", "order"]]
 
 
-def check_of(asked: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
+def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
     """The check of a question (`question_of`), and its reductions; raises `BadInput`, beginning with `where`."""
-    saved = convert(asked, SavedQuestion, where, "start anew with --checkpoint and another directory")
+    saved = convert(request, SavedRequest, where, "start anew with --checkpoint and another directory")
     if saved.protocol not in PROTOCOLS:
         raise unknown_name("protocol", saved.protocol, PROTOCOLS)  # a file is no place to name code to be run
     check = Check(
@@ -129,7 +129,7 @@ def code_files() -> list[Path]:
     return [file for folder in folders for file in sorted(folder.rglob("*.py"))]
 
 
-def _told_of_program(script: Script) -> dict[str, Any]:
+def _saved_program(script: Script) -> dict[str, Any]:
     """Its name, where it is, and what it says: comments and spaces left aside."""
     name = script.name
     bundled = name in library.names() and script.file == str(library.path(name))
@@ -152,16 +152,16 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
         if key == "code" and before != after:
             yield "crownless, or the protocol, as its code was then, and it has changed"
         elif before != after:
-            yield f"{key} {_told(before)}, not {_told(after)}"
+            yield f"{key} {_rendered(before)}, not {_rendered(after)}"
 
 
-def _told(value: Any) -> str:
+def _rendered(value: Any) -> str:
     if isinstance(value, dict) and "sha256" in value:
         return str(value.get("name"))
     if isinstance(value, dict):
-        return _told([f"{name}={_told(one)}" for name, one in value.items()])
+        return _rendered([f"{name}={_rendered(one)}" for name, one in value.items()])
     if isinstance(value, list):
-        return ",".join(map(_told, value)) or "none"
+        return ",".join(map(_rendered, value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)
