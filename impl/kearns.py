@@ -50,7 +50,7 @@ class Kearns(ProtocolMachine):
             and machine.server not in (t.process, t.packet.source)
             and any(there > here for here, there in zip(t.before, t.packet.stamp, strict=True))
         ),
-        "the-server-is-told-of-messages-of-another-client": lambda machine, t: (
+        "the-server-learns-of-messages-of-another-client": lambda machine, t: (
             t.received
             and t.process == machine.server
             and any(count for k, count in enumerate(t.packet.stamp) if k != t.packet.source)

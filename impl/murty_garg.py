@@ -50,7 +50,7 @@ class MurtyGarg(ProtocolMachine):
 
     rules = {
         "a-message-to-a-smaller-process-is-sent-at-once": lambda machine, t: t.sends and t.transmits("message") > 0,
-        "a-bigger-process-is-asked": lambda machine, t: t.sends and t.transmits("request") > 0,
+        "a-request-goes-to-a-bigger-process": lambda machine, t: t.sends and t.transmits("request") > 0,
         "a-request-is-answered-at-once": lambda machine, t: t.receives("request") and t.transmits("message") > 0,
         "a-request-waits": lambda machine, t: t.receives("request") and not t.transmits("message"),
         "a-message-comes-back-to-its-sender": lambda machine, t: (

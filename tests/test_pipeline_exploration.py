@@ -17,8 +17,7 @@ from unittest.mock import patch
 import pytest
 from broken_protocols import BROKEN
 from in_order import bound
-from native_engine_setup import Question, question
-from native_engine_setup import reported as told
+from native_engine_setup import Question, question, reported
 from spark_session import spark  # noqa: F401
 
 from crownless.impl.channels import CHANNELS
@@ -78,7 +77,7 @@ def found_by(
 def test_every_protocol_over_every_channel(protocol: str, channel: str, on_driver: None) -> None:
     n, m = {"unordered": (3, 3), "duplicating": (2, 2)}.get(channel, (2, 3))
     case = question(protocol, *bound(protocol, n, m, channel), channel)
-    assert told(found_by(case)) == told(case.native())
+    assert reported(found_by(case)) == reported(case.native())
 
 
 #: The arguments of `question`, and reductions.
@@ -99,7 +98,7 @@ OTHERS: tuple[tuple[Mapping[str, Any], Sequence[str]], ...] = (
 def test_other_questions_and_reductions(facts: Mapping[str, Any], reductions: Sequence[str], on_driver: None) -> None:
     case = question(**facts)
     found, expected = found_by(case, reductions=reductions), case.native(reductions=reductions)
-    assert told(found) == told(expected)
+    assert reported(found) == reported(expected)
     assert (found.levels, found.acyclic) == (expected.levels, expected.acyclic)
 
 
@@ -107,7 +106,7 @@ def test_other_questions_and_reductions(facts: Mapping[str, Any], reductions: Se
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "rendezvous"])
 def test_programs_and_where_they_block(protocol: str, program: str, on_driver: None) -> None:
     case = question(protocol, program=load_program(program))
-    assert told(found_by(case)) == told(case.native())
+    assert reported(found_by(case)) == reported(case.native())
 
 
 #: A broken protocol of each file.
@@ -120,7 +119,7 @@ def test_what_breaks_and_how_soon(module: str, on_driver: None) -> None:
     setup = catch.setup
     sizes = min(catch.processes, 3), min(catch.messages, 3)
     case = question(machine, *sizes, setup.channel, sends=setup.sends, parameters=setup.parameters)
-    assert told(found_by(case)) == told(case.native())
+    assert reported(found_by(case)) == reported(case.native())
 
 
 @pytest.mark.parametrize(
@@ -136,7 +135,7 @@ def test_what_breaks_and_how_soon(module: str, on_driver: None) -> None:
 def test_on_executors(facts: Mapping[str, Any], spark: SparkSession) -> None:  # noqa: F811
     case = question(**facts)
     with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 8):
-        assert told(found_by(case, spark, 2)) == told(case.native())
+        assert reported(found_by(case, spark, 2)) == reported(case.native())
 
 
 @pytest.mark.slow
@@ -155,13 +154,13 @@ def test_on_executors(facts: Mapping[str, Any], spark: SparkSession) -> None:  #
 def test_on_executors_at_larger_bounds(facts: Mapping[str, Any], spark: SparkSession) -> None:  # noqa: F811
     case = question(**facts)
     with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 1 << 10):
-        assert told(found_by(case, spark, 4)) == told(case.native())
+        assert reported(found_by(case, spark, 4)) == reported(case.native())
 
 
 def test_without_more_ado(spark: SparkSession) -> None:  # noqa: F811
     seen: list[int] = []
     found = explore(Check("rst", 3, 5), progress=lambda _, level: seen.append(level))
-    assert told(found) == told(question("rst", 3, 5).native())
+    assert reported(found) == reported(question("rst", 3, 5).native())
     assert sorted(set(seen)) == list(range(11))
     assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
 
@@ -171,15 +170,15 @@ def test_small_rounds_and_shares_need_all_kinds_of_retries() -> None:
     with (
         patch.object(exploration, "MAX_ROWS_ON_DRIVER", ALL),
         patch.multiple(levels, BLOCK=4, MISSES_TO_STOP_AT=3, STOP_AT_ONE_IN=4),
-        patch("crownless.model_check.native.search.SHARE", 8),
+        patch("crownless.model_check.native.search.OUTBOX_ROWS", 8),
     ):
-        assert told(found_by(case)) == told(case.native())
+        assert reported(found_by(case)) == reported(case.native())
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
 def test_counts_do_not_depend_on_partitions(partitions: int, on_driver: None) -> None:
     case = question("ses", 3, 4)
-    assert told(found_by(case, partitions=partitions)) == told(case.native())
+    assert reported(found_by(case, partitions=partitions)) == reported(case.native())
 
 
 def test_limits(on_driver: None) -> None:
@@ -216,7 +215,7 @@ def test_attempts_run_twice_count_once() -> None:
     case = question("rst", 3, 3)
     with ExitStack() as stack:
         in_this_process(stack)
-        assert told(found_by(case)) == told(case.native())
+        assert reported(found_by(case)) == reported(case.native())
 
 
 def test_that_test_can_fail() -> None:
@@ -386,7 +385,7 @@ def test_a_killed_search_goes_on(
     case = question("rst", 3, 4)
     with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 200 if there else ALL):
         found = found_by(case, request.getfixturevalue("spark") if there else NOWHERE, resume=directory)
-    assert told(found) == told(case.native())
+    assert reported(found) == reported(case.native())
     assert not directory.exists()
 
 
@@ -460,7 +459,7 @@ def test_a_search_in_parts_finds_what_one_search_finds(protocol: str, tmp_path: 
     assert found_by(case, limits=Limits(states=whole.states * 2 // 3), resume=directory).stopped
     assert json.loads((directory / MANIFEST).read_text("utf-8"))["facts"]["level"] > first
     found = found_by(case, partitions=5, resume=directory)
-    assert told(found) == told(whole)
+    assert reported(found) == reported(whole)
     assert (found.levels, directory.exists()) == (whole.levels, False)
 
 

@@ -39,7 +39,7 @@ BY_ONE_MESSAGE = {
         "an-output-buffer-is-full",
     },
     "murty-garg": {
-        "a-bigger-process-is-asked",
+        "a-request-goes-to-a-bigger-process",
         "a-message-comes-back-to-its-sender",
         "a-message-is-acknowledged-at-once",
         "a-message-to-a-smaller-process-is-sent-at-once",
