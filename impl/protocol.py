@@ -256,7 +256,7 @@ class ProtocolMachine:
         return ()
 
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
-        """The agreement of the survivors, in these local states, after the crash; None if they see no reason for one."""
+        """The agreement of the survivors, in these local states, after a crash; None if they see no reason for one."""
         return None
 
     # -- renaming the processes ----------------------------------------------------------------------------------------

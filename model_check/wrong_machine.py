@@ -321,7 +321,7 @@ def missing_method(kind: type, name: str) -> WrongMachine:
 
 
 def _of_a_value(kind: type, error: BaseException, users: Sequence[tuple[FrameType, int]]) -> WrongMachine | None:
-    """The message on a local state or stamp that fails when it is compared or looked up; None if it is no such failure."""
+    """The message on a local state or stamp that fails when it is compared or looked up; None if it does not."""
     if not users or not (name := users[0][0].f_code.co_name).startswith("__"):
         return None
     owner = users[0][0].f_code.co_qualname.rpartition(".")[0] or "a value"

@@ -162,7 +162,7 @@ def spread(key: np.uint64) -> np.uint64:
 
 @inlined
 def home(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The place where a key (major · 2³² + minor) is first looked for: those of one major lie in one cache line or two."""
+    """The place where a key (major · 2³² + minor) is first looked for: those of one major share a cache line or two."""
     return (spread(key >> _3) + (key & _7)) & mask
 
 
