@@ -84,7 +84,7 @@ def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, ma
     matrix = _matrix(plain.n, packet.stamp)
     deliverable = bool(machine.deliverable(i, state, packet))
     if deliverable != plain.satisfied(i, state, matrix):
-        return f"P{i + 1} {'deliverable' if deliverable else 'refuses'} {packet}"
+        return f"P{i + 1} {'accepts' if deliverable else 'refuses'} {packet}"
     if not deliverable:
         return None
     for step in machine.on_packet(i, state, packet):

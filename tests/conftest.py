@@ -53,6 +53,7 @@ ONE_IN = {
     "test_endings.py": 11,
     "test_engines.py": 3,
     "test_explorer.py": 7,
+    "test_first_screen.py": 5,
     "test_fuzz.py": 31,
     "test_interrupts_of_proofs.py": 2,
     "test_ledger.py": 31,
@@ -72,6 +73,7 @@ ONE_IN = {
     "test_proofs.py": 2,
     "test_proofs_of_causal_order.py": 47,
     "test_proofs_of_queues.py": 23,
+    "test_proofs_read_crownless_names.py": 3,
     "test_reductions.py": 17,
     "test_renaming.py": 5,
     "test_replay.py": 11,
@@ -85,8 +87,10 @@ ONE_IN = {
     "test_story_schiper_eggli_sandoz.py": 7,
     "test_suite.py": 7,
     "test_symbolic_runs.py": 17,
+    "test_testing.py": 5,
     "test_uncompiled_kernels.py": 5,
     "test_unsound_proof_machines.py": 3,
+    "test_wrong_machines.py": 3,
 }
 
 #: Nor of these, since each takes ten seconds or so, above all to compile what no other test needs.

@@ -82,7 +82,7 @@ def put(*keys: str | int, value: Any) -> Callable[[Manifest], None]:
         (("facts", "result", "states"), 1, "do not add up"),
         (("facts", "result", "seconds"), float("inf"), "at $.facts.result.seconds"),
         (("facts", "result", "seconds"), float("nan"), "at $.facts.result.seconds"),
-        (("facts", "result", "broken"), {"no such": 1}, "properties or actions that there are not"),
+        (("facts", "result", "broken"), {"no such": 1}, "unknown properties or actions"),
         (("facts", "result", "broken"), {"fifo": 10**9}, "levels that it has not reached"),
         (("facts", "result", "broken"), {"fifo": 2}, "it says that a property is violated"),
         (("facts", "result", "levels"), [], "do not add up"),

@@ -60,7 +60,7 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
         return False
     expected, shares = reported(plain), both.shares()
     for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
-        with patch.object(search, "FEW", 0):  # the workers are threads, however few rows there are
+        with patch.object(search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows there are
             assert reported(both.native(workers, shared=shared)) == expected, (workers, shared)
     return True
 

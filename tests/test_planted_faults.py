@@ -80,7 +80,7 @@ def test_a_machine_that_makes_every_step_as_the_right_one_is_no_fault() -> None:
 
 
 def test_a_machine_is_compared_step_by_step() -> None:
-    silent = changed_steps(FifoAck, "on_packet", "arrive drops its last packet", drops_last_packet)
+    silent = changed_steps(FifoAck, "on_packet", "on_packet drops its last packet", drops_last_packet)
     small = Check("fifo-ack", 2, 2)
     assert check_of(compared(FifoAck, [subclass(FifoAck, "is another class", {})]), small).verdict == "holds"
     with pytest.raises(OtherStep):
@@ -96,7 +96,7 @@ def test_what_the_protocol_itself_breaks_is_no_sign_of_a_fault() -> None:
 def test_a_program_shows_that_the_last_process_acknowledges_nothing() -> None:
     """In the free workload the other process goes on sending in its stead."""
     change = drops_last_packet
-    silent = changed_steps(FifoAck, "on_packet", "arrive drops its last packet", change, LAST_PROCESS)
+    silent = changed_steps(FifoAck, "on_packet", "on_packet drops its last packet", change, LAST_PROCESS)
     name = "one-way-12"
     (number,) = [number for number, search in enumerate(searches_of("fifo-ack")) if search.name == name]
     assert not violations(check_of(silent, Check("fifo-ack")), of_the_right_machine("fifo-ack", None))

@@ -78,7 +78,7 @@ def _not_yet_imported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def outcomes(machine: type[ProtocolMachine]) -> dict[str, str]:
-    report = prove(machine.__name__, proof_of(machine), FEW, attempts=1)
+    report = prove(machine.__name__, proof_of(machine), FEW)
     return {shown: report.outcome(shown) for shown in ("safe", "optimal", "live")}
 
 

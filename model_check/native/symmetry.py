@@ -339,7 +339,7 @@ class Alike:
             except Exception as error:
                 raise self._fails(process, error) from error
             if accepted != (outcomes is not None):
-                does, other = ("deliverable", "refuses") if accepted else ("refuses", "deliverable")
+                does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
                 if process:
                     raise NotSymmetric(f"process {process + 1} {does} a packet that process 1 {other}")
                 raise NotSymmetric("process 1 accepts a packet by the names in it")
