@@ -1,5 +1,4 @@
-"""Message-count vectors of Kearns & Koodalattupuram, as described by [MF] §2: one server hears its clients in causal
-order.
+"""Message-count vectors of Kearns & Koodalattupuram ([MF] §2): one server hears its clients in causal order.
 
 V_i[k] is what process i knows of the number of messages that k has sent to the server. A client increments its own
 component before each message to the server, attaches its vector to every message, and takes the maximum with what it

@@ -1,5 +1,4 @@
-"""Two variations on the matrix protocol that [Kup] proposes to examine; the third, increment before sending, is
-`rst-before`.
+"""Two variations on the matrix protocol that [Kup] raises; the third, increment before sending, is `rst-before`.
 
 "Is DELIV redundant?" `rst-sent-alone` keeps no DELIV and reads the own column of SENT in its place. A finding: it is
 redundant as long as nobody sends to himself. Such a message counts in the own column before it is delivered, and where

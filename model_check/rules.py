@@ -1,5 +1,7 @@
-"""The rules of a protocol that were exercised: each local transition is looked at once, when it is tabulated, and
-counts when it is taken; an input that is refused counts where it can be given: a send only while the bound leaves one.
+"""The rules of a protocol that were exercised, by local transition.
+
+Each local transition is looked at once, when it is tabulated, and counts when it is taken. An input that is refused
+counts where it can be given: a send only while the bound leaves one.
 
 So it costs next to nothing where states are searched, and splits none of them. Where processes share tables, a
 transition stands for its images at the others: a rule that process 0 does not exercise is examined at them too.

@@ -1,5 +1,7 @@
-"""The checks of `crownless check` when no protocol is named: every protocol as its text has it, and where each is known
-to need its request; beside each check the properties that it is known to break.
+"""The suite that `crownless check` runs without a protocol, with the expected verdict of each row.
+
+That is every protocol as its text has it, and where it is known to need the channel or the use that its text asks for;
+beside each check the properties that it is known to break.
 
 A row that must fail is as much a part of it as one that must hold.
 """

@@ -1,5 +1,4 @@
-"""The local machine, interned and tabulated: what the kernels look up, and the Python functions that fill them where
-they miss.
+"""The local machine, interned and tabulated: filled by Python, looked up by the kernels.
 
 A *cell* is what a process is: the local state of its protocol and how far its own application has got. Cells and
 packets are numbered as they first occur, and each local transition is worked out once, by the protocol's own Python.

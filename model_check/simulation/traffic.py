@@ -1,4 +1,4 @@
-"""Traffic: workloads with times, for simulations. (`impl.workloads` has those without.)
+"""Timed workloads for simulations: senders, receivers and times; `impl.workloads` has those without times.
 
 The *load* is how many messages a process that sends submits in one mean latency, on the average. Most kinds of
 traffic are *open*: what the protocol does to messages does not change when the next one comes (Poisson, at each process
