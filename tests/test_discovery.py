@@ -28,7 +28,7 @@ from crownless.proofs.discovery.houdini import always
 from crownless.proofs.discovery.numeric_states import NumericState, simulated
 from crownless.proofs.discovery.reading import Reader
 from crownless.proofs.discovery.rendering import ClauseRenderer
-from crownless.proofs.discovery.spacer import System, spacer
+from crownless.proofs.discovery.spacer import BoundedSystem, spacer
 from crownless.proofs.discovery.templates import (
     Bound,
     Clause,
@@ -317,7 +317,7 @@ def test_spacer_that_gives_up_says_so() -> None:
 
 def test_each_step_of_the_clauses_can_be_taken() -> None:
     """No step is impossible for want of a slot or a channel; what is in flight is delivered."""
-    system = System(Rst, 2, 2)
+    system = BoundedSystem(Rst, 2, 2)
     variables = system.before.terms
     assert len(variables) == len(system.start.terms)
     for name, given, after in system.steps():

@@ -32,7 +32,7 @@ from .kernels import (
     Layout,
     MonitorStates,
     Scratch,
-    System,
+    SearchConstants,
     Tables,
     evaluate_end,
     hash_of,
@@ -59,7 +59,7 @@ def expand(
     todo: Any,
     layout: Layout,
     layout_after: Layout,
-    system: System,
+    system: SearchConstants,
     tables: Tables,
     monitor_states: MonitorStates,
     out: Any,
@@ -75,10 +75,10 @@ def expand(
 
     An owner's outbox ends where ``filled[owner]`` says. It stops early where an outbox or the list of misses is full.
 
-    Moves *sleep* (`System.sleeps`) that lead to what is reached in another order of moves: of two that may happen at
-    different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each process,
-    that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it has in
-    all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is
+    Moves *sleep* (`SearchConstants.sleeps`) that lead to what is reached in another order of moves: of two that may
+    happen at different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each
+    process, that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it
+    has in all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is
     counted; whatever it breaks was broken earlier. This holds where moves of different processes commute, for the
     monitors too. After a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes
     might put packets on one link, in an order that matters.

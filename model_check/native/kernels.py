@@ -67,7 +67,7 @@ class Layout(NamedTuple):
     packets: int
 
 
-class System(NamedTuple):
+class SearchConstants(NamedTuple):
     """The constants of a search."""
 
     n: int
@@ -285,7 +285,7 @@ def canonical(
     fields: int,
     best: Any,
     trial: Any,
-    system: System,
+    system: SearchConstants,
     tables: Tables,
     monitor_states: MonitorStates,
     first: int,
@@ -546,7 +546,7 @@ def evaluate_end(
     numbers: Any,
     total: int,
     handing: bool,
-    system: System,
+    system: SearchConstants,
     tables: Tables,
     monitor_states: MonitorStates,
     found: Found,

@@ -29,7 +29,7 @@ from .kernels import (
     Layout,
     MonitorStates,
     Scratch,
-    System,
+    SearchConstants,
     Tables,
     canonical,
     evaluate_end,
@@ -54,7 +54,7 @@ def expand_reduced(
     todo: Any,
     layout: Layout,
     layout_after: Layout,
-    system: System,
+    system: SearchConstants,
     tables: Tables,
     monitor_states: MonitorStates,
     out: Any,
@@ -65,11 +65,11 @@ def expand_reduced(
     recent: Any,
     scratch: Scratch,
 ) -> int:
-    """Like `full_kernels.expand`, with the reductions that `System` enables; no move sleeps.
+    """Like `full_kernels.expand`, with the reductions that `SearchConstants` enables; no move sleeps.
 
-    In order (`System.in_order`) the successors are what a row becomes by steps of one process alone, the last of which,
-    and no other, puts a packet on the channel or takes a message from the application. What is left out is the same up
-    to the order of commuting steps. With permutations, successors are brought into canonical form.
+    In order (`SearchConstants.in_order`) the successors are what a row becomes by steps of one process alone, the last
+    of which, and no other, puts a packet on the channel or takes a message from the application. What is left out is
+    the same up to the order of commuting steps. With permutations, successors are brought into canonical form.
     """
     n, channel, in_order = system.n, system.channel, system.in_order
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source

@@ -304,7 +304,7 @@ class NativeSearch:
             in_order=self.in_order,
             parametric=alike,
         )
-        self.system = kernels.System(
+        self.system = kernels.SearchConstants(
             self.n,
             CHANNEL_NUMBERS[channel],
             workload.messages if workload.takes_anything else 1 << 40,

@@ -37,7 +37,7 @@ class ExpandTask(NamedTuple):
 
     directory: str
     version: Version
-    system: kernels.System
+    system: kernels.SearchConstants
     owners: int
     reduces: bool
     owner: int

@@ -81,7 +81,7 @@ class BoundedState:
         return [as_term(leaf) for leaf in parts((self.local, self.slots))]
 
 
-class System:
+class BoundedSystem:
     """The protocol, for n processes and that many slots."""
 
     def __init__(self, protocol: type[ProtocolMachine], n: int, slots: int) -> None:
@@ -252,7 +252,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
         )
     started = time.monotonic()
     try:
-        system = System(machine, n, slots)
+        system = BoundedSystem(machine, n, slots)
         steps = list(system.steps())
         if not all(z3.is_expr(term) for _, _, after in steps for term in after.terms):
             raise TypeError("it keeps more than numbers")
@@ -307,7 +307,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     )
 
 
-def _inductive(system: System, steps: Sequence[tuple[str, Term, BoundedState]], invariant: Term) -> bool:
+def _inductive(system: BoundedSystem, steps: Sequence[tuple[str, Term, BoundedState]], invariant: Term) -> bool:
     """True if it holds at the start, is kept by each step, and excludes violations."""
     variables = system.before.terms
 
