@@ -84,7 +84,6 @@ class Buffer(ProtocolMachine):
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [Step(self.acknowledged(state, packet.source))]
-        assert packet.message is not None
         return [Step(self.get(state, packet.message), self.acknowledgement(i, packet))]
 
     def get(self, state: State, message: Message) -> State:

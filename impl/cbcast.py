@@ -54,7 +54,6 @@ class Cbcast(ProtocolMachine):
         )
 
     def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
         return [Step(self.after_delivering(state, packet.stamp), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:

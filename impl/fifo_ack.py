@@ -51,7 +51,6 @@ class FifoAck(ProtocolMachine):
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [Step(self.acknowledged(state, packet.source))]
-        assert packet.message is not None
         return [Step(state, self.acknowledgement(i, packet), [AppEvent("deliver", packet.message)])]
 
     def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:

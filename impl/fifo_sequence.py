@@ -50,7 +50,6 @@ class FifoSequence(ProtocolMachine):
         return packet.stamp <= state.delivered[packet.source] + 1
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
         return [Step(self.after_delivering(state, packet.source), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: State, j: Value) -> State:

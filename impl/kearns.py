@@ -84,7 +84,6 @@ class Kearns(ProtocolMachine):
 
     def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
         """Consumes the message after taking the componentwise maximum."""
-        assert packet.message is not None
         return [Step(self.after_delivering(state, packet.stamp), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:

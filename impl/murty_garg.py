@@ -100,7 +100,6 @@ class MurtyGarg(ProtocolMachine):
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [self.acknowledged(i, state)]
-        assert packet.message is not None
         if packet.kind == "request":  # Receive of a message from a smaller process: PR
             return [self.send_to_smaller(i, state, packet.message)]
         return [self.commit_and_acknowledge(i, state, packet.source, packet.message)]

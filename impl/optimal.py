@@ -107,7 +107,6 @@ class Optimal(ProtocolMachine):
         return all(clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
         stamp: Stamp = packet.stamp
         delivered = self.ops.vector(lambda k: stamp.clock if k == packet.source else state.delivered[k])
         carried = dict(stamp.log)

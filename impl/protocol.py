@@ -37,14 +37,12 @@ from .renaming import Renaming
 
 
 class Packet(NamedTuple):
-    """A packet: the unit that travels on a channel. `message` is the application's message it carries, if any, `kind`
-    distinguishes packets.
-    """
+    """A packet: the unit that travels on a channel. `kind` distinguishes packets."""
 
     source: Any
     destination: Any
     kind: str
-    message: Message | None = None
+    message: Any = None  #: the application's Message that it carries, or None
     stamp: Any = None
 
 

@@ -53,7 +53,6 @@ class Rendezvous(ProtocolMachine):
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         if packet.kind == "ack":
             return [self.acknowledged(state, packet.source)]
-        assert packet.message is not None
         return [Step(state, self.acknowledgement(i, packet), [AppEvent("deliver", packet.message)])]
 
     def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:

@@ -69,7 +69,6 @@ class Rst(ProtocolMachine):
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         """Deliver the message, then update DELIV_i and SENT_i ([Kup], After delivering a message)."""
-        assert packet.message is not None
         after = self.after_delivering(i, state, packet.source, packet.stamp)
         return [Step(after, (), [AppEvent("deliver", packet.message)])]
 

@@ -59,7 +59,6 @@ class RstBefore(ProtocolMachine):
         )
 
     def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
         return [Step(self.after_delivering(state, packet.stamp), (), [AppEvent("deliver", packet.message)])]
 
     def after_delivering(self, state: Value, stamp: Value) -> Value:

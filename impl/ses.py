@@ -94,7 +94,6 @@ class Ses(ProtocolMachine):
         return self.ops.every(lambda k: packet.stamp.buffer[i][k] <= state.time[k])
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
         after = self.after_delivering(i, state, packet.source, packet.stamp)
         return [Step(after, (), [AppEvent("deliver", packet.message)])]
 

@@ -40,7 +40,7 @@ class Event(NamedTuple):
 
     before: ses.State
     message: Message
-    packet: Packet | None
+    packet: Any  #: the Packet that brought it, or None
 
 
 class Failure(NamedTuple):
@@ -112,7 +112,6 @@ class SesRollback(Ses):
         for packet in sorted(state.waiting):
             if sender in (None, packet.source) and super().deliverable(i, state.site, packet):
                 (step,) = super().on_packet(i, state.site, packet)
-                assert packet.message is not None
                 log = (*state.log, Event(state.site, packet.message, packet))
                 steps.append(
                     step._replace(state=state._replace(site=step.state, waiting=state.waiting - {packet}, log=log))
@@ -151,9 +150,8 @@ class SesRollback(Ses):
         return Step(State(site, left, tuple(log), failure), (), undone)
 
     def delivered(self, t: Transition) -> Packet:
-        event: Event = t.after.log[-1]
-        assert event.packet is not None
-        return event.packet
+        packet: Packet = t.after.log[-1].packet
+        return packet
 
     # -- renaming ------------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,6 @@ class Unordered(ProtocolMachine):
         return [Step(state, packets, [AppEvent("send", message)])]
 
     def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
         return [Step(state, (), [AppEvent("deliver", packet.message)])]
 
     def renamed(self, state: tuple[()], renaming: Renaming) -> tuple[()]:

@@ -130,6 +130,8 @@ def _watch(frame: FrameType, event: str, arg: Any) -> None:
 
 
 def _hint_for(name: str) -> str:
+    if name.startswith("@py"):
+        return "pytest rewrites each assert of a test file: define the machine in a module of its own"
     return _LOOP if name in ("list.append", "list.extend", "len", "next", "iter", "sorted", "sum") else _FIXED
 
 

@@ -48,11 +48,11 @@ _FENCED = re.compile(
 )
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 #: An installation that is older than the plugin has no entry point for it.
-_PLUGIN = [] if entry_points(group="pytest11", name="crownless") else ["-p", "crownless.testing.plugin"]
+PLUGIN = [] if entry_points(group="pytest11", name="crownless") else ["-p", "crownless.testing.plugin"]
 _PROGRAMS = {
     "crownless": [sys.executable, "-m", "crownless"],
     "python": [sys.executable],
-    "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *_PLUGIN],
+    "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *PLUGIN],
 }
 
 

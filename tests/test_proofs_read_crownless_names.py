@@ -39,13 +39,13 @@ class ByTheModule(Rst):
 
     def on_packet(self, i: Any, state: State, packet: cr.Packet) -> Sequence[cr.Step]:
         after = self.after_delivering(i, state, packet.source, packet.stamp)
-        return [cr.Step(after, (), [cr.delivered(packet.message)])]  # type: ignore[arg-type]
+        return [cr.Step(after, (), [cr.delivered(packet.message)])]
 
 
 class ByName(Rst):
     def on_packet(self, i: Any, state: State, packet: cr.Packet) -> Sequence[Step]:
         after = self.after_delivering(i, state, packet.source, packet.stamp)
-        return [Step(after, (), [delivered(packet.message)])]  # type: ignore[arg-type]
+        return [Step(after, (), [delivered(packet.message)])]
 
 
 class SendsByName(ByName):
@@ -67,7 +67,7 @@ class DeliversUnsaid(ByTheModule):
 
     def on_packet(self, i: Any, state: State, packet: cr.Packet) -> Sequence[cr.Step]:
         after = self.after_delivering(i, state, packet.source, packet.stamp)
-        return [cr.Step(after, (), [cr.sent(packet.message)])]  # type: ignore[arg-type]
+        return [cr.Step(after, (), [cr.sent(packet.message)])]
 
 
 @pytest.fixture(autouse=True)

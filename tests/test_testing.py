@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from doc_pages import PLUGIN
 from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -178,7 +179,7 @@ def test_a_failed_assertion_prints_the_shortest_violating_run(pytester: pytest.P
         "SWAPPED = 'P1: send x to P2; send y to P2\\nP2: receive y; receive x'\n\n"
         f"def test_it():\n    {body}\n"
     )
-    result = pytester.runpytest_subprocess("-p", "crownless.testing.plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(*PLUGIN, "-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
     assert shown in result.stdout.str()
     assert result.stdout.str().count(shown) == 1
@@ -186,4 +187,4 @@ def test_a_failed_assertion_prints_the_shortest_violating_run(pytester: pytest.P
 
 def test_a_suite_without_crownless_pays_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import sys\n\ndef test_it():\n    assert 'crownless.model_check' not in sys.modules\n")
-    pytester.runpytest_subprocess("-p", "crownless.testing.plugin").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=1)

@@ -46,7 +46,7 @@ class ClearsThePairsOfAllReceivers(SesMulticast):
     def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
         buffer = step.state.buffer
-        for j in packet.message.receivers:  # type: ignore[union-attr]
+        for j in packet.message.receivers:
             buffer = self.ops.matrix(lambda l, k, buffer=buffer, j=j: buffer[l][k] * self.ops.one_if(l != j))  # type: ignore[misc]
         return [step._replace(state=SesState(step.state.time, buffer))]
 
@@ -56,7 +56,7 @@ class ListsTheReceivers(SesMulticast):
 
     def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
-        others = [j for j in packet.message.receivers]  # type: ignore[union-attr]  # noqa: C416
+        others = [j for j in packet.message.receivers]  # noqa: C416
         time = step.state.time
         buffer = step.state.buffer
         kept = self.ops.matrix(lambda l, k: buffer[l][k] * (1 - self.ops.indicator(l, others)))
@@ -66,32 +66,29 @@ class ListsTheReceivers(SesMulticast):
 class AcceptsWhatGoesToSeveral(SesMulticast):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         return self.ops.every(
-            lambda k: (
-                packet.stamp.buffer[i][k] * (len(packet.message.receivers) == 1)  # type: ignore[union-attr]
-                <= state.time[k]
-            )
+            lambda k: packet.stamp.buffer[i][k] * (len(packet.message.receivers) == 1) <= state.time[k]
         )
 
 
 class AcceptsAsTheLeastReceiver(SesMulticast):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if min(packet.message.receivers) == i else super().deliverable(i, state, packet)  # type: ignore[union-attr]
+        return True if min(packet.message.receivers) == i else super().deliverable(i, state, packet)
 
 
 class AcceptsAsTheFirstReceiver(SesMulticast):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        first = packet.message.receivers[0]  # type: ignore[union-attr]
+        first = packet.message.receivers[0]
         return self.ops.every(lambda k: packet.stamp.buffer[i][k] * self.ops.one_if(first != i) <= state.time[k])
 
 
 class AcceptsByASetOfReceivers(SesMulticast):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if {0} < set(packet.message.receivers) else super().deliverable(i, state, packet)  # type: ignore[union-attr]
+        return True if {0} < set(packet.message.receivers) else super().deliverable(i, state, packet)
 
 
 class AcceptsIfThereAreReceivers(SesMulticast):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return not packet.message.receivers or super().deliverable(i, state, packet)  # type: ignore[union-attr]
+        return not packet.message.receivers or super().deliverable(i, state, packet)
 
 
 # -- the fourth receiver -----------------------------------------------------------------------------------------------
@@ -681,13 +678,13 @@ class CatchesTheRefusal(Rst):
 
 class TrustsAName(Rst):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        named = packet.message.name == "1→2#2"  # type: ignore[union-attr]
+        named = packet.message.name == "1→2#2"
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - named))
 
 
 class SplitsAName(Rst):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        number = packet.message.name.split("#")[1]  # type: ignore[union-attr]
+        number = packet.message.name.split("#")[1]
         return True if number == "2" else super().deliverable(i, state, packet)
 
 

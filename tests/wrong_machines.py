@@ -127,7 +127,7 @@ class InheritsAnInvariant(Rst):
         return True
 
     def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
-        return [Step(state, (), [AppEvent("deliver", packet.message)])]  # type: ignore[arg-type]
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
 
 
 class FailsInRenamed(Right):
