@@ -200,8 +200,7 @@ def asserts_in_machines(source: str) -> list[str]:
 
 
 def test_no_machine_has_an_assert() -> None:
-    """Pytest rewrites the asserts of a package with a plugin; what it makes of them is not part of what can be proved.
-    """
+    """Pytest rewrites those of a package that has a plugin, and proofs refuse what it makes of them."""
     assert asserts_in_machines("class Rst:\n    def on_packet(self):\n        assert self") == ["Rst.on_packet"]
     names = {kind.__module__.rsplit(".", 1)[1] for kind in PROTOCOLS.values()}
     assert not [
