@@ -171,18 +171,19 @@ class ProtocolMachine:
 
     #: Where it is described: key of the bibliography and section.
     source: ClassVar[str] = ""
-    #: The order the protocol is meant to keep; `asynchronous` promises nothing.
+    #: The order that the protocol is meant to keep; `asynchronous` promises nothing. FIFO and causal order are checked
+    #: in any case.
     promises: ClassVar[str]
     #: The channel it needs: the weakest over which it keeps what it promises, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"
     #: What its text uses it for.
     sends: ClassVar[Sends] = "unicast"
-    #: May a process send to itself / to several at once? The text's own assumption.
+    #: True if a process may send to itself; and to several at once, which a `sends` other than unicast says by itself.
     admits_self_sends: ClassVar[bool] = False
     admits_multicast: ClassVar[bool] = False
-    #: Does the text say how survivors go on after a crash, by rolling back? Then events may be undone.
+    #: True if the text says how survivors go on after a crash, by rolling back. Then events may be undone.
     rolls_back: ClassVar[bool] = False
-    #: Does it treat all processes alike, never ranking them, and do its invariants and witnesses? Then `renamed` and
+    #: True if it treats all processes alike, never ranking them, as its invariants and witnesses do. Then `renamed` and
     #: `renamed_stamp` must say what a renaming of the processes makes of its values. The native engine checks it: where
     #: processes turn out to differ, each gets tables of its own, and the verdict says so. (Parameters of single
     #: processes distinguish them all the same.)

@@ -5,6 +5,7 @@ Looked at once, when a check is resolved; `WrongMachine` says in one line what i
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -23,6 +24,9 @@ NAMES: Mapping[str, Iterable[str]] = {"promises": ORDERS, "needs_channel": CHANN
 TRUTHS = ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
 #: The methods without which there is no protocol.
 NEEDED = ("initial", "send", "on_packet")
+#: From which likeness on a name is taken for a misspelt one, unless it is an inflection such as `received`.
+NEARLY = 0.85
+INFLECTIONS = ("d", "ed", "s", "r")
 A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
 
 
@@ -44,6 +48,7 @@ def check_class(kind: Any) -> None:
     _check_parameters(kind)
     _check_predicates(kind)
     _check_methods(kind)
+    _check_spelling(kind)
 
 
 def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting]) -> ProtocolMachine:
@@ -145,6 +150,20 @@ def _check_methods(kind: type[ProtocolMachine]) -> None:
                 f"{kind.__name__}.{name} is a generator or a coroutine function",
                 hint="have it return its answer: a list of steps, or what else it is to give",
             )
+
+
+def _check_spelling(kind: type[ProtocolMachine]) -> None:
+    """Raises `WrongMachine` if a name of the class is nearly one that protocols have: then nothing reads it."""
+    known = [name for name in dir(ProtocolMachine) if not name.startswith("_")]
+    for name in vars(kind):
+        if name.startswith("_") or hasattr(ProtocolMachine, name):
+            continue
+        for meant in difflib.get_close_matches(name, known, 1, NEARLY):
+            if name.removeprefix(meant) not in INFLECTIONS:
+                raise WrongMachine(
+                    f"{kind.__name__}.{name} is read by nothing",
+                    hint=f"did you mean '{meant}'? A helper of such a name begins with an underscore",
+                )
 
 
 def _check_call(

@@ -256,7 +256,7 @@ def _free(check: Check) -> Workload:
     sends = sends_of(check)
     if sends not in SENDS:
         raise unknown_name("kind of sends", sends, SENDS)
-    if sends != "unicast" and not kind.admits_multicast:
+    if sends != "unicast" and not _admits_multicast(kind):
         hint = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
         raise NotApplicable(check.name, "has no messages to several processes", hint=hint)
     return Free(processes, messages, self_sends=check.self_sends, sends=sends)
@@ -265,6 +265,10 @@ def _free(check: Check) -> Workload:
 def _excludes_self_sends(check: Check, hint: str) -> NotApplicable:
     hint = f"{hint}, or name the protocols: {protocols_supporting('self_sends')}"
     return NotApplicable(check.name, "excludes messages to oneself", hint=hint)
+
+
+def _admits_multicast(kind: type[ProtocolMachine]) -> bool:
+    return kind.admits_multicast or kind.sends != "unicast"
 
 
 def sends_of(check: Check) -> Sends:
@@ -283,7 +287,7 @@ def _program(check: Check, script: Script) -> Workload:
 def _admitted(check: Check, workload: Workload) -> Workload:
     kind = check.kind
     for message in workload.universe():
-        if len(message.receivers) > 1 and not kind.admits_multicast:
+        if len(message.receivers) > 1 and not _admits_multicast(kind):
             raise NotApplicable(
                 check.name,
                 f"has no messages to several processes, and {message.name} is one",

@@ -17,6 +17,7 @@ from crownless.command_line import main
 from crownless.impl import own_protocols
 from crownless.impl.registry import name_of, protocol_named, qualified_name_of
 from crownless.impl.rst import Rst
+from crownless.impl.unordered import Unordered
 
 HUB = """
 import crownless as cr
@@ -229,3 +230,18 @@ def test_three_lines_of_python_check_a_file_of_ones_own(hub: Path) -> None:
 def test_json_names_the_class_so_that_it_is_found_again(hub: Path, command: Command) -> None:
     _, out, _ = command("check", "hub.py", "-n", "2", "-m", "2", "--json")
     assert "hub.py:Hub" in json.dumps(json.loads(out))
+
+
+class Broadcasts(Unordered):
+    sends = "broadcast"
+    admits_multicast = False
+
+
+class Unicasts(Unordered):
+    admits_multicast = False
+
+
+def test_what_a_protocol_sends_it_admits() -> None:
+    assert "any process to all others" in cr.check(Broadcasts, 3, 2).scope
+    with pytest.raises(cr.BadInput, match="no messages to several processes"):
+        cr.check(Unicasts, 3, 2, sends="broadcast")

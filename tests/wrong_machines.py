@@ -408,6 +408,8 @@ DECLARING = [
     wrong("ARuleTakesAState", rules={"sends": lambda machine, i, state: True}),
     wrong("IsNotRenamed", symmetric=True),
     wrong("ItsGuardIsATruth", deliverable=True),
+    wrong("MisspellsItsGuard", deliverabel=lambda self, i, state, packet: True),
+    wrong("MisspellsAFact", promise="causal"),
 ]
 
 #: Every wrong machine of this file, by its name; `NeverAnswers` is left out, since it gets no message.

@@ -244,7 +244,8 @@ def _conclusion(classification: oracle.Classification) -> str:
         return ", ".join(name for name, found in outcomes.items() if found == outcome)
 
     strongest = ", ".join(classification.strongest)
-    parts = [f"keeps {those('kept') or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)]
+    none = "none of these orders" if not those("unknown") else "none for certain"
+    parts = [f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)]
     parts += [f"breaks {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     return "; ".join(parts)
