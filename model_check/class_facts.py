@@ -154,9 +154,9 @@ def _check_methods(kind: type[ProtocolMachine]) -> None:
 
 def _check_spelling(kind: type[ProtocolMachine]) -> None:
     """Raises `WrongMachine` if a name of the class is nearly one that protocols have: then nothing reads it."""
-    known = [name for name in dir(ProtocolMachine) if not name.startswith("_")]
+    known = {name for name in (*dir(ProtocolMachine), *ProtocolMachine.__annotations__) if not name.startswith("_")}
     for name in vars(kind):
-        if name.startswith("_") or hasattr(ProtocolMachine, name):
+        if name.startswith("_") or name in known:
             continue
         for meant in difflib.get_close_matches(name, known, 1, NEARLY):
             if name.removeprefix(meant) not in INFLECTIONS:

@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
+import crownless as cr
 from crownless.command_line import main
 from crownless.impl import own_protocols
 from crownless.impl.registry import name_of, protocol_named, qualified_name_of
