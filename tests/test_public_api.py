@@ -217,3 +217,14 @@ def test_what_cannot_be_checked_is_one_line() -> None:
             wrong()
         assert "\n" not in str(error.value)
         assert "; " in str(error.value)
+
+
+def test_one_order_may_be_given_as_it_is() -> None:
+    assert list(cr.classify("P1: send x to P2\nP2: receive x", "fifo")) == ["fifo"]
+    assert list(cr.check("unordered", 2, 2, orders="fifo").violations) == ["fifo"]
+
+
+@pytest.mark.parametrize("processes", ["2", 2.0, True])
+def test_a_number_that_is_none_is_refused(processes: Any) -> None:
+    with pytest.raises(cr.BadInput, match="no whole number; give 1 to"):
+        cr.check("rst", processes, 2)

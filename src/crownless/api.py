@@ -6,7 +6,7 @@ What a user gives and cannot be used raises `BadInput`, whose text is one line: 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,7 +77,7 @@ def read_log(file: str | os.PathLike[str] | Iterable[str]) -> list[NamedComputat
 
 
 def classify(
-    computation: ComputationLike, orders: Sequence[str] = (), *, unreceived: UnreceivedPolicy = "lost"
+    computation: ComputationLike, orders: Iterable[str] = (), *, unreceived: UnreceivedPolicy = "lost"
 ) -> Classification:
     """The verdict on each order, of all seven unless some are named: `classify(c)["causal"]`.
 
@@ -90,9 +90,10 @@ def classify(
     from .model_check import oracle
     from .spec.orders import ORDERS, order_named
 
-    for order in orders:
+    names = _names(orders)
+    for order in names:
         order_named(order)
-    return oracle.classify(_named(computation), tuple(orders) or tuple(ORDERS), unreceived)
+    return oracle.classify(_named(computation), names or tuple(ORDERS), unreceived)
 
 
 def draw(thing: ComputationLike | Run | CheckResult, *, unicode: bool = True) -> str:
@@ -301,15 +302,20 @@ def _request(
         messages,
         None if program is None else _script(program),
         channel,
-        tuple(orders),
+        _names(orders),
         sends,
         self_sends,
         dict(parameters or {}),
-        tuple(clocks),
+        _names(clocks),
         crash,
         workload,
         tuple(monitors),
     )
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    """The names; one name alone may be given as it is."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _script(given: ProgramLike) -> Script:
