@@ -10,6 +10,8 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -60,10 +62,8 @@ def registered() -> dict[str, EntryPoint]:
 def load_registered(name: str) -> type[ProtocolMachine]:
     """The protocol that an installed package registers under this name."""
     point = registered()[name]
-    try:
+    with _imported(f"{name} ({point.value})"):
         found = point.load()
-    except Exception as error:
-        raise _cannot_be_imported(f"{name} ({point.value})", error) from error
     kind = _protocol(found, name)
     _names.setdefault(kind, name)
     return kind
@@ -92,10 +92,11 @@ def _loaded(path: Path, called: str) -> ModuleType:
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with _imported(called):
+            spec.loader.exec_module(module)
+    except BadInput:
         del sys.modules[name]
-        raise _cannot_be_imported(called, error) from error
+        raise
     return module
 
 
@@ -105,18 +106,29 @@ def _of_module(name: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does
+    with _imported(name):
+        try:
+            return import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+                hint = "run it where the module can be imported, or give a file, such as hub.py:Hub"
+                raise BadInput(f"there is no module {error.name}", hint=hint) from None
+            raise
+
+
+@contextmanager
+def _imported(called: str) -> Iterator[None]:
+    """Around an import of a user's code: what it raises is reported in a line, and what it prints is no answer."""
     try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            hint = "run it where the module can be imported, or give a file, such as hub.py:Hub"
-            raise BadInput(f"there is no module {error.name}", hint=hint) from None
-        raise _cannot_be_imported(name, error) from error
-    except Exception as error:
-        raise _cannot_be_imported(name, error) from error
+        with redirect_stdout(sys.stderr):
+            yield
+    except BadInput:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _cannot_be_imported(called, error) from error
 
 
-def _cannot_be_imported(called: str, error: Exception) -> BadInput:
+def _cannot_be_imported(called: str, error: BaseException) -> BadInput:
     """Of the traceback what is in the user's own files, innermost last."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return BadInput(f"{error.msg}", hint="correct it", file=error.filename, line=error.lineno, column=error.offset)

@@ -72,6 +72,12 @@ class Classification(Mapping[str, Verdict]):
     def __len__(self) -> int:
         return len(self.verdicts)
 
+    def __bool__(self) -> bool:
+        """True if every order requested is kept; raises `Undecided` if that is unknown."""
+        if "broken" in self.outcomes.values():
+            return False
+        return all(self.verdicts)
+
     def __repr__(self) -> str:
         kept = ", ".join(self.kept) or "none"
         return in_brackets(f"{len(self.subject.computation.messages)} messages: kept: {kept}")

@@ -50,6 +50,8 @@ __all__ = sorted(name for names in _HOME.values() for name in names.split())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return import_module(".testing", __name__)
     for module, names in _HOME.items():
         if name in names.split():
             value = globals()[name] = getattr(import_module(module, __name__), name)

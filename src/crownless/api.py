@@ -323,5 +323,6 @@ def _script(given: ProgramLike) -> Script:
     from .spec import notation
 
     if isinstance(given, str):
-        return notation.parse(given) if ":" in given and not Path(given).exists() else load_program(given)
+        is_text = "\n" in given or (":" in given and not Path(given).exists())
+        return notation.parse(given) if is_text else load_program(given)
     return load_program(os.fspath(given)) if isinstance(given, Path) else given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,21 +174,22 @@ def check(
             if line is not None:
                 line.update(f"{one.name}: starting Spark" if elsewhere is not None else one.name)
             try:
-                result = run_check(
-                    one,
-                    limits,
-                    progress,
-                    engine=engine,
-                    reductions=reductions,
-                    workers=workers,
-                    first=first,
-                    checkpoint=None if checkpoint is None else Path(checkpoint),
-                    resume=None if resume is None else Path(resume),
-                    report=say,
-                    on_violation=None if quiet or suite is not None else say,
-                    around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
-                    elsewhere=elsewhere,
-                )
+                with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+                    result = run_check(
+                        one,
+                        limits,
+                        progress,
+                        engine=engine,
+                        reductions=reductions,
+                        workers=workers,
+                        first=first,
+                        checkpoint=None if checkpoint is None else Path(checkpoint),
+                        resume=None if resume is None else Path(resume),
+                        report=say,
+                        on_violation=None if quiet or suite is not None else say,
+                        around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
+                        elsewhere=elsewhere,
+                    )
             except Stopped:
                 break
             except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for

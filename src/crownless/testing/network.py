@@ -63,6 +63,11 @@ class Network:
             node(p, processes, partial(self._transmit, p), partial(self._deliver, p)) for p in range(processes)
         ]
 
+    @property
+    def progress(self) -> int:
+        """A number that changes when the order may have been broken."""
+        return -len(self.owed)
+
     def moves(self) -> list[Move]:
         """All that may happen next: new sends, arrivals, and faults of the channel."""
         n = len(self._names)

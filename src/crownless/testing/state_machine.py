@@ -14,11 +14,12 @@ from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.model_check.request import Check
 from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import LocalStep, State
+from crownless.model_check.system import LocalStep, State, System
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide, order_named
 
 from .network import Move, Network, Node
+from .walks import shortest_failure
 
 #: A run goes on to its end in fewer steps than this, or it is said not to end.
 MOST_STEPS = 1_000
@@ -41,11 +42,13 @@ def stateful(
     `messages`: at most so many sends. `delivers_all`: over a channel that loses nothing every message must be delivered
     once nothing is in flight.
 
-    What fails is shrunk by hypothesis, and drawn in the assertion. Raises `BadInput` for names that are unknown.
+    The test first makes random walks, from few processes and messages to many (see `walks`), and fails with the
+    shortest that it finds at the smallest size; then hypothesis looks for schedules that walks seldom take, and shrinks
+    what fails. Raises `BadInput` for names that are unknown.
     """
     if issubclass(subject, ProtocolMachine):
         held_to, needed = order or subject.promises, subject.needs_channel
-        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject)
+        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
     elif hasattr(subject, "on_send") and hasattr(subject, "on_packet"):
         held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject)
     else:
@@ -61,7 +64,24 @@ def stateful(
         "new": partial(driven, messages=messages, channel=kind, order=held_to),
         "__doc__": f"{subject.__name__} is checked against {held_to} order.",
     }
-    return type(f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}", (_Driven,), facts)
+    name = f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}"
+    machine: type[RuleBasedStateMachine] = type(name, (_Driven,), facts)
+    new = partial(driven, channel=kind, order=held_to)
+
+    def runTest(self: Any) -> None:  # noqa: N802 (unittest's name)
+        sizes = ((n, m) for m in range(1, messages + 1) for n in range(processes[0], processes[1] + 1))
+        found = shortest_failure(
+            lambda n, m: new(processes=n, messages=m), held_to, sizes, facts["must_deliver"], MOST_STEPS
+        )
+        if found is not None:
+            failure, walks = found
+            raise AssertionError(f"{failure.problem}\n{failure.story}\n(the shortest of {walks:,} random walks)")
+        by_hypothesis.runTest(self)
+
+    by_hypothesis = machine.TestCase
+    test_case: Any = type(machine.__name__, (by_hypothesis,), {"runTest": runTest, "__doc__": machine.__doc__})
+    machine.TestCase = test_case
+    return machine
 
 
 class _Driven(RuleBasedStateMachine):
@@ -160,12 +180,25 @@ class _Nodes(Network):
 
 
 class _Protocol:
-    """A protocol, driven: the moves, and the monitors, of the very system that `cr.check` explores."""
+    """A protocol, driven: the moves, and the monitors, of the very system that `cr.check` explores.
+
+    `systems`: those made so far, by processes and messages.
+    """
 
     def __init__(
-        self, subject: type[ProtocolMachine], *, processes: int, messages: int, channel: type[Channel], order: str
+        self,
+        subject: type[ProtocolMachine],
+        systems: dict[tuple[int, int], System],
+        *,
+        processes: int,
+        messages: int,
+        channel: type[Channel],
+        order: str,
     ) -> None:
-        self._system = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve().system()
+        if (processes, messages) not in systems:
+            check = Check(subject, processes, messages, channel=channel, orders=(order,))
+            systems[processes, messages] = check.resolve().system()
+        self._system = systems[processes, messages]
         self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
         self._steps: list[LocalStep] = []
         self._broken: list[str] = []
@@ -179,6 +212,11 @@ class _Protocol:
             )
             for step, target in self._system.moves(self._state)
         ]
+
+    @property
+    def progress(self) -> int:
+        """A number that changes when the order may have been broken."""
+        return len(self._steps)
 
     def _take(self, step: LocalStep, target: State) -> None:
         self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
