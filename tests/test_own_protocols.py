@@ -152,6 +152,7 @@ def test_a_wrong_name_is_one_line(hub: Path, command: Command, spelled: str, lin
     [
         ("import crownless as cr\nx = (1,\n", "hub.py:2:5: '(' was never closed; correct it"),
         ("def f():\n    return 1 // 0\n\nf()\n", "hub.py:2: it cannot be imported: ZeroDivisionError"),
+        ("import sys\nsys.exit()\n", "hub.py:2: it cannot be imported: SystemExit"),
         ("import nothing_of_that_name\n", "hub.py:1: it cannot be imported: ModuleNotFoundError"),
         (
             "import crownless as cr\n",
@@ -246,3 +247,12 @@ def test_what_a_protocol_sends_it_admits() -> None:
     assert "any process to all others" in cr.check(Broadcasts, 3, 2).scope
     with pytest.raises(cr.BadInput, match="no messages to several processes"):
         cr.check(Unicasts, 3, 2, sends="broadcast")
+
+
+def test_what_a_file_prints_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loud.py").write_text(HUB + "\nprint('imported')\n", "utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", f"{tmp_path / 'loud.py'}:Hub", "-n", "2", "-m", "1", "--json"])
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["checks"]
+    assert "imported" in printed.err

@@ -228,3 +228,17 @@ def test_one_order_may_be_given_as_it_is() -> None:
 def test_a_number_that_is_none_is_refused(processes: Any) -> None:
     with pytest.raises(cr.BadInput, match="no whole number; give 1 to"):
         cr.check("rst", processes, 2)
+
+
+def test_a_classification_is_true_if_all_requested_orders_are_kept() -> None:
+    swapped = "P1: send x to P2; send y to P2\nP2: receive y; receive x"
+    assert not cr.classify(swapped)
+    assert cr.classify(swapped, "asynchronous")
+    (run,) = cr.read_log(
+        [
+            '{"process": "P1", "index": 0, "kind": "send", "message": "x", "peer": "P2"}',
+            '{"process": "P2", "index": 2, "kind": "deliver", "message": "x", "peer": "P1"}',
+        ]
+    )
+    with pytest.raises(cr.Undecided):
+        bool(cr.classify(run, "causal"))

@@ -90,6 +90,27 @@ def test_a_broken_node_is_shrunk_to_its_smallest_run() -> None:
     ]
 
 
+def by_walks(subject: Any, **options: Any) -> list[str]:
+    """The actions of the run with which the test case fails."""
+    with pytest.raises(AssertionError, match="random walks") as error:
+        stateful(subject, **options).TestCase("runTest").runTest()
+    return [line.strip() for line in str(error.value).splitlines() if re.match(r" *\d+\.", line)]
+
+
+class InOrderAlone(FifoSequence):
+    promises = "causal"
+
+
+@pytest.mark.parametrize(("subject", "actions"), [(Numbered, 7), (InOrderAlone, 5)])
+def test_a_fifo_layer_is_not_causal_and_random_walks_show_a_shortest_run(subject: Any, actions: int) -> None:
+    assert len(by_walks(subject, order="causal")) == actions
+
+
+def test_random_walks_show_two_messages_of_which_one_is_lost() -> None:
+    sends = [line for line in by_walks(Drops, order="fifo") if "send" in line]
+    assert len(sends) == 2
+
+
 @pytest.mark.thorough
 def test_a_right_node_over_a_weaker_order_is_broken_by_a_stronger_one() -> None:
     assert "receives" in failure(Numbered, order="causal")
