@@ -189,6 +189,9 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
 def subjects(name: str) -> Iterator[NamedComputation]:
     """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs."""
     path = _path(name)
+    if path is not None and path.suffix == ".py":
+        hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
+        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
     if path is not None and path.suffix in (".parquet", ".pq"):
         raise BadInput("Parquet logs are read on Spark only", hint="add --engine spark, or give JSON Lines", file=name)
     content = read_text(path, name)

@@ -211,19 +211,19 @@ class DeletesAllItHasThen(IsisGc):
 class NeverNotes(IsisGc):
     """The site that gets the request acknowledges, and goes on sending what the request named."""
 
-    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         return state
 
 
 class NotesForEverybody(IsisGc):
     """The messages are not sent to any site any more."""
 
-    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         return state._replace(noted=tuple(noted | ids for noted in state.noted))
 
 
 class TheAskedSiteDeletesToo(IsisGc):
-    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         after = super().on_deletion_request(state, j, ids)
         return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
 
@@ -231,14 +231,14 @@ class TheAskedSiteDeletesToo(IsisGc):
 class NotesOnlyWhatItKnows(IsisGc):
     """Of the ids it notes those that are in its own buffer; what it learns later it sends."""
 
-    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         return super().on_deletion_request(state, j, ids & frozenset(state.buffer))
 
 
 class ForgetsEarlierNotes(IsisGc):
     """Of a site's requests only the last is noted."""
 
-    def asked(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
+    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         return super().on_deletion_request(
             state._replace(noted=tuple(frozenset() if k == j else noted for k, noted in enumerate(state.noted))), j, ids
         )

@@ -256,3 +256,17 @@ def test_what_a_file_prints_is_no_answer(tmp_path: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr()
     assert json.loads(printed.out)["checks"]
     assert "imported" in printed.err
+
+
+def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(HUB, "utf-8")
+    for arguments, code in ((["list", "rst", f"{file}:Hub", "--json"], 0), (["show", str(file)], 2)):
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code == code
+    printed = capsys.readouterr()
+    assert [facts["name"] for facts in json.loads(printed.out)["protocols"]] == ["rst", f"{file}:Hub"]
+    assert "a Python file is no computation, run or log; check the protocol in it" in printed.err

@@ -313,7 +313,7 @@ class SesToOneself(Ses):
 class TheAskedSiteDeletesToo(IsisGc):
     """[SES] §3 forbids it: a site that is asked deletes what the request names."""
 
-    def asked(self, state: GcState, j: int, ids: frozenset[Message]) -> GcState:
+    def on_deletion_request(self, state: GcState, j: int, ids: frozenset[Message]) -> GcState:
         after = super().on_deletion_request(state, j, ids)
         return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from crownless.impl.channels import CHANNELS
-from crownless.impl.registry import PROTOCOLS
+from crownless.impl.own_protocols import is_own
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS, protocol_named
+from crownless.model_check.class_facts import check_class
 from crownless.model_check.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.proofs.ledger import bundled
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
+from crownless.spec.errors import unknown_name
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
+from .completion import complete_protocol
 from .options import with_ascii
 from .output import print_json, print_line
 from .tables import Rows
@@ -40,20 +47,29 @@ SHOWN = {
 }
 
 
+def complete_section(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The sections and the protocols whose names begin so."""
+    sections = [CompletionItem(name) for name in SECTIONS if name.startswith(incomplete)]
+    return [*sections, *complete_protocol(context, parameter, incomplete)]
+
+
 @click.command(name="list")
-@click.argument("sections", nargs=-1, metavar="[SECTION]...", type=click.Choice(SECTIONS))
+@click.argument("names", nargs=-1, metavar="[SECTION | PROTOCOL]...", shell_complete=complete_section)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @with_ascii
-def list_(sections: tuple[str, ...], as_json: bool) -> None:
+def list_(names: tuple[str, ...], as_json: bool) -> None:
     """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
-    logs. With SECTION, only those.
+    logs. With SECTION, only those; with PROTOCOL, the facts of that one, which may be your own.
 
     \b
     Examples:
       crownless list protocols
       crownless list orders channels
+      crownless list rst hub.py:Hub
     """
-    facts = {name: _FACTS[name]() for name in SECTIONS if not sections or name in sections}
+    facts = {name: _FACTS[name]() for name in SECTIONS if not names or name in names}
+    if protocols := [name for name in names if name not in SECTIONS]:
+        facts["protocols"] = protocol_facts({name: _protocol(name) for name in protocols})
     if as_json:
         print_json(facts)
         return
@@ -71,8 +87,16 @@ def list_(sections: tuple[str, ...], as_json: bool) -> None:
             _print_parameters(rows)
 
 
-def protocol_facts() -> list[dict[str, Any]]:
-    """Every protocol with what its class says of it, as the table of the README and `list` have it."""
+def _protocol(name: str) -> type[ProtocolMachine]:
+    if not is_own(name) and name not in PROTOCOLS and get_close_matches(name, SECTIONS, 1):
+        raise unknown_name("section", name, SECTIONS)
+    kind = protocol_named(name)
+    check_class(kind)
+    return kind
+
+
+def protocol_facts(protocols: Mapping[str, type[ProtocolMachine]] = PROTOCOLS) -> list[dict[str, Any]]:
+    """Every protocol with what its class says of it, as the page of protocols and `list` have it."""
     return [
         {
             "name": name,
@@ -104,7 +128,7 @@ def protocol_facts() -> list[dict[str, Any]]:
             "properties": [known.name for known in properties_of(kind(3), default_orders(kind), program=False)],
             "text": _summary(kind.__doc__ or sys.modules[kind.__module__].__doc__ or ""),
         }
-        for name, kind in PROTOCOLS.items()
+        for name, kind in protocols.items()
     ]
 
 
