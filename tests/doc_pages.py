@@ -33,6 +33,7 @@ PAGES = (
     "tutorial",
     "concepts",
     "own_protocol",
+    "proving",
     "in_tests",
     "ci",
     "python",

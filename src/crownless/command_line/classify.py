@@ -48,7 +48,7 @@ SHOWN_UP_TO = 10
     type=click.Choice(["lost", "pending"]),
     default="lost",
     show_default=True,
-    help="Will messages not received never be, or may they still?",
+    help="Messages that are not received: lost for good, or still in flight.",
 )
 @click.option(
     "--engine",

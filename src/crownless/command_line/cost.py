@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,7 +134,7 @@ def cost(
             if line is not None:
                 line.update(how_far)
 
-        with stoppable(limits) as part:
+        with stoppable(limits) as part, redirect_stdout(sys.stderr):  # what a machine prints is no answer
             sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
     rows = list(done_by_now.values())
     if part.reason is not None:

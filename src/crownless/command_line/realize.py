@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+
 import click
 
 from crownless.model_check import realizing
@@ -77,7 +80,8 @@ def realize(
             if line is not None:
                 line.update(f"{protocol}: {said}")
 
-        answer = realizing.realize(request, limits=limits, progress=progress)
+        with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+            answer = realizing.realize(request, limits=limits, progress=progress)
     keep_to_the_end(answer.found.held)
     if as_json:
         print_json(answer.json())
