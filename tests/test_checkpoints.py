@@ -168,7 +168,10 @@ def test_ctrl_c_leaves_a_checkpoint(crownless: Run, tmp_path: Path) -> None:
     assert facts(out) == facts(whole)
 
 
-def test_ctrl_c_while_a_run_to_show_is_looked_for_reports_what_is_saved(crownless: Run, tmp_path: Path) -> None:
+def test_ctrl_c_while_a_run_to_show_is_looked_for_reports_what_is_saved(
+    crownless: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     arguments = ["check", "unordered", "-m", "3"]
     directory = tmp_path / "saved"
     with patch.object(checking, "shortest_run", side_effect=KeyboardInterrupt):

@@ -521,9 +521,9 @@ def test_a_planted_fault_changes_the_verdict(
 @pytest.mark.parametrize(
     ("name", "kind", "fault"),
     [
-        ("MG8", "WatchedMurtyGarg", SendsWhilePassive),
-        ("MG9", "WatchedAcknowledgements", AcknowledgesWhilePassive),
-        ("MG14", "WatchedAcknowledgements", NobodyAsks),
+        ("MG8", "MonitoredMurtyGarg", SendsWhilePassive),
+        ("MG9", "MonitoredAcknowledgements", AcknowledgesWhilePassive),
+        ("MG14", "MonitoredAcknowledgements", NobodyAsks),
     ],
 )
 def test_a_fault_of_the_machine_is_seen_by_its_monitor(plant: Plant, name: str, kind: str, fault: type) -> None:

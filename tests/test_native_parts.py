@@ -715,7 +715,7 @@ def test_every_byte_of_a_manifest_counts(stopped: tuple[Question, Path]) -> None
 
 def test_a_checkpoint_of_another_question_or_format_is_refused(stopped: tuple[Question, Path]) -> None:
     both, directory = stopped
-    refused(directory, "is of another check: ask ", "this", "that", "ask as it was asked then", ask="that")
+    refused(directory, "is of another check: ask ", "this", "that", "request the same check as then", ask="that")
     with patch.object(Checkpoint, "kind", replace(CHECKPOINT, format="crownless checkpoint 0")):
         refused(directory, "written by another version", "crownless checkpoint 3")
     assert reported(both.native(checkpoint=saved(directory, resume=True))) == reported(both.plain())
