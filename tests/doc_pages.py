@@ -89,9 +89,9 @@ def _now(found: re.Match[str], folder: Path, namespace: dict[str, Any]) -> str:
 def printed_in(folder: Path, command: str) -> str:
     """What the command prints, seen from the folder."""
     program, *arguments = shlex.split(command)
-    # A reader's shell has no session of Spark; where tests have one, its gateway is in their environment.
+    # A reader's shell has no session of Spark and runs no tests: what they add to the environment is left out.
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")},
+        **{name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_GATEWAY", "PYTEST_"))},
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
         "PYTHONIOENCODING": "utf-8",
         "COLUMNS": "80",

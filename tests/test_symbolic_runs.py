@@ -547,13 +547,14 @@ def test_what_a_table_of_proofs_is_about_is_printed_where_it_is_an_abstraction()
     heading, code, abstraction = table_of("rst", "buffer")
     assert heading.split()[4] == "of"
     assert "  its code  " in code
-    assert "  an abstraction; machine up to 2×3, 3×2  " in abstraction
+    assert "  an abstraction; machine up to 2x3, 3x2  " in abstraction
     assert "of" not in table_of("rst", "rst")[0].split()
 
 
 def table_of(*protocols: str) -> list[str]:
-    """The table that `prove` prints of these, line by line, with little effort."""
-    with redirect_stdout(StringIO()) as out:
+    """The table that `prove` prints of these, a line each, with little effort."""
+    with redirect_stdout(StringIO()) as out, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")
         command("prove", "--effort", "6000", *protocols)
     return out.getvalue().splitlines()[: len(set(protocols)) + 1]
 
