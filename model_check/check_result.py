@@ -90,6 +90,10 @@ class CheckResult:
         """The result for the property of that name; raises `KeyError` if it was not decided."""
         return self._by_name[name]
 
+    def __iter__(self) -> Iterator[str]:
+        """The names of the properties."""
+        return iter(self._by_name)
+
     def __repr__(self) -> str:
         broken = f", breaks {', '.join(self.violations)}" if self.violations else ""
         return in_brackets(f"{self.protocol}: {self.verdict}, {self.exploration.states:,} states{broken}")

@@ -13,6 +13,7 @@ from crownless.impl.workloads import Free
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
+from crownless.spec.errors import Undecided
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, strongest, weaker
 from crownless.spec.printable import in_brackets
@@ -64,6 +65,14 @@ class Realization:
 
     def __repr__(self) -> str:
         return in_brackets(self._headline)
+
+    def __bool__(self) -> bool:
+        """True if it generates exactly the order that it promises; raises `Undecided` if that is unknown."""
+        if self.broken_by is not None:
+            return False
+        if self.stopped:
+            raise Undecided(f"{self!r} is neither true nor false: it is not complete")
+        return self.promises in self.equal_orders
 
     def __str__(self) -> str:
         smallest = {"missing": self.shown_missing and self.orders[self.shown_missing].missing, "extra": self.broken_by}

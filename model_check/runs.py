@@ -19,6 +19,7 @@ from crownless.spec.printable import in_brackets, printable_name
 from .system import LocalStep, System
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
 
 
@@ -129,6 +130,12 @@ class Run:
             {"process": each.process, "action": each.action, "message": each.message, "in_words": each.say()}
             for each in self.actions
         )
+
+    def to_networkx(self) -> nx.DiGraph[int]:
+        """The packets of the run as `Computation.to_networkx` has messages; what happens at a process otherwise is an
+        `internal` node.
+        """
+        return _Picture(self).computation().to_networkx()
 
     def say(self) -> str:
         """One line an action."""

@@ -60,8 +60,9 @@ PROOFS: Mapping[str, Proof] = {
 
 def proof_of(protocol: type[ProtocolMachine]) -> Proof:
     """The proof of a protocol, or that of the one it is derived from, put to its own code; raises `BadInput` if there
-    is none.
+    is none, or if the class cannot be one.
     """
+    check_class(protocol)
     for kind in protocol.__mro__:
         for proof in PROOFS.values():
             if proof.protocol is kind:

@@ -81,7 +81,7 @@ class Computation:
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each
-        event to the next on its line, and from a send to its receives. AppEvent-before is its transitive closure.
+        event to the next on its line, and from a send to its receives. Happened-before is its transitive closure.
         """
         import networkx as nx
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from . import by_graph
 from .by_graph import Procedure
@@ -169,7 +169,9 @@ def order_named(name: str) -> Order:
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
-    """True if the computation keeps this order."""
+    """Whether the computation keeps this order; what is not received is `lost`, or `pending`."""
+    if reading not in (policies := get_args(UnreceivedPolicy)):
+        raise unknown_name("policy for what is not received", str(reading), policies)
     witness = order_named(order).procedure(c, pending=reading == "pending")
     return Verdict(order, witness is None, witness, computation=c)
 

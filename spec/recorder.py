@@ -14,6 +14,7 @@ from threading import Lock
 from .computation import Computation, Event, Message
 from .errors import BadInput
 from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
+from .printable import printable_name
 
 
 class Recorder:
@@ -24,7 +25,8 @@ class Recorder:
 
     def __init__(self, processes: Iterable[str] = ()) -> None:
         """`processes`: those that there are, in the order to be shown; others are added as they are named."""
-        self._lines: dict[str, list[tuple[str, str]]] = {process: [] for process in processes}
+        given = processes if isinstance(processes, Iterable) and not isinstance(processes, str) else (processes,)
+        self._lines: dict[str, list[tuple[str, str]]] = {_name("process", process): [] for process in given}
         self._sent: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._delivered: set[tuple[str, str]] = set()
         self._lock = Lock()
@@ -41,7 +43,9 @@ class Recorder:
 
     def send(self, process: str, message: str, *, to: str | Iterable[str]) -> None:
         """`process` sends the message to one receiver, or to several. Raises `BadInput` if it was sent before."""
-        receivers = (to,) if isinstance(to, str) else tuple(dict.fromkeys(to))
+        process, message = _name("process", process), _name("message", message)
+        given = to if isinstance(to, Iterable) and not isinstance(to, str) else (to,)
+        receivers = tuple(dict.fromkeys(_name("process", receiver) for receiver in given))
         if not receivers:
             raise BadInput(f"{process} sends {message} to nobody", hint="name a receiver")
         with self._lock:
@@ -58,6 +62,7 @@ class Recorder:
 
         A delivery may be recorded before its send, as threads have it; a verdict needs both.
         """
+        process, message = _name("process", process), _name("message", message)
         with self._lock:
             if (process, message) in self._delivered:
                 raise BadInput(f"{process} delivers {message} twice", hint="record each delivery once")
@@ -67,7 +72,7 @@ class Recorder:
     def internal(self, process: str) -> None:
         """`process` does something that is no send and no delivery."""
         with self._lock:
-            self._lines.setdefault(process, []).append(("internal", ""))
+            self._lines.setdefault(_name("process", process), []).append(("internal", ""))
 
     @property
     def computation(self) -> Computation:
@@ -100,13 +105,19 @@ class Recorder:
         )
         return Computation(tuple(lines), messages, events)
 
-    def verdict(self, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
-        """Whether what was recorded so far keeps the order; `reading` as for `decide`. Raises `BadInput` for an unknown
-        order, and where there is no computation.
+    def verdict(self, order: str, unreceived: UnreceivedPolicy = "lost") -> Verdict:
+        """Whether what was recorded so far keeps the order; a message that is not received is `lost`, or `pending`.
+        Raises `BadInput` for an unknown order, and where there is no computation.
         """
-        return decide(self.computation, order, reading)
+        return decide(self.computation, order, unreceived)
 
-    def verdicts(self, reading: UnreceivedPolicy = "lost") -> dict[str, Verdict]:
+    def verdicts(self, unreceived: UnreceivedPolicy = "lost") -> dict[str, Verdict]:
         """The same for all seven orders, weakest first."""
         c = self.computation
-        return {order: decide(c, order, reading) for order in ORDERS}
+        return {order: decide(c, order, unreceived) for order in ORDERS}
+
+
+def _name(of: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise BadInput(f"a {of} is called {printable_name(repr(given))}, which is no string", hint="give str(…) of it")
+    return given

@@ -101,6 +101,9 @@ LONG = {
     "test_a_planted_fault_changes_the_verdict[SA5: waits for nothing]",
     "test_an_encoding_that_caps_what_it_counts_is_not_proved_of_the_machine",
     "test_a_killed_search_goes_on",
+    "test_a_fault_within_the_bound_leaves_it_unknown_of_the_machine",
+    "test_a_planted_fault_changes_the_verdict[MG7: z3 checks CommitsWhenItAsks]",
+    "test_it_is_proved_for_every_n[buffer]",
     "test_an_impure_machine_is_refused_in_a_line_that_names_the_method[symmetry-AnotherStampEachTime]",
 }
 

@@ -79,7 +79,7 @@ def test_a_process_may_have_no_events_and_a_computation_no_messages() -> None:
 
 @cache
 def closure(c: Computation) -> nx.DiGraph[int]:
-    """AppEvent-before from [Lam78]'s definition: the transitive closure of the lines and the messages."""
+    """Happened-before from [Lam78]'s definition: the transitive closure of the lines and the messages."""
     steps: nx.DiGraph[int] = nx.DiGraph()
     numbers = iter(range(c.event_count))
     lines = [[next(numbers) for _ in line] for line in c.lines]

@@ -232,7 +232,7 @@ COMMANDS = (
     "check ses --program ses-fig6 --crash S1",
     "classify kuper-alice-bob-carol.jsonl",
     "classify mf-fig8 --unreceived pending",
-    "claims KU2 KU4 SES2 SES3 SES5 SES6",
+    "claims KU2 SES5",
     "claims MF2 --draw --quick",
     "cost rst ses buffer --seeds 2 -m 40 -n 3 -n 4 --bandwidth 100",
     "count -n 3 -m 3",

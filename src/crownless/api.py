@@ -9,7 +9,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from . import arguments
 
 if TYPE_CHECKING:
     from .impl.channels import Channel
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from .model_check.counting import Count
     from .model_check.engines import RemoteEngine
     from .model_check.exploration import Exploration
+    from .model_check.limits import Limits
     from .model_check.monitors import Monitor
     from .model_check.oracle import Classification, NamedComputation
     from .model_check.reachable import Reached
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 # -- computations and logs ---------------------------------------------------------------------------------------------
 
 
+@arguments.speaks_of_arguments
 def parse(text: str) -> Computation:
     """The computation that a text in the papers' notation says, one line a process.
 
@@ -53,16 +57,18 @@ def parse(text: str) -> Computation:
     """
     from .spec import notation
 
-    return notation.to_computation(notation.parse(text))
+    return notation.to_computation(notation.parse(arguments.text("text", text)))
 
 
+@arguments.speaks_of_arguments
 def program(text: str, name: str | None = None) -> Script:
     """A program in the same notation, where a receive may take whatever comes; `name` is its name in reports."""
     from .spec import notation
 
-    return replace(notation.parse(text), name=name)
+    return replace(notation.parse(arguments.text("text", text)), name=arguments.one_name("name", name))
 
 
+@arguments.speaks_of_arguments
 def read_log(file: str | os.PathLike[str] | Iterable[str]) -> list[NamedComputation]:
     """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
 
@@ -73,9 +79,11 @@ def read_log(file: str | os.PathLike[str] | Iterable[str]) -> list[NamedComputat
 
     if isinstance(file, str | os.PathLike):
         return list(oracle.subjects(os.fspath(file)))
-    return [oracle.NamedComputation("", run.run, run.computation, run.holes) for run in read_lines(file)]
+    lines = read_lines(arguments.lines("file", file))
+    return [oracle.NamedComputation("", run.run, run.computation, run.holes) for run in lines]
 
 
+@arguments.speaks_of_arguments
 def classify(
     computation: ComputationLike, orders: Iterable[str] = (), *, unreceived: UnreceivedPolicy = "lost"
 ) -> Classification:
@@ -90,12 +98,13 @@ def classify(
     from .model_check import oracle
     from .spec.orders import ORDERS, order_named
 
-    names = _names(orders)
+    names = arguments.names("orders", orders)
     for order in names:
         order_named(order)
-    return oracle.classify(_named(computation), names or tuple(ORDERS), unreceived)
+    return oracle.classify(_named("computation", computation), names or tuple(ORDERS), unreceived)
 
 
+@arguments.speaks_of_arguments
 def draw(thing: ComputationLike | Run | CheckResult, *, unicode: bool = True) -> str:
     """A space-time diagram, time flowing down, of a computation or a run; of a check's result, of every violation."""
     from .model_check.check_result import CheckResult
@@ -107,22 +116,27 @@ def draw(thing: ComputationLike | Run | CheckResult, *, unicode: bool = True) ->
     if isinstance(thing, CheckResult):
         runs = {line.run: name for name, line in thing.violations.items() if line.run is not None}
         return "\n".join(f"{name}:\n{run.draw(unicode=unicode)}" for run, name in runs.items())
-    return draw_computation(_named(thing).computation, unicode=unicode)
+    return draw_computation(_named("thing", thing).computation, unicode=unicode)
 
 
-def _named(given: ComputationLike) -> NamedComputation:
+def _named(name: str, given: ComputationLike) -> NamedComputation:
     from .model_check.oracle import NamedComputation
+    from .spec.computation import Computation
     from .spec.recorder import Recorder
 
     if isinstance(given, NamedComputation):
         return given
     computation = parse(given) if isinstance(given, str) else given
-    return NamedComputation("", None, computation.computation if isinstance(computation, Recorder) else computation)
+    if isinstance(computation, Recorder):
+        computation = computation.computation
+    hint = "give a text, or what cr.parse, cr.read_log or a cr.Recorder has"
+    return NamedComputation("", None, arguments.instance(name, computation, Computation, "computation", hint))
 
 
 # -- protocols ---------------------------------------------------------------------------------------------------------
 
 
+@arguments.speaks_of_arguments
 def check(
     protocol: ProtocolLike,
     processes: int | None = None,
@@ -169,7 +183,7 @@ def check(
     Raises `BadInput` for what cannot be checked.
     """
     from .model_check.check import run_check
-    from .model_check.limits import Limits
+    from .model_check.engines import MOST_WORKERS
 
     return run_check(
         _request(
@@ -187,17 +201,18 @@ def check(
             crash=crash,
             monitors=monitors,
         ),
-        Limits(max_states, max_seconds, max_memory),
+        _limits(max_states, max_seconds, max_memory),
         progress,
-        engine=engine,
-        reductions=reductions,
-        workers=workers,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        resume=None if resume is None else Path(resume),
+        engine=arguments.one_name("engine", engine),
+        reductions=arguments.names("reductions", reductions),
+        workers=arguments.whole_number("workers", workers, most=MOST_WORKERS),
+        checkpoint=arguments.path("checkpoint", checkpoint),
+        resume=arguments.path("resume", resume),
         elsewhere=elsewhere,
     )
 
 
+@arguments.speaks_of_arguments
 def states(
     protocol: ProtocolLike,
     processes: int | None = None,
@@ -231,6 +246,7 @@ def states(
     return reachable(request.resolve().system())
 
 
+@arguments.speaks_of_arguments
 def realize(
     protocol: ProtocolLike,
     processes: int | None = None,
@@ -246,24 +262,26 @@ def realize(
     `missing` from an order, or `extra`. The arguments are those of `check`.
     """
     from .model_check import realizing
-    from .model_check.limits import Limits
 
     request = _request(
         protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
     )
-    return realizing.realize(request, limits=Limits(seconds=max_seconds))
+    return realizing.realize(request, limits=_limits(None, max_seconds, None))
 
 
+@arguments.speaks_of_arguments
 def count(processes: int, messages: int, *, self_sends: bool = False, max_seconds: float | None = None) -> Count:
     """The number of complete computations in each order (`.counts`): processes are distinguished, messages only by
     what happens to them.
     """
     from .model_check import counting
-    from .model_check.limits import Limits
 
-    return counting.count(processes, messages, self_sends=self_sends, limits=Limits(seconds=max_seconds))
+    arguments.whole_number("processes", processes, most=counting.MOST_PROCESSES)
+    arguments.whole_number("messages", messages, most=counting.MOST_MESSAGES)
+    return counting.count(processes, messages, self_sends=self_sends, limits=_limits(None, max_seconds, None))
 
 
+@arguments.speaks_of_arguments
 def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     """Proofs by z3 about a protocol, for any number of processes and messages.
 
@@ -275,7 +293,8 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     from .proofs.theorem import EFFORT
 
     request = Check(protocol)
-    return prove(request.name, proof_of(request.kind), effort or EFFORT)
+    steps = arguments.whole_number("effort", effort)
+    return prove(request.name, proof_of(request.kind), EFFORT if steps is None else steps)
 
 
 def _request(
@@ -294,28 +313,49 @@ def _request(
     crash: str | None = None,
     monitors: Iterable[Monitor] = (),
 ) -> Check:
+    from .model_check.monitors import Monitor
     from .model_check.request import Check
 
     return Check(
         protocol,
-        processes,
-        messages,
+        arguments.whole_number("processes", processes),
+        arguments.whole_number("messages", messages),
         None if program is None else _script(program),
-        channel,
-        _names(orders),
-        sends,
-        self_sends,
-        dict(parameters or {}),
-        _names(clocks),
-        crash,
-        workload,
-        tuple(monitors),
+        _channel(channel),
+        arguments.names("orders", orders),
+        cast("Sends | None", arguments.one_name("sends", sends)),  # `Check` knows which there are
+        bool(self_sends),
+        arguments.settings("parameters", parameters),
+        arguments.names("clocks", clocks),
+        arguments.one_name("crash", crash),
+        _workload(workload),
+        arguments.instances("monitors", monitors, Monitor, "monitor"),
     )
 
 
-def _names(given: Iterable[str]) -> tuple[str, ...]:
-    """The names; one name alone may be given as it is."""
-    return (given,) if isinstance(given, str) else tuple(given)
+def _limits(states: int | None, seconds: float | None, memory: int | None) -> Limits:
+    from .model_check.limits import Limits
+
+    return Limits(
+        arguments.whole_number("max_states", states),
+        arguments.seconds("max_seconds", seconds),
+        arguments.whole_number("max_memory", memory),
+    )
+
+
+def _workload(given: Workload | None) -> Workload | None:
+    from .impl.workloads import Workload
+
+    hint = "give an object of a class derived from crownless.impl.workloads.Workload"
+    return None if given is None else arguments.instance("workload", given, Workload, "workload", hint)
+
+
+def _channel(given: str | type[Channel] | None) -> str | type[Channel] | None:
+    from .impl.channels import Channel
+
+    if isinstance(given, type) and issubclass(given, Channel):
+        return given
+    return arguments.one_name("channel", given)
 
 
 def _script(given: ProgramLike) -> Script:
@@ -325,4 +365,7 @@ def _script(given: ProgramLike) -> Script:
     if isinstance(given, str):
         is_text = "\n" in given or (":" in given and not Path(given).exists())
         return notation.parse(given) if is_text else load_program(given)
-    return load_program(os.fspath(given)) if isinstance(given, Path) else given
+    if isinstance(given, Path):
+        return load_program(os.fspath(given))
+    hint = "give its name, its file, its text, or what cr.program made of a text"
+    return arguments.instance("program", given, notation.Script, "program", hint)

@@ -1,0 +1,164 @@
+"""Arguments given from Python: what cannot be one is refused in a line that names it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from .spec.errors import BadInput
+from .spec.printable import printable
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+#: The options of the command line of which messages speak, and the arguments that say the same.
+_OPTIONS = {
+    "-n/--processes": "processes",
+    "-m/--messages": "messages",
+    "--checkpoint": "checkpoint",
+    "--clock": "clocks",
+    "--crash": "crash",
+    "--engine": "engine",
+    "--max-memory": "max_memory",
+    "--program": "program",
+    "--reduce": "reductions",
+    "--resume": "resume",
+    "--self-sends": "self_sends",
+    "--sends": "sends",
+}
+_OPTION = re.compile("|".join(rf"{re.escape(option)}(?![\w-])" for option in _OPTIONS))
+
+
+def speaks_of_arguments(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The function, whose errors speak of arguments where those of the command line speak of options."""
+
+    @functools.wraps(function)
+    def in_python(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except BadInput as error:
+            error.message, error.hint = map(_named, (error.message, error.hint))
+            raise
+
+    return in_python
+
+
+def _named(text: str) -> str:
+    return _OPTION.sub(lambda option: f"`{_OPTIONS[option[0]]}`", text)
+
+
+def _refusal(name: str, given: Any, problem: str, hint: str) -> BadInput:
+    try:
+        shown = printable(repr(given))
+    except Exception:  # of any kind: it is the user's own code
+        shown = ""
+    if not shown or len(shown) > 60:
+        shown = f"a {type(given).__name__}"
+    return BadInput(f"`{name}` {shown}: {problem}", hint=hint)
+
+
+def whole_number(name: str, given: Any, least: int = 1, most: int | None = None) -> int | None:
+    """A whole number, also one of NumPy's; None stays None."""
+    if given is None:
+        return None
+    hint = f"give {least} or more" if most is None else f"give {least} to {most}"
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise _refusal(name, given, "no whole number", hint)
+    number = operator.index(given)
+    if number < least:
+        raise _refusal(name, number, "too small", hint)
+    if most is not None and number > most:
+        raise _refusal(name, number, "too great", hint)
+    return number
+
+
+def seconds(name: str, given: Any) -> float | None:
+    """A number of seconds; None stays None."""
+    if given is None:
+        return None
+    hint = "give 0 or more, or None for no limit"
+    if isinstance(given, bool) or not isinstance(given, Real) or math.isnan(given):
+        raise _refusal(name, given, "no number of seconds", hint)
+    if given < 0:
+        raise _refusal(name, given, "too small", hint)
+    return float(given)
+
+
+def names(name: str, given: Any) -> tuple[str, ...]:
+    """The names; one name alone may be given as it is."""
+    if isinstance(given, str):
+        return (given,)
+    each = tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(one, str) for one in each):
+        raise _refusal(name, given, "no names", f'give a list of strings, such as {name}=["…"], or one string')
+    return each
+
+
+def one_name(name: str, given: Any) -> str | None:
+    """A name; None stays None."""
+    if given is not None and not isinstance(given, str):
+        raise _refusal(name, given, "no name", "give a string")
+    return given
+
+
+def text(name: str, given: Any) -> str:
+    """A text."""
+    if not isinstance(given, str):
+        raise _refusal(name, given, "no text", "give a string")
+    return given
+
+
+def lines(name: str, given: Any) -> Iterator[str]:
+    """The lines, one after the other."""
+    if not isinstance(given, Iterable):
+        raise _refusal(name, given, "no file and no lines", "give a path, or an iterable of strings")
+    for line in given:
+        yield text(name, line)
+
+
+def path(name: str, given: Any) -> Path | None:
+    """A path; None stays None."""
+    if given is None:
+        return None
+    if not isinstance(given, str | os.PathLike):
+        raise _refusal(name, given, "no path", "give a string or a pathlib.Path")
+    return Path(given)
+
+
+def settings(name: str, given: Any) -> dict[str, Any]:
+    """A dictionary from names to numbers, or tuples of numbers; None: an empty one."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise _refusal(name, given, "no dictionary", f'such as {name}={{"k": 3}}')
+    return {key: _setting(f'{name}["{key}"]', value) for key, value in given.items()}
+
+
+def _setting(name: str, given: Any) -> int | tuple[int, ...]:
+    each = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if not each or any(isinstance(one, bool) or not hasattr(one, "__index__") for one in each):
+        raise _refusal(name, given, "no whole number", "give one, or a tuple of one for each process")
+    numbers = tuple(map(operator.index, each))
+    return numbers if isinstance(given, list | tuple) else numbers[0]
+
+
+def instances(name: str, given: Any, kind: type[Result], called: str) -> tuple[Result, ...]:
+    """Several objects of that class."""
+    each = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if not all(isinstance(one, kind) for one in each):
+        raise _refusal(name, given, f"no {called}", f"give a list of objects of a class derived from {kind.__name__}")
+    return each
+
+
+def instance(name: str, given: Any, kind: type[Result], called: str, hint: str) -> Result:
+    """An object of that class."""
+    if not isinstance(given, kind):
+        raise _refusal(name, given, f"no {called}", hint)
+    return given
