@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from crownless.spec.errors import BadInput
 
 from .check_result import CheckResult, PropertyResult
-from .early import EarlyReports, LimitsAfter, TrialLimits, has_grown, may_stay_small
+from .early import EarlyReports, LimitsAfter, TrialLimits
 from .engines import Engine, RemoteEngine, SymmetryCheck, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
@@ -28,7 +28,7 @@ from .properties import DELIVERS_ALL, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
-from .stopping import StoppedInCall, ending_calls, is_interrupt, reason_of
+from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching
 from .system import LocalStep, MonitorState, State, System
 from .wrong_machine import machine_errors
 
@@ -83,43 +83,60 @@ def run_check(
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
     named = engine or reductions or workers or checkpoint or resume
-    if not named and may_be_native(resolved) and may_stay_small(resolved.workload):
-        began = time.monotonic()
-        trial = Search(resolved, Engine("plain"), TrialLimits.within(limits), progress, first=first)
-        with _calls_of(resolved, time.monotonic, limits):
-            found, _ = trial.explore(None)
-            if not has_grown(found, limits):
-                trial.limits = limits
-                return trial.evaluate(found, lambda: time.monotonic() - began)
+    earlier: Exploration | None = None
+    with watching():
+        if not named and may_be_native(resolved):
+            began = time.monotonic()
+            within = TrialLimits.within(limits, resolved.workload)
+            trial = Search(resolved, Engine("plain"), within, progress, first=first)
+            with _calls_of(resolved, time.monotonic, limits):
+                earlier, _ = trial.explore(None)
+                if not within.ended(earlier):
+                    trial.limits = limits
+                    return trial.evaluate(earlier, lambda: time.monotonic() - began)
+            if reports is not None:
+                reports.report(earlier)
+            limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
+            del trial
+        chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
+        if chosen.name == "spark" and elsewhere is None:
+            raise BadInput(
+                "the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`"
+            )
         if reports is not None:
-            reports.report(found)
-        limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
-        del trial, found
-    chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
-    if chosen.name == "spark" and elsewhere is None:
-        raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
-    if reports is not None:
-        reports.exact = "order" not in chosen.reductions
-    search = Search(resolved, chosen, limits, progress, elsewhere, first)
-    with (
-        _calls_of(resolved, _clock_for(chosen), limits) as clock,
-        _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
-        nullcontext() if chosen.name == "plain" else around_native(),
-    ):
-        started = clock()
-        found, seconds_before = search.explore(saving)
+            reports.exact = "order" not in chosen.reductions
+        search = Search(resolved, chosen, limits, progress, elsewhere, first, earlier)
+        began = time.monotonic()
         try:
-            result = search.evaluate(found, lambda: clock() - started, seconds_before)
-        except NoSuchRun as error:
-            if resume is None:
-                raise
-            hint = "start anew with --checkpoint and another directory"
-            raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", hint=hint) from None
-        if saving is not None:
-            if result.ended_early:
-                result = replace(result, saved=saving.directory if saving.exists else None)
-            else:
-                saving.remove()
+            with (
+                _calls_of(resolved, _clock_for(chosen), limits) as clock,
+                _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
+                nullcontext() if chosen.name == "plain" else around_native(),
+            ):
+                return _result_of(search, clock, saving, resume)
+        except Stopped as ending:  # while the engine was compiled, or set up
+            found = search.ended_at_once(reason_of(ending))
+            return search.evaluate(found, lambda: time.monotonic() - began)
+
+
+def _result_of(
+    search: Search, clock: Callable[[], float], saving: Checkpoint | None, resume: Path | None
+) -> CheckResult:
+    """Explores and judges, with what is saved."""
+    started = clock()
+    found, seconds_before = search.explore(saving)
+    try:
+        result = search.evaluate(found, lambda: clock() - started, seconds_before)
+    except NoSuchRun as error:
+        if resume is None:
+            raise
+        hint = "start anew with --checkpoint and another directory"
+        raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", hint=hint) from None
+    if saving is not None:
+        if result.ended_early:
+            result = replace(result, saved=saving.directory if saving.exists else None)
+        else:
+            saving.remove()
     return result
 
 
@@ -194,6 +211,8 @@ class Search:
     elsewhere: RemoteEngine | None = None
     #: Does it end with the first violation?
     first: bool = False
+    #: The findings of a first try by the plain explorer, if there was one.
+    earlier: Exploration | None = None
 
     @cached_property
     def all_monitors(self) -> list[Monitor]:
@@ -218,8 +237,17 @@ class Search:
             found, seconds_before, symmetry = self._explore(saving)
         except StoppedInCall as ending:  # before anything was found
             found, seconds_before, symmetry = Exploration(stopped=reason_of(ending)), 0.0, SymmetryCheck()
+        if self.earlier is not None and found.stopped and found.states < self.earlier.states:
+            return self.ended_at_once(found.stopped), seconds_before
         self.engine = self.engine.after(symmetry)
         return found, seconds_before
+
+    def ended_at_once(self, reason: str) -> Exploration:
+        """The findings of a search that came no further than the first try, if there was one."""
+        if self.earlier is None:
+            return Exploration(stopped=reason)
+        self.engine = Engine("plain")
+        return replace(self.earlier, stopped=reason)
 
     def _explore(self, saving: Checkpoint | None) -> tuple[Exploration, float, SymmetryCheck]:
         if self.engine.name == "plain":

@@ -2,8 +2,9 @@
 
 The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
 thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer
-has a first try, within `TRIED_STATES` and `TRIED_SECONDS`; a search that grows beyond is started over by the native
-one. Where so many sends can be chosen that it will surely grow, nothing is tried.
+has a first try, within so many states and seconds; a search that grows beyond is started over by the native one. Where
+so many sends can be chosen that it will surely grow, the try is short: what is violated after a few actions is known
+before anything is compiled.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from .properties import Property
 
 #: A search that is tried first in plain Python ends beyond so many states, or seconds of this process's own.
 TRIED_STATES, TRIED_SECONDS = 10_000, 1.0
+#: The same where it will surely not come to its end.
+GLANCED_STATES, GLANCED_SECONDS = 1_000, 0.1
 #: With more sequences of sends in the free workload than these, there are mostly more states.
 TRIED_SENDS = 5_000
 #: Seconds after which a search reports a violation before its end.
@@ -33,19 +36,31 @@ _GREW = "the search grows"
 class TrialLimits(Limits):
     """The limits of a first try, within those that were given."""
 
-    #: In seconds of this process's own, so that a busy machine does not change which engine answers.
+    #: The seconds of this process's own, so that a busy machine does not change which engine answers.
+    tried_seconds: float = TRIED_SECONDS
+    #: Does the first try end with fewer states than are allowed?
+    has_fewer: bool = False
     _began: float = field(default_factory=time.process_time, init=False, repr=False, compare=False)
 
     @classmethod
-    def within(cls, given: Limits) -> TrialLimits:
-        states = TRIED_STATES if given.states is None else min(given.states, TRIED_STATES)
-        return cls(states, given.seconds, given.memory)
+    def within(cls, given: Limits, workload: Workload) -> TrialLimits:
+        small = may_stay_small(workload)
+        states, seconds = (TRIED_STATES, TRIED_SECONDS) if small else (GLANCED_STATES, GLANCED_SECONDS)
+        has_fewer = given.states is None or given.states > states
+        return cls(states if has_fewer else given.states, given.seconds, given.memory, seconds, has_fewer)
 
     def reached(self, seconds: float) -> str | None:
         reached = super().reached(seconds)
-        if reached is None and time.process_time() - self._began > TRIED_SECONDS:
+        if reached is None and time.process_time() - self._began > self.tried_seconds:
             return _GREW
         return reached
+
+    def ended(self, found: Exploration) -> bool:
+        """True if it is for these limits that the search ended early, and not for those that were given."""
+        at_most = self.states
+        return found.stopped == _GREW or (
+            self.has_fewer and at_most is not None and found.stopped == states_are_reached(at_most)
+        )
 
 
 def may_stay_small(workload: Workload) -> bool:
@@ -53,13 +68,6 @@ def may_stay_small(workload: Workload) -> bool:
     if not isinstance(workload, Free):
         return True
     return workload.messages * log(max(1, len(workload.channels))) <= log(TRIED_SENDS)
-
-
-def has_grown(found: Exploration, given: Limits) -> bool:
-    """True if a first try ended early for its own limits, and not for those that were given."""
-    if found.stopped == states_are_reached(TRIED_STATES):
-        return given.states is None or given.states > TRIED_STATES
-    return found.stopped == _GREW
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -23,10 +24,14 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
+from crownless.impl.workloads import Free
 from crownless.model_check import early
 from crownless.model_check.check import run_check
+from crownless.model_check.engines import NOT_CHECKED
+from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
+from crownless.model_check.stopping import INTERRUPTED, Stopped
 from crownless.model_check.suite import SuiteRow, rows
 
 Capture = pytest.CaptureFixture[str]
@@ -189,9 +194,10 @@ def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once
         assert [run_check(Check("rst", 2, 2), **options).engine.name for options in variants] == ["native"] * 4
 
 
-def test_where_sends_alone_make_many_states_nothing_is_tried_in_plain_python() -> None:
-    with patch("crownless.model_check.check.TrialLimits.within", side_effect=AssertionError):
-        assert run_check(Check("rst", 3, 5)).engine.name == "native"
+def test_where_sends_alone_make_many_states_the_first_try_is_short() -> None:
+    assert early.TrialLimits.within(Limits(), Free(3, 5)).states == early.GLANCED_STATES < early.TRIED_STATES
+    assert early.TrialLimits.within(Limits(states=7), Free(3, 5)).states == 7
+    assert run_check(Check("rst", 3, 5)).engine.name == "native"
     assert run_check(Check("rst", 2, 6)).engine.name == "plain"
     assert run_check(Check("cbcast", 3, 4)).engine.name == "plain"
 
@@ -208,6 +214,35 @@ def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None
         ended = run_check(Check("buffer"), Limits(seconds=0.0))
     assert (grown.engine.name, grown.verdict) == ("native", "holds")
     assert ended.exploration.stopped == "0 seconds are over"
+
+
+#: A native search that explores nothing.
+OUT_OF_TIME = SimpleNamespace(
+    explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=NOT_CHECKED
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "how"),
+    [
+        ("check._clock_for", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
+        ("check.Search._native", {"return_value": OUT_OF_TIME}),
+    ],
+)
+def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(where: str, how: dict[str, Any]) -> None:
+    reported: list[str] = []
+    with patch(f"crownless.model_check.{where}", **how):
+        result = run_check(Check("unordered", 4, 5), on_violation=reported.append)
+    assert reported == ["unordered: violated: fifo and causal, by a run of 3 actions; still searching…"]
+    assert (result.verdict, result.engine.name, result.exploration.states) == ("violated", "plain", 1_000)
+    assert result.interrupted
+    assert [len(line.run or ()) for line in result.violations.values()] == [3, 3]
+
+
+def test_an_interrupt_before_anything_was_explored_leaves_all_unknown() -> None:
+    with patch("crownless.model_check.check._clock_for", side_effect=Stopped(INTERRUPTED)):
+        result = run_check(Check("rst", 2, 2), engine="native")
+    assert (result.verdict, result.interrupted, result.exploration.states) == ("unknown", True, 0)
 
 
 def test_a_small_question_loads_no_compiler() -> None:

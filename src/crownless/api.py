@@ -65,7 +65,9 @@ def program(text: str, name: str | None = None) -> Script:
     """A program in the same notation, where a receive may take whatever comes; `name` is its name in reports."""
     from .spec import notation
 
-    return replace(notation.parse(arguments.text("text", text)), name=arguments.one_name("name", name))
+    return replace(
+        notation.parse(arguments.text("text", text)), name=arguments.optional(arguments.one_name, "name", name)
+    )
 
 
 @arguments.speaks_of_arguments
@@ -203,11 +205,11 @@ def check(
         ),
         _limits(max_states, max_seconds, max_memory),
         progress,
-        engine=arguments.one_name("engine", engine),
+        engine=arguments.optional(arguments.one_name, "engine", engine),
         reductions=arguments.names("reductions", reductions),
-        workers=arguments.whole_number("workers", workers, most=MOST_WORKERS),
-        checkpoint=arguments.path("checkpoint", checkpoint),
-        resume=arguments.path("resume", resume),
+        workers=arguments.optional(arguments.whole_number, "workers", workers, most=MOST_WORKERS),
+        checkpoint=arguments.optional(arguments.path, "checkpoint", checkpoint),
+        resume=arguments.optional(arguments.path, "resume", resume),
         elsewhere=elsewhere,
     )
 
@@ -276,9 +278,9 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
     """
     from .model_check import counting
 
-    arguments.whole_number("processes", processes, most=counting.MOST_PROCESSES)
-    arguments.whole_number("messages", messages, most=counting.MOST_MESSAGES)
-    return counting.count(processes, messages, self_sends=self_sends, limits=_limits(None, max_seconds, None))
+    n = arguments.whole_number("processes", processes, most=counting.MOST_PROCESSES)
+    m = arguments.whole_number("messages", messages, most=counting.MOST_MESSAGES)
+    return counting.count(n, m, self_sends=self_sends, limits=_limits(None, max_seconds, None))
 
 
 @arguments.speaks_of_arguments
@@ -293,7 +295,7 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     from .proofs.theorem import EFFORT
 
     request = Check(protocol)
-    steps = arguments.whole_number("effort", effort)
+    steps = arguments.optional(arguments.whole_number, "effort", effort)
     return prove(request.name, proof_of(request.kind), EFFORT if steps is None else steps)
 
 
@@ -318,16 +320,16 @@ def _request(
 
     return Check(
         protocol,
-        arguments.whole_number("processes", processes),
-        arguments.whole_number("messages", messages),
+        arguments.optional(arguments.whole_number, "processes", processes),
+        arguments.optional(arguments.whole_number, "messages", messages),
         None if program is None else _script(program),
         _channel(channel),
         arguments.names("orders", orders),
-        cast("Sends | None", arguments.one_name("sends", sends)),  # `Check` knows which there are
+        cast("Sends | None", arguments.optional(arguments.one_name, "sends", sends)),  # `Check` knows which there are
         bool(self_sends),
-        arguments.settings("parameters", parameters),
+        arguments.settings("parameters", {} if parameters is None else parameters),
         arguments.names("clocks", clocks),
-        arguments.one_name("crash", crash),
+        arguments.optional(arguments.one_name, "crash", crash),
         _workload(workload),
         arguments.instances("monitors", monitors, Monitor, "monitor"),
     )
@@ -337,9 +339,9 @@ def _limits(states: int | None, seconds: float | None, memory: int | None) -> Li
     from .model_check.limits import Limits
 
     return Limits(
-        arguments.whole_number("max_states", states),
-        arguments.seconds("max_seconds", seconds),
-        arguments.whole_number("max_memory", memory),
+        arguments.optional(arguments.whole_number, "max_states", states),
+        arguments.optional(arguments.seconds, "max_seconds", seconds),
+        arguments.optional(arguments.whole_number, "max_memory", memory),
     )
 
 
@@ -355,7 +357,7 @@ def _channel(given: str | type[Channel] | None) -> str | type[Channel] | None:
 
     if isinstance(given, type) and issubclass(given, Channel):
         return given
-    return arguments.one_name("channel", given)
+    return arguments.optional(arguments.one_name, "channel", given)
 
 
 def _script(given: ProgramLike) -> Script:

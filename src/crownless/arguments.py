@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .spec.errors import BadInput
 from .spec.printable import printable
@@ -64,10 +64,19 @@ def _refusal(name: str, given: Any, problem: str, hint: str) -> BadInput:
     return BadInput(f"`{name}` {shown}: {problem}", hint=hint)
 
 
-def whole_number(name: str, given: Any, least: int = 1, most: int | None = None) -> int | None:
-    """A whole number, also one of NumPy's; None stays None."""
-    if given is None:
-        return None
+def optional(
+    of: Callable[Concatenate[str, Any, Arguments], Result],
+    name: str,
+    given: Any,
+    *args: Arguments.args,
+    **kwargs: Arguments.kwargs,
+) -> Result | None:
+    """The argument as `of` has it; None stays None."""
+    return None if given is None else of(name, given, *args, **kwargs)
+
+
+def whole_number(name: str, given: Any, least: int = 1, most: int | None = None) -> int:
+    """A whole number, also one of NumPy's."""
     hint = f"give {least} or more" if most is None else f"give {least} to {most}"
     if isinstance(given, bool) or not hasattr(given, "__index__"):
         raise _refusal(name, given, "no whole number", hint)
@@ -79,10 +88,8 @@ def whole_number(name: str, given: Any, least: int = 1, most: int | None = None)
     return number
 
 
-def seconds(name: str, given: Any) -> float | None:
-    """A number of seconds; None stays None."""
-    if given is None:
-        return None
+def seconds(name: str, given: Any) -> float:
+    """A number of seconds."""
     hint = "give 0 or more, or None for no limit"
     if isinstance(given, bool) or not isinstance(given, Real) or math.isnan(given):
         raise _refusal(name, given, "no number of seconds", hint)
@@ -101,9 +108,9 @@ def names(name: str, given: Any) -> tuple[str, ...]:
     return each
 
 
-def one_name(name: str, given: Any) -> str | None:
-    """A name; None stays None."""
-    if given is not None and not isinstance(given, str):
+def one_name(name: str, given: Any) -> str:
+    """A name."""
+    if not isinstance(given, str):
         raise _refusal(name, given, "no name", "give a string")
     return given
 
@@ -123,19 +130,15 @@ def lines(name: str, given: Any) -> Iterator[str]:
         yield text(name, line)
 
 
-def path(name: str, given: Any) -> Path | None:
-    """A path; None stays None."""
-    if given is None:
-        return None
+def path(name: str, given: Any) -> Path:
+    """A path."""
     if not isinstance(given, str | os.PathLike):
         raise _refusal(name, given, "no path", "give a string or a pathlib.Path")
     return Path(given)
 
 
 def settings(name: str, given: Any) -> dict[str, Any]:
-    """A dictionary from names to numbers, or tuples of numbers; None: an empty one."""
-    if given is None:
-        return {}
+    """A dictionary from names to numbers, or tuples of numbers."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise _refusal(name, given, "no dictionary", f'such as {name}={{"k": 3}}')
     return {key: _setting(f'{name}["{key}"]', value) for key, value in given.items()}

@@ -1,0 +1,124 @@
+"""What is given from Python and cannot be used is refused in one line, which speaks of arguments and not of options."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import crownless as cr
+from crownless.arguments import _OPTIONS
+
+#: Each call, and the line that refuses it.
+REFUSED = """
+cr.check(3)
+    int is no protocol; derive its class from crownless.Protocol
+cr.check("rst", 3.5)
+    `processes` 3.5: no whole number; give 1 or more
+cr.check("rst", True)
+    `processes` True: no whole number; give 1 or more
+cr.check("rst", 17)
+    `processes` 17: more than this tool takes; give at most 16 processes; 3 or 4 is a good start
+cr.check("rst", 3, 65)
+    `messages` 65: more than this tool takes; give at most 64 messages; 3 or 4 is a good start
+cr.check("rst", channel=3)
+    `channel` 3: no name; give a string
+cr.check("rst", crash=1)
+    `crash` 1: no name; give a string
+cr.check("rst", orders=[1])
+    `orders` [1]: no names; give a list of strings, such as orders=["…"], or one string
+cr.check("rst", clocks=3)
+    `clocks` 3: no names; give a list of strings, such as clocks=["…"], or one string
+cr.check("rst", reductions=3)
+    `reductions` 3: no names; give a list of strings, such as reductions=["…"], or one string
+cr.check("rst", parameters=3)
+    `parameters` 3: no dictionary; such as parameters={"k": 3}
+cr.check("rst", parameters={"k": "x"})
+    `parameters["k"]` 'x': no whole number; give one, or a tuple of one for each process
+cr.check("rst", monitors=[3])
+    `monitors` [3]: no monitor; give a list of objects of a class derived from Monitor
+cr.check("rst", workload=3)
+    `workload` 3: no workload; give an object of a class derived from crownless.impl.workloads.Workload
+cr.check("rst", program=3)
+    `program` 3: no program; give its name, its file, its text, or what cr.program made of a text
+cr.check("rst", workers=0)
+    `workers` 0: too small; give 1 to 64
+cr.check("rst", workers=65)
+    `workers` 65: too great; give 1 to 64
+cr.check("rst", max_seconds=float("nan"))
+    `max_seconds` nan: no number of seconds; give 0 or more, or None for no limit
+cr.check("rst", max_seconds=-1)
+    `max_seconds` -1: too small; give 0 or more, or None for no limit
+cr.check("rst", max_states=0)
+    `max_states` 0: too small; give 1 or more
+cr.check("rst", max_memory=1.5)
+    `max_memory` 1.5: no whole number; give 1 or more
+cr.check("rst", checkpoint=3)
+    `checkpoint` 3: no path; give a string or a pathlib.Path
+cr.check("rst", checkpoint="a", resume="b")
+    `checkpoint` and `resume`: a search that is gone on with is saved further in the same directory; leave out `checkpoint`
+cr.check("rst", engine="plain", reductions="all")
+    `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
+cr.check("rst", sends="multicast")
+    rst has no messages to several processes; leave out `sends`, or name the protocols: unordered, isis, isis-gc, isis-gc-waits, cbcast, ses-multicast, optimal
+cr.realize("rst", max_seconds="x")
+    `max_seconds` 'x': no number of seconds; give 0 or more, or None for no limit
+cr.count(9, 1)
+    `processes` 9: too great; give 1 to 8
+cr.prove("rst", effort=0)
+    `effort` 0: too small; give 1 or more
+cr.prove(3)
+    int is no protocol; derive its class from crownless.Protocol
+cr.states("rst", crash=2)
+    `crash` 2: no name; give a string
+cr.classify(None)
+    `computation` None: no computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
+cr.classify("P1: send x to P2\nP2:", unreceived="zz")
+    unknown policy for what is not received 'zz'; known: lost, pending
+cr.draw(3)
+    `thing` 3: no computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
+cr.parse(3)
+    `text` 3: no text; give a string
+cr.program(None)
+    `text` None: no text; give a string
+cr.read_log(3)
+    `file` 3: no file and no lines; give a path, or an iterable of strings
+cr.read_log([3])
+    `file` 3: no text; give a string
+cr.Recorder([3])
+    a process is called 3, which is no string; give str(…) of it
+cr.Recorder().send("A", "m", to=2)
+    a process is called 2, which is no string; give str(…) of it
+cr.Recorder().deliver("A", 1)
+    a message is called 1, which is no string; give str(…) of it
+cr.Recorder().verdict("causal", "zz")
+    unknown policy for what is not received 'zz'; known: lost, pending
+""".strip()  # noqa: E501  # each is one line, however long
+
+
+@pytest.mark.parametrize(("call", "line"), re.findall(r"^(cr\..*)\n    (.*)$", REFUSED, re.MULTILINE))
+def test_what_cannot_be_used_is_refused_in_a_line(call: str, line: str) -> None:
+    with pytest.raises(cr.BadInput) as refused:
+        eval(call, {"cr": cr})
+    assert str(refused.value) == line
+
+
+def test_numbers_of_other_kinds_are_taken() -> None:
+    class Number:
+        def __index__(self) -> int:
+            return 2
+
+    assert cr.check("unordered", Number(), Number()).exploration.states == 17  # type: ignore[arg-type]
+    assert cr.count(2, 2).counts == cr.count(Number(), Number()).counts  # type: ignore[arg-type]
+
+
+def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
+    """Of those in the code that the functions of `crownless` call; but `cost` is none of them."""
+    root = Path(__file__).parents[1]
+    named = set()
+    for folder in ("spec", "impl", "model_check"):
+        for file in (root / folder).rglob("*.py"):
+            for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
+                named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
+    assert named - set(_OPTIONS) == {"--workload"}
