@@ -380,6 +380,21 @@ def test_json_is_one_object_with_the_version(
     assert facts[key]
 
 
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("claims MF2", "claims"),
+        ("cost rst --seeds 2 -m 40", "costs"),
+        ("prove rst", "proofs"),
+        ("prove rst --discover", "discoveries"),
+    ],
+)
+def test_json_is_one_object_also_where_nothing_is_known_yet(crownless: Run, command: str, key: str) -> None:
+    code, out, err = crownless(*command.split(), "--json", "--max-seconds", "0")
+    assert (code, json.loads(out)[key]) == (3, [])
+    assert "0 seconds are over; nothing is known yet" in err
+
+
 @pytest.mark.parametrize("verb", command_line.VERBS)
 def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Run, verb: str) -> None:
     code, out, _ = crownless(verb, "--help")

@@ -44,7 +44,7 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as
         ):
             findings.append(finding)
     if part.reason is not None and not findings:
-        return ended_with_nothing(part)
+        return ended_with_nothing(part, {"claims": []} if as_json else None)
     if as_json:
         print_json({"claims": [finding.json() for finding in findings]})
     else:

@@ -172,7 +172,7 @@ def classify(
                     decided[-1][1].append(verdict)
             judged.add(name)
     if part.reason is not None and not decided:
-        return ended_with_nothing(part)
+        return ended_with_nothing(part, {"classifications": []} if as_json else None)
     found = [oracle.classified(*known, reading, chosen, part.reason or "") for known in decided]
     if as_json:
         each = [classification.json() for classification in found]

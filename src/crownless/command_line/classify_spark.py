@@ -90,7 +90,7 @@ def classify_on_spark(
             if out is None:
                 judged.records.unpersist()
     if part.reason is not None:
-        return ended_with_nothing(part)
+        return ended_with_nothing(part, {"summary": None} if as_json else None)
     if not facts["rows"]["read"]:
         raise BadInput("the log is empty", hint="give events, as Parquet or JSON Lines", file=dataset)
     if as_json:

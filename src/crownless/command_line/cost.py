@@ -140,7 +140,7 @@ def cost(
     if part.reason is not None:
         _say_kept(how_far, out)
         if not rows or page is not None:
-            return ended_with_nothing(part)
+            return ended_with_nothing(part, {"costs": []} if as_json else None)
         say(part.reason)
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)

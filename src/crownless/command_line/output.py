@@ -142,8 +142,10 @@ def status(quiet: bool) -> Iterator[ProgressLine | None]:
             yield ProgressLine(line)
 
 
-def ended_with_nothing(part: Part) -> int:
-    """Says why a part ended that has nothing to report yet; the exit code."""
+def ended_with_nothing(part: Part, answer: Mapping[str, Any] | None) -> int:
+    """Says why a part ended that has nothing to report yet; the exit code. `answer`: what is printed as JSON."""
+    if answer is not None:
+        print_json(answer)
     say(f"{part.reason}; nothing is known yet")
     if part.out_of_memory:
         return EXIT_NO_MEMORY

@@ -144,7 +144,7 @@ def prove_(
             if why:
                 needed[name] = necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
-        return ended_with_nothing(part)
+        return ended_with_nothing(part, {"proofs": []} if as_json else None)
     if as_json:
         facts = [proved.json() for proved in found]
         facts = [{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts

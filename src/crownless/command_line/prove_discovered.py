@@ -57,7 +57,7 @@ def prove_discovered(
                 report(f"{name}: Spacer, {processes} processes")
                 found.append(spacer(name, processes) if effort is None else spacer(name, processes, effort=effort))
     if part.reason is not None and not found:
-        return ended_with_nothing(part)
+        return ended_with_nothing(part, {"discoveries": []} if as_json else None)
     if as_json:
         print_json({"discoveries": [each.json() for each in found]})
     else:

@@ -61,7 +61,7 @@ def prove_program(
 
             found.append(judge(one, effort or EFFORT, progress=report))
     if part.reason is not None and not found:
-        return ended_with_nothing(part)
+        return ended_with_nothing(part, {"programs": []} if as_json else None)
     if as_json:
         print_json({"programs": [judged.json() for judged in found]})
     else:
