@@ -28,7 +28,7 @@ from .properties import DELIVERS_ALL, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
-from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching
+from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
 from .wrong_machine import machine_errors
 
@@ -74,9 +74,9 @@ def run_check(
     `first`: the search ends with the level of the first violation, and other properties stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
-    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
-    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails, and if a call
+    of the machine's own code lasts long; the search then goes on. `on_violation` gets a line for each violation that is
+    known while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     limits = limits or Limits()
@@ -89,7 +89,7 @@ def run_check(
             began = time.monotonic()
             within = TrialLimits.within(limits, resolved.workload)
             trial = Search(resolved, Engine("plain"), within, progress, first=first)
-            with _calls_of(resolved, time.monotonic, limits):
+            with _calls_of(resolved, time.monotonic, limits, report):
                 earlier, _ = trial.explore(None)
                 if not within.ended(earlier):
                     trial.limits = limits
@@ -109,7 +109,7 @@ def run_check(
         began = time.monotonic()
         try:
             with (
-                _calls_of(resolved, _clock_for(chosen), limits) as clock,
+                _calls_of(resolved, _clock_for(chosen), limits, report) as clock,
                 _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
                 nullcontext() if chosen.name == "plain" else around_native(),
             ):
@@ -141,12 +141,14 @@ def _result_of(
 
 
 @contextmanager
-def _calls_of(check: ResolvedCheck, clock: Callable[[], float], limits: Limits) -> Iterator[Callable[[], float]]:
+def _calls_of(
+    check: ResolvedCheck, clock: Callable[[], float], limits: Limits, report: Callable[[str], None] | None
+) -> Iterator[Callable[[], float]]:
     """Around a search: what a machine's own code raises is reported of it, and a call of it that does not return is
-    ended by the limits, by this clock, which is yielded.
+    reported, and ended by the limits, by this clock, which is yielded.
     """
     kind, began = type(check.machine), clock()
-    with machine_errors(kind), ending_calls(kind, lambda: limits.reached(clock() - began)):
+    with machine_errors(kind), ending_calls(kind, lambda: limits.reached(clock() - began), report):
         yield clock
 
 
@@ -376,7 +378,9 @@ class Search:
                 known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
             )
         if found.stopped:
-            return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
+            return PropertyResult(
+                known, "unknown", note=f"not violated before the search ended: {without_call(found.stopped)}"
+            )
         if known.kind != "live" or lassos is None:
             return PropertyResult(known, "holds")
         if isinstance(lassos, str):

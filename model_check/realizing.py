@@ -222,9 +222,15 @@ def because(c: Computation, order: str) -> str:
 
 
 def realize(
-    check: Check, *, limits: Limits | None = None, progress: Callable[[str], None] | None = None
+    check: Check,
+    *,
+    limits: Limits | None = None,
+    progress: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Realization:
-    """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests."""
+    """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests.
+    `report` gets a line if a call of the machine's own code lasts long.
+    """
     assert check.crash is None, "crashes are not for this question"
     clock = Clock(limits, progress)
     started = time.monotonic()
@@ -232,7 +238,7 @@ def realize(
     workload = resolved.workload
     assert isinstance(workload, Free), "programs are not for this question"
     kind = type(resolved.machine)
-    with machine_errors(kind), ending_calls(kind, clock.over):
+    with machine_errors(kind), ending_calls(kind, clock.over, report):
         found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:

@@ -64,7 +64,7 @@ class StoppedInCall(Stopped):
     """The same in the middle of a call of a machine's own code, which a search cannot end by itself."""
 
     def __init__(self, reason: str, call: str) -> None:
-        super().__init__(f"{reason.partition(_IN_A_CALL)[0]}{_IN_A_CALL}{call}")
+        super().__init__(f"{without_call(reason)}{_IN_A_CALL}{call}")
 
 
 def reason_of(ending: KeyboardInterrupt) -> str:
@@ -72,9 +72,14 @@ def reason_of(ending: KeyboardInterrupt) -> str:
     return str(ending) or INTERRUPTED
 
 
+def without_call(reason: str) -> str:
+    """Why something ended, without the call in the middle of which it did."""
+    return reason.partition(_IN_A_CALL)[0]
+
+
 def is_interrupt(reason: str | None) -> bool:
     """True if a signal is why something ended, also in the middle of a call."""
-    return reason is not None and reason.partition(_IN_A_CALL)[0] == INTERRUPTED
+    return reason is not None and without_call(reason) == INTERRUPTED
 
 
 class Part:
@@ -394,16 +399,19 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
 
 
 @contextmanager
-def ending_calls(kind: type, over: Callable[[], str | None]) -> Iterator[None]:
+def ending_calls(
+    kind: type, over: Callable[[], str | None], report: Callable[[str], None] | None = None
+) -> Iterator[None]:
     """Within it a call of a machine's own code that does not return is ended by the first signal, and where a limit is
-    reached, of which `over` says which it is: by `StoppedInCall`, also where a search looks for itself.
+    reached, of which `over` says which it is: by `StoppedInCall`, also where a search looks for itself. `report` gets a
+    line on one that lasts long.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     with watching():
         (watch,) = _watches
-        outer, watch.calls = watch.calls, LastingCalls(kind, over)
+        outer, watch.calls = watch.calls, LastingCalls(kind, over, report)
         try:
             yield
         finally:

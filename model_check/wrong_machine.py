@@ -383,6 +383,6 @@ class CallsOf:
             frame = frame.f_back
         return found
 
-    def said(self, frame: FrameType) -> str:
-        """The call that a frame runs, in words."""
-        return _call(self._kind, self._named, frame).subject
+    def call(self, frame: FrameType) -> Call:
+        """The call that a frame runs."""
+        return _call(self._kind, self._named, frame)

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import wrong_machines
@@ -18,6 +19,7 @@ from wrong_machines import MACHINES, Beats, NeverAnswers, Right, Ticks
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
+from crownless.model_check import lasting_calls
 from crownless.model_check.check import run_check
 from crownless.model_check.class_facts import check_class
 from crownless.model_check.limits import Limits
@@ -239,7 +241,11 @@ with watching():
     result = run_check(Check(NeverAnswers, 3, 2), Limits(seconds={seconds}), engine={engine!r}, workers=1)
 print(result.verdict, result.interrupted, result.exploration.stopped, sep="|")
 """
-IN_ACCEPTS = r"; meanwhile NeverAnswers\.deliverable \(\S+wrong_machines\.py:\d+\) at P\d has not returned for \d+ s"
+LASTS = (
+    r"NeverAnswers\.deliverable \(\S+wrong_machines\.py:\d+\) at P\d has not returned for \d+ s, "
+    r"given the packet 'message' of \S+ from P\d, stamp \d, in the local state State\(.*\)"
+)
+IN_ACCEPTS = f"; meanwhile {LASTS}"
 
 
 def never_answers(engine: str, seconds: float | None) -> subprocess.Popen[str]:
@@ -279,6 +285,15 @@ def test_code_that_loops_in_a_program_of_ones_own_is_ended_without_the_command_l
     result = run_check(Check(NeverAnswers, 3, 2), Limits(seconds=0.2), engine="plain")
     assert result.exploration.stopped is not None
     assert re.fullmatch(f"0.2 seconds are over{IN_ACCEPTS}", result.exploration.stopped)
+
+
+def test_a_call_that_lasts_is_reported_once_while_it_does() -> None:
+    reported: list[str] = []
+    with patch.object(lasting_calls, "REPORTED_AFTER", 1.1):
+        run_check(Check(NeverAnswers, 3, 2), Limits(seconds=3), engine="plain", report=reported.append)
+        realize(Check(NeverAnswers, 3, 2), limits=Limits(seconds=3), report=reported.append)
+    assert len(reported) == 2
+    assert all(re.fullmatch(f"{LASTS}; Ctrl-C ends it", line) for line in reported)
 
 
 def test_realize_is_ended_too() -> None:

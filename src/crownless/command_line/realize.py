@@ -18,7 +18,7 @@ from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
 
 from .completion import complete_protocol
-from .endings import keep_to_the_end
+from .endings import keep_to_the_end, say
 from .options import parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
@@ -81,7 +81,7 @@ def realize(
                 line.update(f"{protocol}: {said}")
 
         with redirect_stdout(sys.stderr):  # what a machine prints is no answer
-            answer = realizing.realize(request, limits=limits, progress=progress)
+            answer = realizing.realize(request, limits=limits, progress=progress, report=say)
     keep_to_the_end(answer.found.held)
     if as_json:
         print_json(answer.json())
