@@ -21,7 +21,7 @@ from types import ModuleType
 from weakref import WeakKeyDictionary
 
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_line
+from crownless.spec.printable import error_line
 
 from .protocol import ProtocolMachine
 
@@ -74,7 +74,8 @@ def load_registered(name: str) -> type[ProtocolMachine]:
 
 def _of_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise BadInput(f"{path}: no such file", hint="give a Python file and the class in it, such as hub.py:Hub")
+        problem = "a directory, not a file" if path.is_dir() else "no such file"
+        raise BadInput(f"{path}: {problem}", hint="give a Python file and the class in it, such as hub.py:Hub")
     return _loaded(path.resolve(), str(path))
 
 
@@ -133,7 +134,7 @@ def _cannot_be_imported(called: str, error: BaseException) -> BadInput:
     if isinstance(error, SyntaxError) and error.filename is not None:
         return BadInput(f"{error.msg}", hint="correct it", file=error.filename, line=error.lineno, column=error.offset)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
-    said = printable_line(f"{type(error).__name__}: {error}")
+    said = error_line(error)
     if not frames:
         return BadInput(f"{called} cannot be imported: {said}", hint="correct it")
     return BadInput(
@@ -172,5 +173,5 @@ def _class_in(module: ModuleType, where: str, wanted: str) -> type[ProtocolMachi
 def _protocol(found: object, name: str) -> type[ProtocolMachine]:
     if inspect.isclass(found) and issubclass(found, ProtocolMachine):
         return found
-    what = f"class {found.__name__} is no protocol" if inspect.isclass(found) else "is no class"
-    raise BadInput(f"{name}: {what}", hint="derive it from crownless.Protocol")
+    what = f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
+    raise BadInput(f"{name} is {what}, which is no protocol", hint="derive a class from crownless.Protocol")

@@ -23,6 +23,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message
+from crownless.spec.printable import error_line
 
 from .code_of_machines import read_function, read_machine
 from .opaque import (
@@ -76,7 +77,7 @@ def seen_parametric(machine: ProtocolMachine, longest: int) -> Parametric:
     except NotParametric:
         raise
     except Exception as error:  # of any kind: the code is not written for such values
-        raise NotParametric(f"it does not run on opaque values: {type(error).__name__}: {error}") from error
+        raise NotParametric(f"it does not run on opaque values: {error_line(error)}") from error
     return Parametric(longest if shapes.cut else None, _unlike(machine, shapes.states))
 
 

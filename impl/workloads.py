@@ -14,6 +14,7 @@ from crownless.spec.computation import Message, process_names
 from crownless.spec.enumeration import Sends, receiver_sets
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
+from crownless.spec.printable import some
 
 from .free_message import FreeMessage
 from .renaming import Renaming
@@ -42,7 +43,7 @@ class Workload:
     @property
     def scope(self) -> str:
         """The processes, and which messages they may send, in words."""
-        return f"{count_of(self.processes)}, {self.messages} message{'s' * (self.messages != 1)}"
+        return f"{some(len(self.processes), 'process')}, {some(self.messages, 'message')}"
 
     def start(self) -> Position:
         """Nothing has been sent or received."""
@@ -89,11 +90,6 @@ class Workload:
         raise NotImplementedError
 
 
-def count_of(processes: Sequence[str]) -> str:
-    """The number of processes in words: ``1 process``, ``3 processes``."""
-    return f"{len(processes)} process{'es' * (len(processes) != 1)}"
-
-
 #: To whom the free workload addresses a message.
 _RECEIVERS = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
 
@@ -125,7 +121,7 @@ class Free(Workload):
 
     @property
     def scope(self) -> str:
-        bound = f"{count_of(self.processes)}, up to {self.messages} message{'s' * (self.messages != 1)}"
+        bound = f"{some(len(self.processes), 'process')}, up to {some(self.messages, 'message')}"
         return f"{bound}, any process to {_RECEIVERS[self.sends]}{', itself included' * self.self_sends}"
 
     def start(self) -> Position:
@@ -220,7 +216,7 @@ class Program(Workload):
     @property
     def scope(self) -> str:
         called = self.name if self.script.name is None else f"program {self.name}"
-        return f"{called}, {count_of(self.processes)}"
+        return f"{called}, {some(len(self.processes), 'process')}"
 
     def start(self) -> Position:
         return (0,) * len(self.processes)

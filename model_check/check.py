@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import some
 
 from .check_result import CheckResult, PropertyResult
 from .early import EarlyReports, LimitsAfter, TrialLimits
@@ -76,7 +77,8 @@ def run_check(
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
     further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails, and if a call
     of the machine's own code lasts long; the search then goes on. `on_violation` gets a line for each violation that is
-    known while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    known while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is
+    where the engine `spark` runs.
     """
     resolved = check.resolve()
     limits = limits or Limits()
@@ -369,9 +371,7 @@ class Search:
             except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
                 why = _why(ending)
                 length = found.broken[known.name]
-                note = (
-                    f"by a run of {length} action{'s' * (length != 1)}; the search for one to show ended early: {why}"
-                )
+                note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
             run = run_of(self.system, steps, keep_names=program)
             return PropertyResult(

@@ -12,7 +12,7 @@ from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import Undecided
-from crownless.spec.printable import in_brackets
+from crownless.spec.printable import in_brackets, some
 
 from .engines import Engine
 from .exploration import Exploration
@@ -96,7 +96,7 @@ class CheckResult:
 
     def __repr__(self) -> str:
         broken = f", breaks {', '.join(self.violations)}" if self.violations else ""
-        return in_brackets(f"{self.protocol}: {self.verdict}, {self.exploration.states:,} states{broken}")
+        return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{broken}")
 
     def __str__(self) -> str:
         drawn = [f"{self.protocol} breaks {', '.join(names)}:\n\n{run}" for run, names in self.shown_runs()]

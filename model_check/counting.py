@@ -12,7 +12,7 @@ from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide, weaker
-from crownless.spec.printable import in_brackets
+from crownless.spec.printable import in_brackets, some
 
 from .limits import Limits, allocation_failed
 from .stopping import reason_of
@@ -41,7 +41,7 @@ class Count:
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {number:,}" for name, number in self.counts.items())
         least = "" if self.stopped is None else "at least: "
-        return in_brackets(f"{self.processes} processes, {self.messages} messages: {least}{counts}")
+        return in_brackets(f"{some(self.processes, 'process')}, {some(self.messages, 'message')}: {least}{counts}")
 
     def __str__(self) -> str:
         lines = [f"{name:12} {number:>12,}" for name, number in self.counts.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crownless.spec.printable import in_brackets
+from crownless.spec.printable import in_brackets, some
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Exploration:
     def __repr__(self) -> str:
         broken = f", breaks {', '.join(self.broken)}" if self.broken else ""
         stopped = f", {self.stopped}" if self.stopped else ""
-        return in_brackets(f"{self.states:,} states, {self.transitions:,} transitions{broken}{stopped}")
+        return in_brackets(f"{some(self.states, 'state')}, {some(self.transitions, 'transition')}{broken}{stopped}")
 
 
 #: Why a search ended that was to find one violation.

@@ -19,7 +19,7 @@ from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest
-from crownless.spec.printable import in_brackets, printable, printable_name
+from crownless.spec.printable import in_brackets, printable, printable_name, some
 from crownless.spec.reading import read_text
 
 from .event_logs import Hole, read_log
@@ -45,8 +45,8 @@ class NamedComputation:
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
-        lacks = f", {len(self.holes)} holes" if self.holes else ""
-        return in_brackets(f"{where or 'computation'}: {len(self.computation.messages)} messages{lacks}")
+        lacks = f", {some(len(self.holes), 'hole')}" if self.holes else ""
+        return in_brackets(f"{where or 'computation'}: {some(len(self.computation.messages), 'message')}{lacks}")
 
     def __str__(self) -> str:
         return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
@@ -80,7 +80,7 @@ class Classification(Mapping[str, Verdict]):
 
     def __repr__(self) -> str:
         kept = ", ".join(self.kept) or "none"
-        return in_brackets(f"{len(self.subject.computation.messages)} messages: kept: {kept}")
+        return in_brackets(f"{some(len(self.subject.computation.messages), 'message')}: kept: {kept}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))

@@ -20,6 +20,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
 from crownless.spec.computation import Message
+from crownless.spec.printable import error_line
 
 from .extra_messages import OneMessagePerStep
 from .refinement import Refinement
@@ -57,7 +58,7 @@ def _difference(compare: Callable[..., str | None], plain: OneMessagePerStep, i:
     try:
         return compare(plain, i, *given)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        return f"P{i + 1} takes a step that cannot be compared: {type(error).__name__}: {error}"
+        return f"P{i + 1} takes a step that cannot be compared: {error_line(error)}"
 
 
 def _matrix(n: int, entries: Any) -> Value:

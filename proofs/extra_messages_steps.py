@@ -31,6 +31,7 @@ from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.opaque import NotParametric
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.spec.printable import error_line
 
 from .reachable import why_not_fixed_machine
 from .refinement import Refinement
@@ -131,7 +132,7 @@ def _read(protocol: type[ExtraMessages]) -> None:
     try:
         read_machine(protocol(2))
     except NotParametric as error:
-        raise UnsupportedStep(f"its steps cannot be read: {error}") from error
+        raise UnsupportedStep(f"its steps cannot be read: {error_line(error)}") from error
     for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]:
         for name, method in vars(kind).items():
             if isinstance(method, FunctionType) and _reads_n(method):

@@ -17,7 +17,7 @@ from crownless.model_check.class_facts import check_class
 from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import in_brackets
+from crownless.spec.printable import in_brackets, some
 
 from .buffer import BUFFER
 from .causal_order import CausalOrder
@@ -125,7 +125,7 @@ class ProofReport:
 
     def __repr__(self) -> str:
         outcomes = ", ".join(f"{shown}: {self.outcome(shown)}" for shown in SHOWN)
-        return in_brackets(f"{self.protocol}: {outcomes}; {len(self.claims)} claims")
+        return in_brackets(f"{self.protocol}: {outcomes}; {some(len(self.claims), 'claim')}")
 
     def __str__(self) -> str:
         shown = [f"{shown}: {self.outcome(shown)}: {meaning}" for shown, (meaning, _) in self.proof.shown.items()]
@@ -396,8 +396,8 @@ def necessary_hypotheses(
 ) -> dict[str, list[str]]:
     """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
     needed = {}
-    for some in proof.claims().values():
-        for claim in some:
+    for claims in proof.claims().values():
+        for claim in claims:
             if progress is not None:
                 progress(claim.name)
             steps = next(

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import z3
 
+from crownless.spec.printable import error_line
+
 from .terms import Term
 
 
@@ -99,7 +101,7 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
         try:
             found.append((path, step(path)))
         except (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
-            raise UnsupportedStep(f"a step raises {type(error).__name__}: {error}") from error
+            raise UnsupportedStep(f"a step raises {error_line(error)}") from error
         if len(found) > MOST_PATHS:
             raise UnsupportedStep(f"a step has more than {MOST_PATHS} ways through")
         answers = list(path.answers)

@@ -56,6 +56,21 @@ def in_brackets(text: str) -> str:
     return f"<{shown if len(shown) <= LONGEST_REPR else shown[: LONGEST_REPR - 1] + '…'}>"
 
 
+def some(number: int, thing: str) -> str:
+    """A number of things, in the singular if it is one: ``1 process``, ``3 messages``."""
+    plural = {"process": "processes"}.get(thing, f"{thing}s")
+    return f"{number:,} {thing if number == 1 else plural}"
+
+
+def error_line(error: BaseException) -> str:
+    """What an exception says, with its type, on one line; it may be anybody's, whose text cannot be had."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    return printable_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
 def printable_line(line: str) -> str:
     """A line of output: escaped, and cut in the middle if it is very long."""
     shown = printable(line) if len(line) <= LONGEST_LINE else None

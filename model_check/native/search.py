@@ -42,6 +42,7 @@ from crownless.model_check.properties import (
 )
 from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import error_line
 
 from . import full_kernels, kernels, reduced_kernels, row_set_kernels
 from .checkpoints import Checkpoint
@@ -373,7 +374,7 @@ class NativeSearch:
         except Exception as error:
             if self.resumed is None:
                 raise
-            failure = f"{type(error).__name__}: {error}"
+            failure = error_line(error)
             raise BadInput(
                 f"--resume {self.resumed}: what is saved there makes the protocol fail ({failure})",
                 hint="start anew with --checkpoint and another directory; if it fails there too, the protocol is wrong",

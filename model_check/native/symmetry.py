@@ -31,6 +31,7 @@ from crownless.impl.workloads import Free, Position
 from crownless.model_check.purity import Inputs, Purity, types_of
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import error_line
 
 from .frames import Comparison
 
@@ -172,7 +173,7 @@ class Alike:
             except BadInput:
                 raise
             except Exception as error:
-                failure = f"what it says of local states fails at process {process + 1}: {_of(error)}"
+                failure = f"what it says of local states fails at process {process + 1}: {error_line(error)}"
                 raise NotSymmetric(failure) from error
             if not same:
                 (name, *_) = sorted(self._said_of(0, images[0]) ^ self._said_of(process, image))
@@ -413,7 +414,7 @@ class Alike:
 
     @staticmethod
     def _fails(process: int, error: Exception) -> NotSymmetric:
-        return NotSymmetric(f"process {process + 1} fails where process 1 does not: {_of(error)}")
+        return NotSymmetric(f"process {process + 1} fails where process 1 does not: {error_line(error)}")
 
     @staticmethod
     def _differs(process: int, what: str) -> str:
@@ -424,7 +425,3 @@ class Alike:
 
 def _link(packet: Packet) -> tuple[int, int]:
     return packet.source, packet.destination
-
-
-def _of(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

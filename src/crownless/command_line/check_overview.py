@@ -12,9 +12,9 @@ from crownless.model_check.check_result import CheckResult, rendered_setting
 from crownless.model_check.properties import COMPLETES
 from crownless.model_check.request import ResolvedCheck
 from crownless.model_check.suite import SuiteRow
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import printable_name, some
 
-from .output import STYLES, print_line, some
+from .output import STYLES, print_line
 from .tables import StreamedRows
 
 #: Room for what is not known before: "breaks" and the longest name of a property, millions of states, and seconds.

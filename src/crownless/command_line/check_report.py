@@ -7,9 +7,9 @@ from collections.abc import Collection
 from rich.text import Text
 
 from crownless.model_check.check_result import CheckResult, PropertyResult
-from crownless.spec.printable import printable
+from crownless.spec.printable import printable, some
 
-from .output import STYLES, print_drawing, print_line, some, speaks_unicode
+from .output import STYLES, print_drawing, print_line, speaks_unicode
 from .tables import Rows
 
 

@@ -12,10 +12,11 @@ from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.ledger.claims import VERDICTS, Shown
 from crownless.proofs.ledger.ledger import Finding, entries_named, recompute
 from crownless.spec.diagram import draw
+from crownless.spec.printable import some
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import with_limits, with_output
-from .output import ended_with_nothing, print_drawing, print_json, print_line, some, speaks_unicode, status
+from .output import ended_with_nothing, print_drawing, print_json, print_line, speaks_unicode, status
 from .tables import Rows
 
 

@@ -15,7 +15,7 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.diagram import draw
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
-from crownless.spec.printable import printable, printable_line, printable_name
+from crownless.spec.printable import printable, printable_line, printable_name, some
 
 from .endings import say
 from .options import Folder, with_limits, with_output
@@ -28,7 +28,6 @@ from .output import (
     print_drawing,
     print_json,
     print_line,
-    some,
     speaks_unicode,
 )
 from .tables import Rows

@@ -19,18 +19,9 @@ from crownless.pipeline.progress import task_progress
 from crownless.pipeline.session import session, spark_errors_as_bad_input
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import printable_name, some
 
-from .output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    ended_with_nothing,
-    print_json,
-    print_line,
-    some,
-    status,
-)
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ended_with_nothing, print_json, print_line, status
 from .tables import Rows
 
 if TYPE_CHECKING:

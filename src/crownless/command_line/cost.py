@@ -16,11 +16,12 @@ from crownless.model_check.simulation.simulation import Experiment
 from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.model_check.stopping import stoppable
 from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import Folder, parse_settings, with_limits, with_output
-from .output import ended_with_nothing, print_json, print_line, some, status
+from .output import ended_with_nothing, print_json, print_line, status
 from .tables import Rows
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import traceback
 from typing import TextIO
 
 from crownless.spec.memory import lacks_memory, release_reserve
-from crownless.spec.printable import printable_line
+from crownless.spec.printable import error_line, printable_line
 
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
 #: As `sysexits.h` numbers them: a fault of crownless's own; no memory, and nothing to report yet; input or output that
@@ -99,8 +99,7 @@ def _said(error: BaseException) -> int:
         return _said_of_input_and_output(error)
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    say(f"internal error: {what[:200]}; please report it to the developers, with {_kept(error)}")
+    say(f"internal error: {error_line(error)[:200]}; please report it to the developers, with {_kept(error)}")
     return EXIT_INTERNAL_ERROR
 
 

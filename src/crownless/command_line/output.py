@@ -81,12 +81,6 @@ def print_line(line: str = "") -> None:
     console().print(shown)
 
 
-def some(number: int, thing: str) -> str:
-    """A number of things, in the singular if it is one: ``1 process``, ``3 messages``."""
-    plural = {"process": "processes"}.get(thing, f"{thing}s")
-    return f"{number:,} {thing if number == 1 else plural}"
-
-
 def speaks_unicode() -> bool:
     """True if standard output can show the characters of the drawings, and `--ascii` was not given."""
     context = click.get_current_context(silent=True)

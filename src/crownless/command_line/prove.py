@@ -17,6 +17,7 @@ from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, necessar
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import say
@@ -29,7 +30,6 @@ from .output import (
     print_drawing,
     print_json,
     print_line,
-    some,
     speaks_unicode,
     status,
 )

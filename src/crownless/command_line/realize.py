@@ -16,6 +16,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.diagram import draw
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
+from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import keep_to_the_end, say
@@ -27,7 +28,6 @@ from .output import (
     print_drawing,
     print_json,
     print_line,
-    some,
     speaks_unicode,
     status,
 )
