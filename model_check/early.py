@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import log
 
 from crownless.impl.workloads import Free, Workload
+from crownless.spec.printable import some
 
 from .exploration import Exploration, Progress
 from .limits import Limits, states_are_reached
@@ -111,5 +112,5 @@ class EarlyReports:
                 self._reported.add(name)
                 lengths.setdefault(length, []).append(name)
         for length, names in sorted(lengths.items()):
-            by = f", by a run of {length} action{'s' * (length != 1)}" if self.exact else ""
+            by = f", by a run of {some(length, 'action')}" if self.exact else ""
             self._report(f"{self._protocol}: violated: {' and '.join(names)}{by}; still searching…")

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, Protocol
 from crownless.impl.channels import CHANNELS, Channel
 from crownless.impl.workloads import Free, Program
 from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.printable import some
 
 from .monitors import Monitor
 from .properties import Property
@@ -107,7 +108,7 @@ class Engine:
     def _said(self) -> str:
         if self.name == "plain":
             return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
-        said = f"native engine, {self.workers} worker{'s' * (self.workers != 1)}"
+        said = f"native engine, {some(self.workers, 'worker')}"
         if self.name == "spark":
             said = "native engine on Spark"
         if not self.reductions:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
+from crownless.spec.printable import some
 
 from .outcomes import HASHABLE, Exists, Outcomes, any_message
 from .outside_state import PLAIN, OutsideState, contents, immutable
@@ -297,7 +298,7 @@ def _difference(method: str, first: Any, second: Any) -> str | None:
             return f"said {first} and then {second}"
         return f"gave one value and then another{_without_equality(first)}"
     if len(first) != len(second):
-        return f"gave {len(first)} step{'s' * (len(first) != 1)} and then {len(second)}"
+        return f"gave {some(len(first), 'step')} and then {len(second)}"
     for one, other in zip(first, second, strict=True):
         (name, one), (name_then, other) = (
             (("", one) if isinstance(one, Step) else one),

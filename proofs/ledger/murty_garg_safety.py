@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from crownless.spec.computation import Computation
 from crownless.spec.orders import decide
+from crownless.spec.printable import some
 
 from . import any_split, bundled, crowns_of_any_size
 from . import monitored_machines as found
@@ -292,7 +293,7 @@ def counterexample_to_theorem_6(quick: bool) -> Split | None:
 
 def size_of(split: Split) -> str:
     control = len(split.whole.messages) - len(split.own)
-    summary = f"{control} control message{'s' * (control != 1)}"
+    summary = f"{some(control, 'control message')}"
     return f"{len(split.whole.processes)} processes, {len(split.own)} messages and {summary}"
 
 

@@ -12,6 +12,7 @@ from crownless.model_check.request import Check, load_program
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
+from crownless.spec.printable import some
 
 from .endings import say
 from .output import (
@@ -88,7 +89,7 @@ def _print(judgements: list[ProgramVerdict]) -> None:
             if found.run is not None and found.verdict == "violated":
                 length = len(found.run.actions)
                 shortest = "shortest run" if found.shortest else "by a run"
-                verdict.append(f" ({shortest}: {length} action{'s' * (length != 1)})", style="")
+                verdict.append(f" ({shortest}: {some(length, 'action')})", style="")
             if found.note:
                 verdict.append(f" ({found.note})", style="")
             rows.add_row(name, found.property.name, found.property.kind, verdict, f"{found.seconds:.1f}")
