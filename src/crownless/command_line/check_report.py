@@ -9,7 +9,7 @@ from rich.text import Text
 from crownless.model_check.check_result import CheckResult, PropertyResult
 from crownless.spec.printable import printable, some
 
-from .output import STYLES, print_drawing, print_line, speaks_unicode
+from .output import STYLES, print_line, print_run
 from .tables import Rows
 
 
@@ -64,8 +64,7 @@ def print_runs(result: CheckResult) -> None:
         for line in lines:
             print_line(f"  {line.property.meaning}")
         print_line()
-        print_drawing(run.draw(unicode=speaks_unicode()))
-        print_drawing(run.say())
+        print_run(run)
         print_line()
 
 

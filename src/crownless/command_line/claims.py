@@ -16,7 +16,7 @@ from crownless.spec.printable import some
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import with_limits, with_output
-from .output import ended_with_nothing, print_drawing, print_json, print_line, speaks_unicode, status
+from .output import ended_with_nothing, print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from .tables import Rows
 
 
@@ -98,12 +98,10 @@ def _print_one(finding: Finding, drawn: bool) -> None:
 
 
 def _show(shown: Shown) -> None:
-    unicode = speaks_unicode()
     print_line(f"  {shown.title}:")
     if shown.bundled is not None:
         print_line(f"  drawn by: crownless show {shown.bundled}")
     if isinstance(shown.what, Run):
-        print_drawing(shown.what.draw(unicode=unicode))
-        print_drawing(shown.what.say())
+        print_run(shown.what)
     else:
-        print_drawing(draw(shown.what, unicode=unicode))
+        print_drawing(draw(shown.what, unicode=speaks_unicode()))

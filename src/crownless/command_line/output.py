@@ -18,6 +18,7 @@ from rich.segment import Segment
 from rich.status import Status
 from rich.text import Text
 
+from crownless.model_check.runs import Run
 from crownless.model_check.stopping import Part, is_interrupt
 from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 
@@ -79,6 +80,14 @@ def print_line(line: str = "") -> None:
     if sys.stdout.isatty() or columns_given():
         shown = wrapped(shown, columns())
     console().print(shown)
+
+
+def print_run(run: Run, *, drawn: bool = True) -> None:
+    """The run as a drawing, and its actions in words, a line each."""
+    if drawn:
+        print_drawing(run.draw(unicode=speaks_unicode()))
+    for line in run.say().splitlines():
+        print_line(line)
 
 
 def speaks_unicode() -> bool:

@@ -27,10 +27,9 @@ from .output import (
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     ended_with_nothing,
-    print_drawing,
     print_json,
     print_line,
-    speaks_unicode,
+    print_run,
     status,
 )
 from .prove_discovered import prove_discovered
@@ -265,9 +264,7 @@ def _print_replayed(found: Replayed, *, drawings: bool) -> None:
         return
     whose = "the same messages" if found.same_messages else "other messages"
     print_line(f"a run with {whose} in which the order breaks, or not all is delivered:")
-    if drawings:
-        print_drawing(found.run.draw(unicode=speaks_unicode()))
-    print_drawing(found.run.say())
+    print_run(found.run, drawn=drawings)
 
 
 def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:

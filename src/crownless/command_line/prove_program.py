@@ -21,10 +21,9 @@ from .output import (
     EXIT_VIOLATED,
     STYLES,
     ended_with_nothing,
-    print_drawing,
     print_json,
     print_line,
-    speaks_unicode,
+    print_run,
     status,
 )
 from .tables import Rows
@@ -81,7 +80,8 @@ def _print(judgements: list[ProgramVerdict]) -> None:
             if found.verdict == "violated" and found.run is not None:
                 print_line(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}")
                 print_line()
-                print_drawing(f"{found.run.draw(unicode=speaks_unicode())}\n{found.run.say()}\n")
+                print_run(found.run)
+                print_line()
     for judged in judgements:
         name = judged.protocol
         for found in judged.properties:
