@@ -75,6 +75,9 @@ class Outcomes:
             raise call.wrong("returns None, which is no answer", "return True or False")
         if answer is True or answer is False:
             return bool(answer)
+        if isinstance(answer, str | bytes):  # of which all are true but the empty one
+            call = Call(self._kind, method, i, state, given)
+            raise call.wrong(f"returns {_a(answer)}, which is neither True nor False", "return True or False")
         try:
             return bool(answer)
         except Exception as error:  # of any kind: it is the value's own code

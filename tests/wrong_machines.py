@@ -192,6 +192,11 @@ class GuardGivesAnArray(Right):
         return HasNoTruth()
 
 
+class GuardGivesAWord(Right):
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return str(super().deliverable(i, state, packet))
+
+
 class GuardGivesNothing(Right):
     def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         packet.stamp == state.sent  # noqa: B015
