@@ -112,11 +112,6 @@ def test_random_walks_show_two_messages_of_which_one_is_lost() -> None:
 
 
 @pytest.mark.thorough
-def test_a_right_node_over_a_weaker_order_is_broken_by_a_stronger_one() -> None:
-    assert "receives" in failure(Numbered, order="causal")
-
-
-@pytest.mark.thorough
 def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
     assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
     run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False), settings=QUICK)
@@ -129,16 +124,15 @@ def test_what_is_delivered_twice_is_reported() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("broken", [FifoSequence, Unordered])
-def test_a_broken_protocol_is_shrunk_and_drawn(broken: type[cr.Protocol]) -> None:
-    said = failure(broken, order="causal")
-    assert "causal: broken" in said or "fifo, causal: broken" in said
+def test_a_broken_protocol_is_shrunk_and_drawn() -> None:
+    said = failure(Unordered, order="causal")
+    assert said.startswith("causal: broken\n")
     assert "1. P" in said
 
 
 @pytest.mark.thorough
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
-    run_state_machine_as_test(stateful(FifoSequence), settings=QUICK)
+    stateful(FifoSequence).TestCase("runTest").runTest()
     assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"
 
 

@@ -105,14 +105,16 @@ class Network:
         self.said.append(f"the channel: {name} a packet from {self._names[source]} to {self._names[destination]}")
 
     def _transmit(self, source: int, to: int, packet: Any) -> None:
-        assert 0 <= to < len(self._names), f"{self._names[source]} transmits to process {to}, which is not there"
+        if not 0 <= to < len(self._names):
+            raise AssertionError(f"{self._names[source]} transmits to process {to}, which is not there")
         self._packets.append((source, to, deepcopy(packet)))
         self._flight = self._channel.put(self._flight, (len(self._packets) - 1,))
 
     def _deliver(self, process: int, message: str) -> None:
         name = self._names[process]
         self.said.append(f"{name}: delivers {message}")
-        assert (message, name) in self.owed, f"{name} delivers {message}, which is not owed to it: {self.story()}"
+        if (message, name) not in self.owed:
+            raise AssertionError(f"{name} delivers {message}, which is not owed to it: {self.story()}")
         self.owed.discard((message, name))
         self._recorder.deliver(name, message)
 

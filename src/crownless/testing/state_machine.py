@@ -147,7 +147,8 @@ class _Driven(RuleBasedStateMachine):
         if self.subject is not None:
             broken = self.subject.broken(self.order)
             self.failed |= broken is not None
-            assert broken is None, f"{broken}\n{self.subject.story()}"
+            if broken is not None:
+                raise AssertionError(f"{broken}\n{self.subject.story()}")
 
     def teardown(self) -> None:
         """Without further sends and faults all is delivered."""
@@ -159,10 +160,12 @@ class _Driven(RuleBasedStateMachine):
             # Neither always the first nor always the last, which could be the order sent.
             self.take("step", -1 if steps % 3 else 0)
             self.the_order_is_kept()
-            assert steps < MOST_STEPS, f"it goes on for ever\n{self.subject.story()}"
+            if steps >= MOST_STEPS:
+                raise AssertionError(f"it goes on for ever\n{self.subject.story()}")
         if self.must_deliver:
             owed = ", ".join(f"{message} at {receiver}" for message, receiver in sorted(self.subject.owed))
-            assert not owed, f"never delivered: {owed}\n{self.subject.story()}"
+            if owed:
+                raise AssertionError(f"never delivered: {owed}\n{self.subject.story()}")
 
 
 class _Nodes(Network):
@@ -180,15 +183,15 @@ class _Nodes(Network):
 
 
 class _Protocol:
-    """A protocol, driven: the moves, and the monitors, of the very system that `cr.check` explores.
+    """A protocol, driven: the moves, the monitors and the properties of the very check that `cr.check` makes.
 
-    `systems`: those made so far, by processes and messages.
+    `systems`: those made so far, by processes and messages, with the names of the properties.
     """
 
     def __init__(
         self,
         subject: type[ProtocolMachine],
-        systems: dict[tuple[int, int], System],
+        systems: dict[tuple[int, int], tuple[System, frozenset[str]]],
         *,
         processes: int,
         messages: int,
@@ -196,9 +199,9 @@ class _Protocol:
         order: str,
     ) -> None:
         if (processes, messages) not in systems:
-            check = Check(subject, processes, messages, channel=channel, orders=(order,))
-            systems[processes, messages] = check.resolve().system()
-        self._system = systems[processes, messages]
+            check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
+            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
+        self._system, self._properties = systems[processes, messages]
         self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
         self._steps: list[LocalStep] = []
         self._broken: list[str] = []
@@ -222,7 +225,7 @@ class _Protocol:
         self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
         self._state = target
         self._steps.append(step)
-        self._broken += broken
+        self._broken += [name for name in broken if name in self._properties]
 
     def broken(self, order: str) -> str | None:
         """The properties that the run so far breaks; None if there are none."""
