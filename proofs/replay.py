@@ -1,15 +1,18 @@
 """Replay of a failed proof: a state against it, and a real run of the protocol's machine, where one exists.
 
-z3's model of a step that fails is a state, of which nothing says that a run comes to it. Where z3 gives up, one of
-three processes and three messages is looked for. Then the machine sends the messages that are sent in the state, in
-every interleaving; if that breaks nothing, as many messages (or three) between any of as many processes. If none of
-these runs breaks what was to be proved, it may be the proof that lacks an invariant, not the protocol that is broken.
+z3's model of a step that fails is a state, of which nothing says that a run comes to it. So the machine sends a few
+messages between two or three processes, in every interleaving; of the first few that break what was to be proved, z3 is
+asked for a claim that fails in a state in which just these are sent. Where there is none, it is the other way about:
+the machine sends what is sent in the state of the model, and if that breaks nothing, as many messages (or three)
+between any of as many processes. If none of these runs breaks anything, it may be the proof that lacks an invariant,
+not the protocol that is broken.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, combinations, combinations_with_replacement, permutations
 from typing import NamedTuple
 
 import z3
@@ -70,6 +73,9 @@ class Replayed(NamedTuple):
 
 def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replayed:
     """The first of these claims, each with a model if z3 has one, whose state leads to a run; or the first."""
+    smallest = _smallest(proof, [name for name, _ in failures])
+    if smallest is not None:
+        return smallest
     first: Replayed | None = None
     tried: list[tuple[int, Mapping[Channel, int]]] = []
     for name, n, sent in _situations(proof, failures):
@@ -84,6 +90,58 @@ def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replay
     free = Free(first.processes, max(3, sum(first.sent.values())), sends=proof.protocol.sends)
     broken = _broken_run(proof, first.processes, free)
     return first if broken is None else first._replace(run=broken[0], breaks=broken[1])
+
+
+def _smallest(proof: CausalOrder, claims: Sequence[str]) -> Replayed | None:
+    """The fewest messages that break something and are those of a state in which a claim fails, with that claim."""
+    of_three = proof.claims_of_three()
+    run, things = proof.of_three()
+    messages, processes = things[run.message], things[run.terms.process]
+    several = proof.protocol.sends != "unicast"
+    for sent in chain.from_iterable(few_messages(total, several=several) for total in range(1, len(messages) + 1)):
+        n = 1 + max(p for i, to in sent for p in (i, *to))
+        broken = _broken_run(proof, n, Sending(n, Counter(sent)))
+        if broken is None:
+            continue
+        for name in claims:
+            _, given, shows = of_three(name)
+            these = {"these are sent": _are_sent(run, sent, messages, processes)}
+            if theorem(name, {**given, **these}, shows).outcome == "refuted":
+                return Replayed(name, n, Counter(sent), broken[0], True, broken[1])
+    return None
+
+
+def few_messages(total: int, *, several: bool) -> Iterator[tuple[Channel, ...]]:
+    """So many messages among two or three processes, each system once up to the names of processes; `several`: also to
+    several receivers.
+    """
+    for n in (2, 3):
+        sizes = range(1, n if several else 2)
+        channels = [
+            (i, to) for i in range(n) for size in sizes for to in combinations([p for p in range(n) if p != i], size)
+        ]
+        for sent in combinations_with_replacement(channels, total):
+            used = {p for i, to in sent for p in (i, *to)}
+            if len(used) == n and sent == min(_renamed(sent, image) for image in permutations(range(n))):
+                yield sent
+
+
+def _renamed(sent: tuple[Channel, ...], image: Sequence[int]) -> tuple[Channel, ...]:
+    return tuple(sorted((image[i], tuple(sorted(image[p] for p in to))) for i, to in sent))
+
+
+def _are_sent(run: AnyRun, sent: tuple[Channel, ...], messages: Sequence[Term], processes: Sequence[Term]) -> Term:
+    """These messages are sent before or by the step, and no others."""
+    conditions = []
+    for k, x in enumerate(messages):
+        is_sent = z3.Or(x == run.m, run.before.sent(x))
+        if k >= len(sent):
+            conditions.append(z3.Not(is_sent))
+            continue
+        i, to = sent[k]
+        conditions += [is_sent, run.sender(x) == processes[i]]
+        conditions += [run.to(x, p) if j in to else z3.Not(run.to(x, p)) for j, p in enumerate(processes)]
+    return z3.And(*conditions)
 
 
 def _situations(

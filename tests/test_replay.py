@@ -18,9 +18,9 @@ from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.replay import MOST_MESSAGES, Replayed, Sending, replayed
+from crownless.proofs.replay import MOST_MESSAGES, Replayed, Sending, few_messages, replayed
 
-#: A broken protocol, and how many actions a shortest run has that shows it. (Which run is found depends on z3's model.)
+#: A broken protocol, and how many actions a shortest run has that shows it.
 BROKEN = [
     (broken_rst.AttachesNothing, 3),
     (broken_rst.NeverMerges, 5),
@@ -37,10 +37,17 @@ BROKEN = [
 def test_a_broken_protocol_has_a_run_that_shows_it(machine: type[ProtocolMachine], actions: int) -> None:
     found = replay_of(machine)
     assert found.run is not None
-    assert len(found.run.actions) >= actions
-    if found.same_messages:
-        used = {action.message for action in found.run.actions if action.action == "send"}
-        assert len(used) <= sum(found.sent.values())
+    assert len(found.run.actions) == actions
+    assert found.same_messages
+    used = {action.message for action in found.run.actions if action.action == "send"}
+    assert len(used) <= sum(found.sent.values())
+
+
+@pytest.mark.parametrize(("several", "counts"), [(False, [1, 5, 10]), (True, [2, 10, 30])])
+def test_systems_of_a_few_messages_are_looked_at_once_up_to_names(several: bool, counts: list[int]) -> None:
+    systems = [list(few_messages(total, several=several)) for total in (1, 2, 3)]
+    assert [len(each) for each in systems] == counts
+    assert ((0, (1,)), (0, (1,))) in systems[1]
 
 
 def replay_of(machine: type[ProtocolMachine]) -> Replayed:
