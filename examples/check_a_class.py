@@ -21,7 +21,7 @@ class Broadcast(cr.Protocol):
 
     def send(self, i: int, state: tuple[int, ...], message: cr.Message) -> list[cr.Step]:
         packets = [cr.Packet(i, q, "message", message, state) for q in message.receivers]
-        return [cr.Step(raised(state, i), packets, [cr.sent(message)])]
+        return [cr.Step(incremented(state, i), packets, [cr.sent(message)])]
 
     def lacks(self, state: tuple[int, ...], packet: Any, k: int) -> bool:
         """True if the sender had delivered, or sent, a message of process k that is not delivered here."""
@@ -31,7 +31,7 @@ class Broadcast(cr.Protocol):
         return not any(self.lacks(state, packet, k) for k in range(self.n))
 
     def on_packet(self, i: int, state: tuple[int, ...], packet: Any) -> list[cr.Step]:
-        return [cr.Step(raised(state, packet.source), [], [cr.delivered(packet.message)])]
+        return [cr.Step(incremented(state, packet.source), [], [cr.delivered(packet.message)])]
 
 
 class ForgetsOthers(Broadcast):
@@ -41,7 +41,7 @@ class ForgetsOthers(Broadcast):
         return k == packet.source and super().lacks(state, packet, k)
 
 
-def raised(vector: tuple[int, ...], k: int) -> tuple[int, ...]:
+def incremented(vector: tuple[int, ...], k: int) -> tuple[int, ...]:
     return (*vector[:k], vector[k] + 1, *vector[k + 1 :])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from crownless.model_check.counting import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.counting import count as count_computations
 from crownless.model_check.limits import Limits
 from crownless.spec.orders import ORDERS
@@ -14,8 +15,8 @@ from .tables import Rows
 
 
 @click.command()
-@click.option("-n", "--processes", type=int, required=True, help="How many processes.")
-@click.option("-m", "--messages", type=int, required=True, help="How many messages.")
+@click.option("-n", "--processes", type=int, required=True, help=f"How many processes, at most {MOST_PROCESSES}.")
+@click.option("-m", "--messages", type=int, required=True, help=f"How many messages, at most {MOST_MESSAGES}.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
 @with_output
