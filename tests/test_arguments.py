@@ -15,13 +15,13 @@ REFUSED = """
 cr.check(3)
     int is no protocol; derive its class from crownless.Protocol
 cr.check("rst", 3.5)
-    `processes` 3.5: no whole number; give 1 or more
+    `processes` 3.5: no whole number; give 1 to 16
 cr.check("rst", True)
-    `processes` True: no whole number; give 1 or more
+    `processes` True: no whole number; give 1 to 16
 cr.check("rst", 17)
-    `processes` 17: more than this tool takes; give at most 16 processes; 3 or 4 is a good start
+    `processes` 17: too great; give 1 to 16
 cr.check("rst", 3, 65)
-    `messages` 65: more than this tool takes; give at most 64 messages; 3 or 4 is a good start
+    `messages` 65: too great; give 1 to 64
 cr.check("rst", channel=3)
     `channel` 3: no name; give a string
 cr.check("rst", crash=1)

@@ -384,7 +384,7 @@ def test_json_is_one_object_with_the_version(
     ("command", "key"),
     [
         ("claims MF2", "claims"),
-        ("cost rst --seeds 2 -m 40", "costs"),
+        ("cost rst ses", "costs"),
         ("prove rst", "proofs"),
         ("prove rst --discover", "discoveries"),
     ],

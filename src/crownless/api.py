@@ -316,12 +316,12 @@ def _request(
     monitors: Iterable[Monitor] = (),
 ) -> Check:
     from .model_check.monitors import Monitor
-    from .model_check.request import Check
+    from .model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 
     return Check(
         protocol,
-        arguments.optional(arguments.whole_number, "processes", processes),
-        arguments.optional(arguments.whole_number, "messages", messages),
+        arguments.optional(arguments.whole_number, "processes", processes, most=MOST_PROCESSES),
+        arguments.optional(arguments.whole_number, "messages", messages, most=MOST_MESSAGES),
         None if program is None else _script(program),
         _channel(channel),
         arguments.names("orders", orders),
