@@ -36,7 +36,7 @@ from .wrong_machine import machine_errors
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
     from .native.search import NativeSearch
-    from .native.shortest_run_slice import Levels
+    from .native.shortest_run_slice import SearchForShortest
 
 NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
@@ -329,10 +329,10 @@ class Search:
         }
 
         @cache
-        def levels() -> Levels:
-            from .native.shortest_run_slice import Levels
+        def kept() -> SearchForShortest:
+            from .native.shortest_run_slice import SearchForShortest
 
-            search = self._native(Levels, [name for name in self.engine.reductions if name != "order"])
+            search = self._native(SearchForShortest, [name for name in self.engine.reductions if name != "order"])
             search.explore(limits, self.progress, until=far)
             return search
 
@@ -349,7 +349,7 @@ class Search:
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
                 return shortest_run(self.system, known, found.broken[known.name], tick=tick)
-            runs = levels().shortest(known, tick)
+            runs = kept().shortest(known, tick)
             on_the_way = runs.holds
             return shortest_run(
                 self.system, known, runs.length, lambda depth, state: on_the_way(depth, self.system, state), tick

@@ -37,9 +37,9 @@ NOT_IN_THE_SAMPLE = {
 #: Of the tests of a file one in so many is in the sample; of the files that are not here, all are. Odd numbers do not
 #: keep step with the parameters.
 ONE_IN = {
-    "test_any_protocol.py": 37,
+    "test_any_protocol.py": 61,
     "test_broken_protocols.py": 43,
-    "test_checkpoints.py": 5,
+    "test_checkpoints.py": 9,
     "test_classify_on_spark.py": 3,
     "test_code_base.py": 3,
     "test_command_line.py": 5,
@@ -50,8 +50,8 @@ ONE_IN = {
     "test_discovery.py": 5,
     "test_discovery_of_stages.py": 3,
     "test_docs.py": 13,
-    "test_endings.py": 11,
-    "test_engines.py": 3,
+    "test_endings.py": 17,
+    "test_engines.py": 5,
     "test_explorer.py": 7,
     "test_first_screen.py": 13,
     "test_fuzz.py": 31,
@@ -63,8 +63,8 @@ ONE_IN = {
     "test_machines_are_pure.py": 11,
     "test_native_engine.py": 31,
     "test_native_parts.py": 11,
-    "test_monitors.py": 3,
-    "test_ops_comparison.py": 3,
+    "test_monitors.py": 5,
+    "test_ops_comparison.py": 5,
     "test_orders.py": 11,
     "test_pinned_explorations.py": 2,
     "test_planted_faults.py": 23,
@@ -81,7 +81,7 @@ ONE_IN = {
     "test_second_derivations.py": 7,
     "test_second_solver.py": 5,
     "test_shortest.py": 2,
-    "test_steps_of_queue_machines.py": 5,
+    "test_steps_of_queue_machines.py": 7,
     "test_story_earlier_realizations.py": 2,
     "test_story_sanchez_alvarez.py": 5,
     "test_story_schiper_eggli_sandoz.py": 7,
@@ -90,11 +90,12 @@ ONE_IN = {
     "test_testing.py": 5,
     "test_uncompiled_kernels.py": 5,
     "test_unsound_proof_machines.py": 3,
-    "test_wrong_machines.py": 3,
+    "test_wrong_machines.py": 5,
 }
 
 #: Nor of these, since each takes ten seconds or so, above all to compile what no other test needs.
 LONG = {
+    "TestNumberedKeepsFifoOrder",
     "test_one_run_is_judged_as_one_of_many_is",
     "test_symmetry_reduction_of_processes_that_differ_is_dropped",
     "test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions[NumbersNothing-fifo]",
@@ -137,7 +138,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("slow"):
             continue
         file = item.path.name
-        left_out = file in NOT_IN_THE_SAMPLE or LONG & {item.name, item.name.split("[")[0]}
+        names = {item.name, item.name.split("[")[0], item.parent.name if item.parent else ""}
+        left_out = file in NOT_IN_THE_SAMPLE or LONG & names
         if left_out or seen[file] % ONE_IN.get(file, 1):
             left_to_ci = crc32(item.nodeid.encode()) % IN_CI_ONE_IN.get(file, 1) == 0
             item.add_marker(pytest.mark.thorough if left_to_ci else pytest.mark.full)

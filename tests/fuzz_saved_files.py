@@ -241,12 +241,14 @@ class ForgedOnSpark(Forged):
 
     def search(self, number: int, there: Path, *, resume: bool, limits: Any = None) -> None:
         from crownless.model_check.native.saved_requests import request_of
+        from crownless.model_check.native.search import NativeSearch
         from crownless.pipeline.exploration.manifest import manifest_in
-        from crownless.pipeline.exploration.search import SparkSearch
+        from crownless.pipeline.exploration.search import LevelsOnSpark
 
         resolved, monitors, engine = self.ready(number)
         with manifest_in(there, request_of(resolved, engine.reductions), resume=resume) as manifest:
-            search = SparkSearch(
+            spark = cast("SparkSession", None)  # not needed for so few rows
+            search = NativeSearch(
                 resolved.machine,
                 resolved.workload,
                 resolved.channel_name,
@@ -255,9 +257,7 @@ class ForgedOnSpark(Forged):
                 shared=engine.shared,
                 reductions=engine.reductions,
                 workers=2,
-                spark=cast("SparkSession", None),  # not needed for so few rows
-                directory=there,
-                manifest=manifest,
+                levels=lambda search: LevelsOnSpark(search, spark, there, manifest),
             )
             found = search.explore(limits)
             if not found.stopped:

@@ -25,7 +25,7 @@ from crownless.model_check import check as checking
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import search
+from crownless.model_check.native import levels_in_memory
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
 from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
 from crownless.model_check.native.saved_requests import check_of, request_of
@@ -38,8 +38,8 @@ Run = Callable[..., tuple[int, str, str]]
 SAVING = """
 import sys
 from crownless.command_line import main
-from crownless.model_check.native import search
-search.SAVE_EVERY = -1e9
+from crownless.model_check.native import levels_in_memory
+levels_in_memory.SAVE_EVERY = -1e9
 main(sys.argv[1:])
 """
 
@@ -179,7 +179,7 @@ def test_ctrl_c_while_a_run_to_show_is_looked_for_reports_what_is_saved(
         assert (code, err) == (1, "")
         assert "the search for one to show ended early: interrupted" in out
         assert not directory.exists()
-        with patch.object(search, "SAVE_EVERY", -1e9):
+        with patch.object(levels_in_memory, "SAVE_EVERY", -1e9):
             code, out, err = crownless(*arguments, "--checkpoint", directory)
         assert (code, err) == (1, go_on(directory))
     assert crownless("check", "--resume", directory)[0] == 1
@@ -411,7 +411,7 @@ def test_of_a_finished_search_nothing_is_left_but_what_was_there(crownless: Run,
     directory = tmp_path / "there"
     directory.mkdir()
     (directory / "part-9-log.npy").touch()  # of a search that was killed before it had saved itself
-    with patch.object(search, "SAVE_EVERY", -1e9):
+    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9):
         assert crownless("check", "rst", "-m", "3", "--checkpoint", directory)[::2] == (0, "")
     assert not list(directory.iterdir())
     code, _, err = crownless("check", "rst", "-m", "3", "--checkpoint", directory, "--max-states", "100")
@@ -437,7 +437,7 @@ def failing_from(number: int) -> Callable[[int], None]:
 
 def test_a_search_that_cannot_save_goes_on(crownless: Run, tmp_path: Path) -> None:
     directory = tmp_path / "full"
-    with patch.object(search, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(1)):
+    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(1)):
         code, out, err = crownless("check", "rst", "-m", "3", "--checkpoint", directory, "--workers", "1", "--json")
     assert code == 0
     message = (
@@ -451,7 +451,7 @@ def test_a_search_that_cannot_save_goes_on(crownless: Run, tmp_path: Path) -> No
 def test_what_was_saved_stays_if_saving_fails(crownless: Run, tmp_path: Path) -> None:
     directory = tmp_path / "full"
     files = 5  # log, level, which are new; the manifest; the directory
-    with patch.object(search, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(3 * files + 3)):
+    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(3 * files + 3)):
         code, _, err = crownless(
             "check", "rst", "-m", "3", "--checkpoint", directory, "--workers", "1", "--max-states", "300"
         )

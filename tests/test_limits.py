@@ -15,8 +15,8 @@ from crownless.model_check import limits as module
 from crownless.model_check.check import run_check
 from crownless.model_check.counting import count
 from crownless.model_check.limits import Available, Limits, free_in_control_groups, memory_in_use
-from crownless.model_check.native import search
 from crownless.model_check.native.checkpoints import Checkpoint
+from crownless.model_check.native.row_set import RowSet
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
 
@@ -142,15 +142,15 @@ def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(
     """In a worker, where rows are taken in."""
     both = question("rst", 3, 4)
     there = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False)
-    room, calls = search.RowSet.make_room, []
+    room, calls = RowSet.make_room, []
 
-    def no_room(row_set: search.RowSet, more: int, layout: object) -> None:
+    def no_room(row_set: RowSet, more: int, layout: object) -> None:
         calls.append(more)
         if len(calls) > 12:
             raise MemoryError
         room(row_set, more, layout)  # type: ignore[arg-type]
 
-    with patch.object(search.RowSet, "make_room", no_room):
+    with patch.object(RowSet, "make_room", no_room):
         found = both.search(workers=workers).explore(checkpoint=there)
     assert found.stopped is not None
     assert found.stopped.startswith("no more memory could be had")

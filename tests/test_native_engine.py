@@ -19,7 +19,7 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import search
+from crownless.model_check.native import levels_in_memory
 from crownless.model_check.request import load_program
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
@@ -60,7 +60,9 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
         return False
     expected, shares = reported(plain), both.shares()
     for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
-        with patch.object(search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows there are
+        with patch.object(
+            levels_in_memory, "MIN_ROWS_FOR_THREADS", 0
+        ):  # the workers are threads, however few rows there are
             assert reported(both.native(workers, shared=shared)) == expected, (workers, shared)
     return True
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,11 @@ from crownless.impl.workloads import Free
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor, monitors_for
-from crownless.model_check.native import kernels, row_set_kernels, search
+from crownless.model_check.native import kernels, levels_in_memory, row_set_kernels
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.columns import Column, Map
 from crownless.model_check.native.layout import WORD, layout
+from crownless.model_check.native.levels_in_memory import LevelsInMemory
 from crownless.model_check.native.monitor_states import (
     MonitorStates,
     PlainMonitorStates,
@@ -45,7 +47,8 @@ from crownless.model_check.native.monitor_states import (
 )
 from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.saved_directories import MANIFEST
-from crownless.model_check.native.search import NativeSearch, Worker
+from crownless.model_check.native.search import NativeSearch
+from crownless.model_check.native.workers import Worker
 from crownless.model_check.reachable import reachable
 from crownless.model_check.request import load_program
 from crownless.model_check.stopping import INTERRUPTED
@@ -456,18 +459,27 @@ def test_rounds_and_shares_of_a_few_rows_change_nothing(protocol: str, n: int, m
                 assert reported(both.native(workers, reductions)) == expected, (block, share, workers, reductions)
 
 
+class Widened(LevelsInMemory):
+    """Counts how often rows are laid out anew."""
+
+    times = 0
+
+    def _widen(self) -> None:
+        self.times += 1
+        super()._widen()
+
+
 class Narrow(NativeSearch):
     """Its rows have room for what there is, and no more."""
 
-    widened = 0
+    levels: Widened
 
-    def _layout(self, slots: int) -> kernels.Layout:
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options, levels=Widened)
+
+    def layout(self, slots: int) -> kernels.Layout:
         monitor_states, cells, packets = len(self.monitor_states), len(self.tables.cells), len(self.tables.packets)
         return layout(self.n, slots, monitor_states=monitor_states, cells=cells, packets=max(1, packets))
-
-    def _widen(self) -> None:
-        self.widened += 1
-        super()._widen()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -479,11 +491,11 @@ def test_rows_that_must_be_widened_often_change_nothing(
     for reductions in ((), ("symmetry",), ("symmetry", "order")):
         if both.admits(*reductions):
             expected = both.native(workers, reductions)
-            with patch("native_engine_setup.NativeSearch", Narrow), patch.object(search, "BLOCK", 7):
+            with patch("native_engine_setup.NativeSearch", Narrow), patch.object(levels_in_memory, "BLOCK", 7):
                 made = both.search(workers, reductions)
                 assert isinstance(made, Narrow)
                 assert reported(made.explore()) == reported(expected)
-                assert made.widened > 2
+                assert made.levels.times > 2
 
 
 class Cramped(Worker):
@@ -504,12 +516,12 @@ def test_little_room_for_what_one_process_makes_of_a_row_changes_nothing(protoco
     for reductions in (("order",), ("symmetry", "order")):
         expected = both.native(reductions=reductions)
         Cramped.made.clear()
-        with patch.object(search, "Worker", Cramped):
+        with patch.object(levels_in_memory, "Worker", Cramped):
             assert reported(both.native(2, reductions)) == reported(expected)
         assert max(worker.reached for worker in Cramped.made) > 1
 
 
-class Counts(NativeSearch):
+class Counts(LevelsInMemory):
     """Counts the successors that it makes, and the rounds in which Python had something to work out meanwhile."""
 
     made = overlapping = 0
@@ -529,12 +541,16 @@ def test_moves_that_sleep_are_counted_and_not_made(protocol: str) -> None:
     expected = reported(both.plain())
     made = []
     for sleeps in (True, False):
-        with patch("native_engine_setup.NativeSearch", Counts), patch.object(Counts, "_commutes", sleeps):
+        with patch("native_engine_setup.NativeSearch", COUNTING), patch.object(NativeSearch, "commutes", sleeps):
             searched = both.search()
-            assert isinstance(searched, Counts)
+            assert isinstance(searched.levels, Counts)
             assert reported(searched.explore()) == expected
-            made.append(searched.made)
+            made.append(searched.levels.made)
     assert made[0] < 0.9 * made[1]
+
+
+#: A search whose levels count.
+COUNTING = partial(NativeSearch, levels=Counts)
 
 
 class PutsAllToSleep(Counts):
@@ -547,17 +563,17 @@ class PutsAllToSleep(Counts):
 
 def test_what_sleeps_matters() -> None:
     both = question("rst", 3, 3)
-    with patch("native_engine_setup.NativeSearch", PutsAllToSleep):
+    with patch("native_engine_setup.NativeSearch", partial(NativeSearch, levels=PutsAllToSleep)):
         assert reported(both.native()) != reported(both.plain())
 
 
 def test_python_works_out_what_is_missing_while_the_workers_go_on() -> None:
     both = question("rst", 3, 4)
-    with patch("native_engine_setup.NativeSearch", Counts), small_rounds(64, 1 << 10):
+    with patch("native_engine_setup.NativeSearch", COUNTING), small_rounds(64, 1 << 10):
         searched = both.search(2)
-        assert isinstance(searched, Counts)
+        assert isinstance(searched.levels, Counts)
         assert reported(searched.explore()) == reported(both.plain())
-        assert searched.overlapping > 10
+        assert searched.levels.overlapping > 10
 
 
 # -- checkpoints -------------------------------------------------------------------------------------------------------
@@ -603,7 +619,7 @@ def test_a_search_that_is_stopped_and_goes_on_finds_the_same(
 def test_what_is_saved_after_every_level_can_be_gone_on_from(tmp_path: Path) -> None:
     both = question("rst", 3, 3, "fifo")
     expected = both.native()
-    with patch.object(search, "SAVE_EVERY", -1e9):
+    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9):
         assert reported(both.native(checkpoint=saved(tmp_path, resume=False))) == reported(expected)
         # That left the last level but one, and now each is saved once more.
         assert reported(both.native(2, checkpoint=saved(tmp_path, resume=True))) == reported(expected)
@@ -795,10 +811,10 @@ import os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from native_engine_setup import question
-from crownless.model_check.native import checkpoints, search
+from crownless.model_check.native import checkpoints, levels_in_memory
 from crownless.model_check.native.checkpoints import Checkpoint
 
-search.SAVE_EVERY = -1e9
+levels_in_memory.SAVE_EVERY = -1e9
 directory, what, protocol = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 made = question(protocol, 3, 3, "fifo").search(2)
 synced = [0]

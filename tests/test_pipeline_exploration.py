@@ -30,7 +30,7 @@ from crownless.model_check.request import Check, load_program
 from crownless.pipeline.exploration import blocks, levels
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration.published import Published, Replica
-from crownless.pipeline.exploration.search import OnSpark, SparkSearch, explore
+from crownless.pipeline.exploration.search import LevelsOnSpark, OnSpark, explore
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def test_small_rounds_and_shares_need_all_kinds_of_retries() -> None:
     with (
         patch.object(exploration, "MAX_ROWS_ON_DRIVER", ALL),
         patch.multiple(levels, BLOCK=4, MISSES_TO_STOP_AT=3, STOP_AT_ONE_IN=4),
-        patch("crownless.model_check.native.search.OUTBOX_ROWS", 8),
+        patch("crownless.model_check.native.workers.OUTBOX_ROWS", 8),
     ):
         assert reported(found_by(case)) == reported(case.native())
 
@@ -190,7 +190,7 @@ def test_limits(on_driver: None) -> None:
 # -- attempts that are run twice, or die -------------------------------------------------------------------------------
 
 
-def twice(search: SparkSearch, do: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+def twice(levels_on_spark: LevelsOnSpark, do: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
     """Each task by two attempts, of which now one and now the other is heard; later a third dies as it writes."""
     attempts = [[do(task) for task in tasks] for _ in range(2)]
     with patch.object(levels, "append", dying_append):
@@ -208,7 +208,7 @@ def dying_append(file: Any, *_: Any) -> Any:
 def in_this_process(stack: ExitStack) -> None:
     """Tasks are sent off, but run here."""
     stack.enter_context(patch.object(exploration, "MAX_ROWS_ON_DRIVER", -1))
-    stack.enter_context(patch.object(SparkSearch, "_on_spark", twice))
+    stack.enter_context(patch.object(LevelsOnSpark, "_on_spark", twice))
 
 
 def test_attempts_run_twice_count_once() -> None:
@@ -292,7 +292,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from crownless.model_check.request import Check
 from crownless.pipeline.exploration import search as exploration
-from crownless.pipeline.exploration.search import SparkSearch, explore
+from crownless.pipeline.exploration.search import LevelsOnSpark, explore
 from crownless.pipeline.session import session
 
 directory, moment, level = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -303,10 +303,10 @@ def die():
 
 def remember(self):
     global search
-    search = self
-    mark(self)
+    search = self.search
+    began(self)
 
-mark, SparkSearch._mark = SparkSearch._mark, remember
+began, LevelsOnSpark.began = LevelsOnSpark.began, remember
 
 if moment == "as the manifest is written":
     def replace(self, target):
@@ -322,10 +322,10 @@ elif moment == "before anything is dropped":
     exploration.drop = drop
 else:
     def take_account(self, answers):
-        if self.level == level:
+        if self.search.level == level:
             die()
         return account(self, answers)
-    account, SparkSearch._take_account = SparkSearch._take_account, take_account
+    account, LevelsOnSpark._take_account = LevelsOnSpark._take_account, take_account
 
 spark = SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2))
 exploration.MAX_ROWS_ON_DRIVER = 1 << 60
@@ -341,8 +341,8 @@ if moment == "in a round on Spark":
                 marker.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             return answer
-    on_spark = SparkSearch._on_spark
-    SparkSearch._on_spark = lambda self, do, tasks: on_spark(self, DiesOnce(do), tasks)
+    on_spark = LevelsOnSpark._on_spark
+    LevelsOnSpark._on_spark = lambda self, do, tasks: on_spark(self, DiesOnce(do), tasks)
     exploration.MAX_ROWS_ON_DRIVER = 200
     spark = session("local[2,4]")
 explore(Check("rst", 3, 4), spark, checkpoint=directory)
@@ -397,7 +397,7 @@ from pathlib import Path
 import psutil
 from crownless.model_check.request import Check
 from crownless.pipeline.exploration import search as exploration
-from crownless.pipeline.exploration.search import SparkSearch, explore
+from crownless.pipeline.exploration.search import LevelsOnSpark, explore
 from crownless.pipeline.session import session
 
 directory = Path(sys.argv[1])
@@ -413,8 +413,8 @@ class KillsItsExecutorOnce:
             return answer
         next(process for process in psutil.Process().parents() if process.name() == "java").kill()
 
-on_spark = SparkSearch._on_spark
-SparkSearch._on_spark = lambda self, do, tasks: on_spark(self, KillsItsExecutorOnce(do), tasks)
+on_spark = LevelsOnSpark._on_spark
+LevelsOnSpark._on_spark = lambda self, do, tasks: on_spark(self, KillsItsExecutorOnce(do), tasks)
 exploration.MAX_ROWS_ON_DRIVER = 500
 settings = {"interval": "10ms", "multiplier": "1.01", "quantile": "0.1", "minTaskRuntime": "1ms"}
 speculation = {f"spark_speculation_{name}": value for name, value in settings.items()}

@@ -289,9 +289,9 @@ def test_code_that_loops_in_a_program_of_ones_own_is_ended_without_the_command_l
 
 def test_a_call_that_lasts_is_reported_once_while_it_does() -> None:
     reported: list[str] = []
-    with patch.object(lasting_calls, "REPORTED_AFTER", 1.1):
-        run_check(Check(NeverAnswers, 3, 2), Limits(seconds=3), engine="plain", report=reported.append)
-        realize(Check(NeverAnswers, 3, 2), limits=Limits(seconds=3), report=reported.append)
+    with patch.object(lasting_calls, "REPORTED_AFTER", 0.0):
+        run_check(Check(NeverAnswers, 3, 2), Limits(seconds=1.1), engine="plain", report=reported.append)
+        realize(Check(NeverAnswers, 3, 2), limits=Limits(seconds=1.1), report=reported.append)
     assert len(reported) == 2
     assert all(re.fullmatch(f"{LASTS}; Ctrl-C ends it", line) for line in reported)
 

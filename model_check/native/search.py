@@ -1,23 +1,18 @@
-"""The search by packed rows: level by level, split by owner over the workers, with limits.
+"""The search by packed rows, level by level, with limits: what it knows, and what it finds.
 
-A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
-of rows of every row set, each worker writing what it finds into one outbox for each owner; then Python works out the
-table entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed,
-and what is counted does not depend on how many workers there are.
-
-In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
+Where the rows of a level lie, and who expands them, is the matter of its `Levels`: those in this process's memory
+(`levels_in_memory`), or those on Spark (`pipeline.exploration`). They share the tables, which the search fills.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec import structs
@@ -44,15 +39,14 @@ from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import error_line
 
-from . import full_kernels, kernels, reduced_kernels, row_set_kernels
+from . import kernels
 from .checkpoints import Checkpoint
 from .compiled import is_compiling, seconds_compiling
-from .full_kernels import PREFETCH_BATCH
 from .layout import layout as layout_of
+from .levels_in_memory import LevelsInMemory
 from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
 from .saved_directories import SavedDirectory
-from .saved_facts import SavedSearch, SavedTables
-from .saved_rows import problem_with_rows
+from .saved_facts import SavedTables
 from .symmetry import NotSymmetric
 from .tables import Tables
 
@@ -63,15 +57,6 @@ CHANNEL_NUMBERS = {
     "duplicating": kernels.DUPLICATING,
 }
 
-#: Rows that a worker expands in one round, and rows in all its outboxes.
-BLOCK = 1 << 15
-OUTBOX_ROWS = 1 << 17
-#: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
-ROUNDS = 4
-#: Below so many rows in a round, threads cost more than they save.
-MIN_ROWS_FOR_THREADS = 1 << 10
-#: Before stamps no longer fit into 32 bits, they start again.
-LAST_STAMP = 1 << 30
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
 #: The properties that no monitor reports and no local state breaks or reaches.
@@ -79,8 +64,6 @@ OF_THE_WHOLE_STATE = frozenset(
     known.name
     for known in (CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, RELEASES)
 )
-#: Seconds between checkpoints.
-SAVE_EVERY = 20.0
 
 
 def searching_time() -> float:
@@ -92,120 +75,37 @@ def _unicast(workload: Workload) -> bool:
     return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
 
 
-class RowSet:
-    """The rows of one owner, and a hash table of them."""
+class Levels(Protocol):
+    """Where the rows of a search's levels lie, and who expands them; made for one search."""
 
-    def __init__(self, words: int, *, sleeps: bool = False) -> None:
-        self.rows = np.zeros((1 << 10, words), np.uint64)
-        self.is_new = np.zeros(1 << 10, np.bool_)
-        #: Which moves of each row sleep, if any do; see `full_kernels.expand`.
-        self.asleep = np.zeros(1 << 10 if sleeps else 0, np.uint32)
-        self.table = np.zeros(1 << 11, np.uint64)
-        self.used = 0
+    def made_tables(self) -> None:
+        """Called when the search has new tables, empty ones."""
 
-    def clear(self, words: int) -> None:
-        """Forgets all rows; the next ones are of so many words."""
-        if self.rows.shape[1] != words:
-            self.rows = np.zeros((len(self.rows) * self.rows.shape[1] // words + 1, words), np.uint64)
-            self.is_new = np.zeros(len(self.rows), np.bool_)
-            if len(self.asleep):
-                self.asleep = np.zeros(len(self.rows), np.uint32)
-        self.table[:] = 0
-        self.used = 0
+    def at_work(self) -> AbstractContextManager[None]:
+        """Entered around the search."""
 
-    def make_room(self, more: int, layout: kernels.Layout) -> None:
-        """Room for so many more rows."""
-        needed = self.used + more
-        if needed > len(self.rows):
-            size = max(needed, len(self.rows) * 3 // 2)
-            # In place: the system moves pages, and copies nothing.
-            self.rows.resize((size, self.rows.shape[1]), refcheck=False)
-            self.is_new.resize(size, refcheck=False)
-            if len(self.asleep):
-                self.asleep.resize(size, refcheck=False)
-        if needed * 3 > len(self.table) * 2:
-            size = len(self.table)
-            while needed * 3 > size * 2:
-                size *= 2
-            self.table = np.zeros(size, np.uint64)
-            row_set_kernels.rehash(self.rows, 0, self.used, layout, self.table)
+    def start(self) -> None:
+        """The initial state alone is in the next level."""
 
-    def repack(self, before: kernels.Layout, after: kernels.Layout) -> None:
-        rows = np.zeros((len(self.rows), after.words), np.uint64)
-        row_set_kernels.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
-        self.rows = rows
-        self.table[:] = 0
-        row_set_kernels.rehash(self.rows, 0, self.used, after, self.table)
+    def resume(self) -> bool:
+        """Goes on from what is saved; false if nothing is, or if that has been gone on from."""
 
+    def turn(self) -> bool:
+        """The next level becomes this one; returns whether it has rows."""
 
-def _apart(count: int, dtype: Any = np.int64) -> Any:
-    """Zeroes in cache lines of their own, for what a worker writes all the time and others must not wait for."""
-    line = 16
-    return np.zeros(count + 2 * line, dtype)[line : line + count]
+    def began(self) -> None:
+        """Called where a level begins, which is the time to save it."""
 
+    def expand(self) -> None:
+        """Expands the rows of this level, what was missed of the tables too; ends early where the search is `over`, and
+        where the space proves not to be graded and not all rows are kept.
+        """
 
-class Worker:
-    """The buffers of one worker: its outboxes, and scratch memory."""
+    def save(self) -> None:
+        """Called where the search ends early: saves this level as it began, unless it is saved."""
 
-    scratch: kernels.Scratch
-
-    def __init__(self, owners: int, *, sleeps: bool = False) -> None:
-        self.owners = owners
-        self.sleeps = sleeps
-        self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
-        self.reached = 1 << 6
-        #: How far the last expansion got.
-        self.place = 0
-        self.out = np.zeros((owners, 0, 0), np.uint64)
-        self.hashes = np.zeros((owners, 0), np.uint64)
-        self.asleep = np.zeros((owners, 0), np.uint32)
-        self.filled = _apart(owners)
-        self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
-        self.tallies = _apart(2)
-        self.found = kernels.Found(
-            counts=_apart(2),
-            seen=_apart(2),
-            actions=np.zeros(0, np.int64),
-            blocked=np.zeros(BLOCK, np.int64),
-            misses=np.zeros(1 << 15, np.uint64),
-            again=np.zeros(BLOCK, np.int64),
-            origins=np.zeros((0, 0), np.int64),
-            marks=np.zeros((0, 2), np.int64),
-            used=_apart(4),
-        )
-        self._room: tuple[int, ...] = ()
-
-    def make_room(self, fields: int, words: int, moves: int, actions: int) -> None:
-        """Room for rows of so many fields and words, for so many moves of one row, and for the names of actions."""
-        room = (fields, words, moves, actions, self.outbox_rows, self.reached)
-        if room == self._room:
-            if self.scratch.stamp[0] > LAST_STAMP:
-                self.scratch.stamp[0] = 0
-                self.scratch.places[:] = 0
-            return
-        self._room = room
-        self.found = self.found._replace(actions=_apart(actions))
-        self.out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
-        self.hashes = np.zeros((self.owners, self.outbox_rows), np.uint64)
-        self.asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
-        self.scratch = kernels.Scratch(
-            numbers=np.zeros((PREFETCH_BATCH, fields), np.int64),
-            reached=np.zeros((self.reached, fields), np.int64),
-            after=_apart(fields),
-            best=_apart(fields),
-            trial=_apart(fields),
-            base=_apart(words, np.uint64),
-            row=_apart(words, np.uint64),
-            started=_apart(self.owners),
-            limit=_apart(fields),
-            moves=np.zeros((PREFETCH_BATCH, moves, 4), np.int64),
-            steps=np.zeros((PREFETCH_BATCH, moves), np.int64),
-            listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
-            theirs=_apart(fields),
-            acts=_apart(actions),
-            places=np.zeros(4 * self.reached, np.int64),
-            stamp=_apart(1),
-        )
+    def let_go(self) -> None:
+        """Called where memory is short: what the search needs no more, now that it ends."""
 
 
 class NativeSearch:
@@ -214,14 +114,6 @@ class NativeSearch:
     #: Are all rows kept, or those of two levels?
     keep: bool
     level: int
-    #: Where this level's rows begin and end in each row set of `now`; what they lead to goes to `next`.
-    begins: list[int]
-    ends: list[int]
-    now: list[RowSet]
-    next: list[RowSet]
-    layout: kernels.Layout
-    layout_after: kernels.Layout
-    worker_buffers: list[Worker]
 
     def __init__(
         self,
@@ -234,6 +126,7 @@ class NativeSearch:
         shared: bool,
         reductions: Sequence[str] = (),
         workers: int = 1,
+        levels: Callable[[NativeSearch], Levels] = LevelsInMemory,
     ) -> None:
         monitored = [name for monitor in monitors for name in monitor.watches]
         own = [*machine.invariants, *machine.witnesses, *machine.rules]
@@ -256,6 +149,7 @@ class NativeSearch:
         self.result = Exploration()
         #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
         self.asymmetry: str | None = None
+        self.levels = levels(self)
         self._prepare(plain_monitor_states=False)
 
     def _prepare(self, *, plain_monitor_states: bool) -> None:
@@ -316,14 +210,16 @@ class NativeSearch:
             np.array(self.tables.frame, np.int64),
             len(self.tables.frames),
         )
+        self.levels.made_tables()
 
     @property
-    def _commutes(self) -> bool:
+    def commutes(self) -> bool:
         """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
-        return not (self._reduces or isinstance(self.monitor_states, PlainMonitorStates))
+        return not (self.reduces or isinstance(self.monitor_states, PlainMonitorStates))
 
     @property
-    def _reduces(self) -> bool:
+    def reduces(self) -> bool:
+        """Is anything left out by a reduction?"""
         return bool(self._given[3])
 
     def bits_of(self, name: str) -> int:
@@ -348,7 +244,6 @@ class NativeSearch:
         self.limits = limits or Limits()
         self.progress = progress
         self.checkpoint = checkpoint
-        self.saved_at = time.monotonic()
         self.marked: dict[str, Any] | None = None
         self.started = searching_time()
         self.seconds_before = 0.0
@@ -359,7 +254,7 @@ class NativeSearch:
             with (
                 collector_off(),
                 deferred(unless=is_compiling) as self.asked_to_end,
-                ThreadPoolExecutor(self.workers) as self.pool,
+                self.levels.at_work(),
             ):
                 try:
                     self._search_or_start_over()
@@ -409,44 +304,32 @@ class NativeSearch:
         saved.
         """
         self.result.stopped = allocation_failed()
-        self.worker_buffers = []
-        if not self.keep:
-            self.next = []
+        self.levels.let_go()
 
     # -- one search ----------------------------------------------------------------------------------------------------
 
     def _search(self, *, keep: bool) -> bool:
         """Returns false if the space proved not to be graded, and not all rows were kept."""
         self.keep = keep
-        self.system = self.system._replace(sleeps=not keep and self._commutes)
-        self._start()
-        if self.checkpoint is not None and self.checkpoint.saved is not None:
-            self._restore(*self.checkpoint.saved)
-            self.checkpoint.saved = None
-            self.resumed = self.checkpoint.directory
-        while True:
-            ends = [row_set.used for row_set in self.next]
-            if (self.keep and ends == self.begins) or not any(ends):
-                return True
-            if not self.keep:
-                self.now, self.next = self.next, self.now
-                self.layout = self.layout_after
-                self.layout_after = self._layout(self.layout.slots)
-                for row_set in self.next:
-                    row_set.clear(self.layout_after.words)
-            self.ends = ends
+        self.system = self.system._replace(sleeps=not keep and self.commutes)
+        self.result = Exploration()
+        self.level = 0
+        self.levels.start()
+        self.result.states = self.result.nodes = 1
+        self.result.levels = [1]
+        self.levels.resume()
+        while self.levels.turn():
             self._mark()
-            self.begin_level()
+            self.levels.began()
             done = self._next_level()
             if done is not None:
                 return done
-            if self.keep:
-                self.begins = ends
+        return True
 
     def _next_level(self) -> bool | None:
         """Goes through a level: None if there may be another, else what `_search` returns."""
         states = self.result.states
-        self._level()
+        self.levels.expand()
         if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
             return True
         if not self.keep and not self.tables.graded:
@@ -460,82 +343,28 @@ class NativeSearch:
             return True
         return None
 
-    def _first_row(self, layout: kernels.Layout) -> Any:
+    def first_row(self, layout: kernels.Layout) -> Any:
         """The initial state, packed."""
         for cell in self.tables.initial:
-            self._see(self.tables.seen(cell), 0)
+            self.see(self.tables.seen(cell), 0)
         numbers = np.zeros(len(layout.word), np.int64)
         numbers[1 : 1 + self.n] = self.tables.initial
         row = np.zeros((1, layout.words), np.uint64)
         kernels.pack(numbers, layout, row[0])
         return row
 
-    def begin_level(self) -> None:
-        """Called where a level's rows lie on `now`, from `begins` to `ends`."""
-
-    def _start(self) -> None:
-        """The initial state alone, in the next level's row set."""
-        self.result = result = Exploration()
-        self.level = 0
-        self.layout = self.layout_after = self._layout(1)
-        self._new_row_sets()
-        self.worker_buffers = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
-        self.begins = [0] * self.workers
-        self.ends = [0] * self.workers
-        self._shelve(self._first_row(self.layout), np.ones(1, np.bool_))
-        result.states = result.nodes = 1
-        result.levels = [1]
-
-    def _new_row_sets(self) -> None:
-        def row_sets() -> list[RowSet]:
-            return [RowSet(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
-
-        self.next = row_sets()
-        self.now = self.next if self.keep else row_sets()
-
-    def _shelve(self, rows: Any, is_new: Any) -> None:
-        """Puts rows, all different, into their owners' row sets."""
-        owners = np.zeros(len(rows), np.int64)
-        room = np.zeros(len(self.layout_after.word), np.int64)
-        row_set_kernels.owners_of(rows, self.layout_after, self.n, self.workers, room, owners)
-        for owner, row_set in enumerate(self.next):
-            own = owners == owner
-            count = int(own.sum())
-            row_set.make_room(count, self.layout_after)
-            row_set.rows[row_set.used : row_set.used + count] = rows[own]
-            row_set.is_new[row_set.used : row_set.used + count] = is_new[own]
-            row_set_kernels.rehash(row_set.rows, row_set.used, row_set.used + count, self.layout_after, row_set.table)
-            row_set.used += count
-
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
     def _mark(self) -> None:
-        """Remembers where this level starts, and saves that now and then."""
+        """Remembers where this level starts."""
         facts = {name: copy(value) for name, value in vars(self.result).items()}
         facts["reached"] = sorted(self.result.reached)
         facts["blocked"] = sorted(map(list, self.result.blocked))
         self.marked = facts
-        if self.checkpoint is not None and time.monotonic() - self.saved_at > SAVE_EVERY:
-            self._save()
 
-    def _save_at_the_end(self) -> None:
-        """Saves this level, unless it cannot be: what was saved before stays then."""
-        if self.marked is not None and self._tables_are_whole:
-            self._save()
-
-    def _save(self) -> None:
-        """Saves this level, as it started."""
-        if self.checkpoint is None:
-            return
-        arrays = {"log": np.concatenate([np.zeros(0, np.uint64), *self.tables.log])}
-        for w, row_set in enumerate(self.now):
-            begin, end = self.begins[w], self.ends[w]
-            arrays[f"level-{w}"] = row_set.rows[begin:end]
-            arrays[f"level-new-{w}"] = row_set.is_new[begin:end]
-            if begin:
-                arrays[f"earlier-{w}"] = row_set.rows[:begin]
-        started = time.monotonic()
-        facts = {
+    def saved_facts(self) -> dict[str, Any]:
+        """What is saved beside the rows of this level and the tables' log."""
+        return {
             "result": self.marked,
             "level": self.level,
             "keep": self.keep,
@@ -543,36 +372,14 @@ class NativeSearch:
             "plain_monitor_states": self.plain_monitor_states,
             "told_apart": self.asymmetry,
             "digest": self.tables.digest(),
-            "layout": {key: getattr(self.layout, key) for key in ("slots", "monitor_states", "cells", "packets")},
         }
-        self.checkpoint.save(facts, arrays)
-        # Saving takes a tenth of the time at most.
-        self.saved_at = time.monotonic() + 9 * (time.monotonic() - started)
 
-    def _restore(self, facts: SavedSearch, arrays: dict[str, Any]) -> None:
-        """Goes on from a checkpoint."""
-        assert self.checkpoint is not None
-        levels = [arrays[name] for name in sorted(arrays) if name.startswith("level-") and "new" not in name]
-        marks = [arrays[name] for name in sorted(arrays) if name.startswith("level-new-")]
-        earlier = [arrays[name] for name in sorted(arrays) if name.startswith("earlier-")]
-        self._resume(facts, arrays["log"], self.checkpoint)
-        layout = self._restored_layout(self.checkpoint, **structs.asdict(facts.layout))
-        new = sum(int(mark.sum()) for mark in marks)
-        problem = facts.problem(new=new, rows=sum(map(len, levels)) + sum(map(len, earlier)))
-        if earlier and not self.keep:
-            problem = "it keeps rows that such a search does not"
-        for rows in (*levels, *earlier):
-            problem = problem or problem_with_rows(rows, layout, self.tables, self.system.channel)
-        self.checkpoint.refuse_if(problem)
-        self.layout = self.layout_after = layout
-        self._new_row_sets()
-        for rows in earlier:
-            self._shelve(rows, np.zeros(len(rows), np.bool_))
-        self.begins = [row_set.used for row_set in self.next] if self.keep else [0] * self.workers
-        for rows, is_new in zip(levels, marks, strict=True):
-            self._shelve(rows, is_new)
+    def _save_at_the_end(self) -> None:
+        """Saves this level, unless it cannot be: what was saved before stays then."""
+        if self.marked is not None and self._tables_are_whole:
+            self.levels.save()
 
-    def _resume(self, facts: SavedTables, log: Any, directory: SavedDirectory) -> None:
+    def resume_tables(self, facts: SavedTables, log: Any, directory: SavedDirectory) -> None:
         """Fills the tables as they were, and takes over what was found."""
         self._prepare_again(facts)
         directory.refuse_if("its log is not as long as it says" if sum(facts.batches) != len(log) else None)
@@ -582,7 +389,7 @@ class NativeSearch:
                 hint="start anew with --checkpoint and another directory",
             )
         self.keep = facts.keep
-        self.system = self.system._replace(sleeps=not self.keep and self._commutes)
+        self.system = self.system._replace(sleeps=not self.keep and self.commutes)
         found = facts.result
         unknown = (found.broken.keys() | set(found.reached)) - {*self.names, *OF_THE_WHOLE_STATE, *self.properties}
         unknown |= found.actions.keys() - set(self.tables.actions)
@@ -605,11 +412,11 @@ class NativeSearch:
         elif facts.plain_monitor_states:
             self._prepare(plain_monitor_states=True)
 
-    def _restored_layout(
+    def restored_layout(
         self, directory: SavedDirectory, slots: int, monitor_states: int, cells: int, packets: int
     ) -> kernels.Layout:
         """A layout that is saved; refused if these tables never gave one."""
-        known = self._layout(slots)
+        known = self.layout(slots)
         fits = monitor_states <= known.monitor_states and cells <= known.cells and packets <= known.packets
         directory.refuse_if(None if fits else "rows laid out for more than there is")
         return layout_of(self.n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
@@ -630,9 +437,9 @@ class NativeSearch:
             place += count
         return bool(self.tables.digest() == facts.digest)
 
-    # -- levels --------------------------------------------------------------------------------------------------------
+    # -- for its levels ------------------------------------------------------------------------------------------------
 
-    def _layout(self, slots: int) -> kernels.Layout:
+    def layout(self, slots: int) -> kernels.Layout:
         """For twice as many numbers as there are."""
         tables = self.tables
         return layout_of(
@@ -643,196 +450,14 @@ class NativeSearch:
             packets=2 * len(tables.packets),
         )
 
-    def _level(self) -> None:
-        """Expands the rows from `begins` to `ends` of each row set.
-
-        While threads expand some, Python works out what was missed before: rows that missed it wait for that.
-        """
-        places = list(self.begins)
-        none = np.zeros(0, np.int64)
-        rows_in_all = sum(self.ends) - sum(places)
-        block = (
-            BLOCK
-            if self.workers == 1
-            else min(BLOCK, max(MIN_ROWS_FOR_THREADS, 1, rows_in_all // (ROUNDS * self.workers)))
-        )
-        ready, waiting = [none] * self.workers, [none] * self.workers
-        misses: Any = none
-        while True:
-            left = sum(self.ends) - sum(places) + sum(map(len, ready))
-            if self.workers == 1 or not left or left < MIN_ROWS_FOR_THREADS or not len(misses):
-                # There is nothing, or too little, to be done meanwhile.
-                self._fill(misses)
-                ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
-                misses, waiting = none, [none] * self.workers
-            if not left and not any(map(len, ready)):
-                break
-            if not (self.keep or self.tables.graded) or self._over():
-                break
-            todo = []
-            for w, rows in enumerate(ready):
-                fresh = max(0, min(block - len(rows), self.ends[w] - places[w]))
-                todo.append(np.concatenate([rows[:block], np.arange(places[w], places[w] + fresh)]))
-                places[w] += fresh
-            beyond = [rows[block:] for rows in ready]
-            again, missed = self._round(todo, misses)
-            ready = [np.concatenate(rows) for rows in zip(beyond, waiting, strict=True)]
-            waiting, misses = again, missed
-
-    def _fill(self, misses: Any) -> None:
+    def fill(self, misses: Any) -> None:
         """Works out what was missed. Where that fails in the middle the tables are no longer to be saved."""
         if len(misses):
             self._tables_are_whole = False
             self.tables.fill(misses)
             self._tables_are_whole = True
 
-    def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
-        """Expands these rows of each row set and works out these misses; returns the rows that must be expanded again,
-        and what they missed.
-        """
-        tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
-        for worker in self.worker_buffers:
-            self._make_room(worker)
-        before = sum(row_set.used for row_set in self.next)
-        self._all(
-            [lambda w: self._expand(w, todo[w], tables, monitor_states), lambda w: self._take_in(w)],
-            sum(map(len, todo)),
-            lambda: self._fill(misses),
-        )
-        again = []
-        for w, worker in enumerate(self.worker_buffers):
-            worker.reached *= 1 + (worker.found.used[3] & 1)
-            worker.outbox_rows *= 1 + (worker.found.used[3] >> 1)
-            place = worker.place if worker.place >= 0 else -1 - worker.place
-            again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][place:]]))
-        missed = self._take_stock()
-        result = self.result
-        result.nodes += sum(row_set.used for row_set in self.next) - before
-        for worker in self.worker_buffers:
-            result.states += int(worker.tallies[0])
-            result.graded &= not worker.tallies[1]
-            worker.tallies[:] = 0
-            worker.filled[:] = 0
-        if any(worker.place < 0 for worker in self.worker_buffers):
-            self._widen()
-        return again, missed[~np.isin(missed, misses, assume_unique=True)]
-
-    def _make_room(self, worker: Worker) -> None:
-        known, slots = self.tables, max(self.layout.slots, self.layout_after.slots)
-        fields = 2 + self.n + slots + known.most_emitted + 2
-        moves = self.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
-        worker.make_room(fields, self.layout_after.words, moves, len(known.actions))
-
-    def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
-        """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
-        this thread does.
-        """
-        if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:
-            for step in steps:
-                for w in range(self.workers):
-                    step(w)
-            meanwhile()
-            return
-        barrier = threading.Barrier(self.workers)
-
-        def work(w: int) -> None:
-            try:
-                for step in steps:
-                    step(w)
-                    barrier.wait()
-            except BaseException:
-                barrier.abort()
-                raise
-
-        parts: list[Future[None]] = []
-        try:
-            for w in range(self.workers):
-                parts.append(self._submit(work, w))
-            meanwhile()
-        except BaseException:
-            barrier.abort()
-            raise
-        finally:
-            wait(parts)
-        errors = [error for part in parts if (error := part.exception()) is not None]
-        # The others only say that one of them failed.
-        for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
-            raise error
-
-    def _submit(self, work: Callable[[int], None], w: int) -> Future[None]:
-        try:
-            return self.pool.submit(work, w)
-        except RuntimeError as error:  # a thread that cannot be started, for want of memory
-            raise MemoryError(str(error)) from error
-
-    def _expand(self, w: int, todo: Any, tables: kernels.Tables, monitor_states: kernels.MonitorStates) -> None:
-        worker, row_set = self.worker_buffers[w], self.now[w]
-        expand = reduced_kernels.expand_reduced if self._reduces else full_kernels.expand
-        worker.place = int(
-            expand(
-                row_set.rows,
-                row_set.is_new,
-                row_set.asleep,
-                todo,
-                self.layout,
-                self.layout_after,
-                self.system,
-                tables,
-                monitor_states,
-                worker.out,
-                worker.hashes,
-                worker.asleep,
-                worker.filled,
-                worker.found,
-                worker.recent,
-                worker.scratch,
-            )
-        )
-
-    def _take_in(self, w: int) -> None:
-        """Puts what all workers found for this owner into its row set."""
-        level_start = self.ends[w] if self.keep else 0
-        row_set, tallies = self.next[w], self.worker_buffers[w].tallies
-        for worker in self.worker_buffers:
-            count = int(worker.filled[w])
-            if count:
-                row_set.make_room(count, self.layout_after)
-                row_set.used = row_set_kernels.insert(
-                    worker.out[w],
-                    worker.hashes[w],
-                    worker.asleep[w],
-                    count,
-                    self.layout_after,
-                    row_set.rows,
-                    row_set.is_new,
-                    row_set.asleep,
-                    row_set.table,
-                    level_start,
-                    row_set.used,
-                    tallies,
-                )
-
-    def _take_stock(self) -> Any:
-        """Adds up what the workers found in a round; returns what they missed."""
-        result = self.result
-        misses = []
-        for w, worker in enumerate(self.worker_buffers):
-            found = worker.found
-            result.transitions += int(found.counts[0])
-            result.terminal_states += int(found.counts[1])
-            self._see(int(found.seen[0]), self.level + 1)
-            self._note_ending(int(found.seen[1]), self.level)
-            for number, count in enumerate(found.actions.tolist()):
-                name = self.tables.actions[number]
-                self.result.actions[name] = self.result.actions.get(name, 0) + count
-            for r in found.blocked[: found.used[2]].tolist():
-                result.blocked.add(self._waits(self.now[w].rows[r]))
-            misses.append(found.misses[: found.used[0]].copy())
-            for array in (found.counts, found.seen, found.actions, found.used):
-                array[:] = 0
-        return np.unique(np.concatenate(misses))
-
-    def _see(self, seen: int, depth: int) -> None:
+    def see(self, seen: int, depth: int) -> None:
         """Properties that a transition to this depth breaks or reaches."""
         if seen & kernels.DELIVERS:
             self.result.reached.add(DELIVERS_SOMETHING.name)
@@ -844,7 +469,7 @@ class NativeSearch:
                     self.result.reached.add(name)
                     self.tables.exercised.reached.add(name)
 
-    def _note_ending(self, seen: int, depth: int) -> None:
+    def note_ending(self, seen: int, depth: int) -> None:
         """Live properties that a run breaks or meets which ends at this depth."""
         if seen & 1:
             self.result.broken.setdefault(NEVER_BLOCKS.name, depth)
@@ -854,22 +479,7 @@ class NativeSearch:
         if seen & 4:
             self.result.reached.add(CAN_COMPLETE.name)
 
-    def _waits(self, row: Any) -> tuple[str, ...]:
-        """The waits of the applications in a row."""
-        numbers = np.zeros(len(self.layout.word), np.int64)
-        kernels.unpack(row, self.layout, numbers)
-        positions = [self.tables.cells[cell][2] for cell in numbers[1 : 1 + self.n]]
-        return tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True)))))
-
-    def _widen(self) -> None:
-        """Lays the next rows out anew, with one slot more."""
-        before, self.layout_after = self.layout_after, self._layout(self.layout_after.slots + 1)
-        for row_set in self.next:
-            row_set.repack(before, self.layout_after)
-        if self.keep:
-            self.layout = self.layout_after
-
-    def _over(self) -> bool:
+    def over(self) -> bool:
         """Reports how far the search is; True if a limit is reached."""
         result, limits = self.result, self.limits
         seconds = searching_time() - self.started

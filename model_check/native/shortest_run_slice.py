@@ -19,7 +19,10 @@ from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 
 from . import kernels, row_set_kernels
-from .search import NativeSearch, RowSet, Worker
+from .levels_in_memory import LevelsInMemory
+from .row_set import RowSet
+from .search import NativeSearch
+from .workers import Worker
 
 #: The bit of a live property in what a run that ends breaks.
 LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
@@ -28,20 +31,26 @@ LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
 Level = tuple[kernels.Layout, Any]
 
 
-class Levels(NativeSearch):
+class KeptLevels(LevelsInMemory):
+    """Levels whose rows are kept."""
+
+    def start(self) -> None:
+        self.kept: list[Level] = []
+        super().start()
+
+    def began(self) -> None:
+        rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
+        self.kept.append((self.layout, np.concatenate(rows)))
+        super().began()
+
+
+class SearchForShortest(NativeSearch):
     """A search that keeps its levels; see `shortest`."""
 
+    levels: KeptLevels
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.levels: list[Level] = []
-
-    def _start(self) -> None:
-        super()._start()
-        self.levels.clear()
-
-    def begin_level(self) -> None:
-        rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
-        self.levels.append((self.layout, np.concatenate(rows)))
+        super().__init__(*arguments, **options, levels=KeptLevels)
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
         """Those that break this property; raises `GaveUp` if the search ended before it met one, and
@@ -58,13 +67,13 @@ class Levels(NativeSearch):
 class ShortestRuns:
     """The states on the shortest runs that break a property, level by level; `length` is how long these runs are."""
 
-    def __init__(self, search: Levels, broken: Property, tick: Callable[[], None]) -> None:
+    def __init__(self, search: SearchForShortest, broken: Property, tick: Callable[[], None]) -> None:
         self.search = search
         self._tick = tick
         # All that a row leads to is needed.
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
-        search.worker_buffers = [self._worker]
+        search.levels.worker_buffers = [self._worker]
         self.length = search.result.broken[broken.name]
         bit = LIVE_BITS[broken.name] if broken.kind == "live" else search.bits_of(broken.name)
         column = int(broken.kind == "live")
@@ -72,7 +81,7 @@ class ShortestRuns:
         #: Of each level the states that remain.
         self._row_sets: list[tuple[kernels.Layout, RowSet]] = []
         beyond: tuple[kernels.Layout, RowSet] | None = None
-        for layout, rows in reversed(search.levels[: last + 1]):
+        for layout, rows in reversed(search.levels.kept[: last + 1]):
             remain = self._leading(layout, rows, beyond, column, bit)
             row_set = RowSet(layout.words)
             row_set.make_room(len(remain), layout)
@@ -90,27 +99,27 @@ class ShortestRuns:
         self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, RowSet] | None, column: int, bit: int
     ) -> Any:
         """Those of these rows that lead to what remains beyond; of the last level, those that break the property."""
-        search, worker = self.search, self._worker
-        search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
+        search, levels, worker = self.search, self.search.levels, self._worker
+        levels.layout, levels.layout_after = layout, layout if beyond is None else beyond[0]
         row_set = RowSet(layout.words)
         row_set.rows, row_set.is_new = rows, np.zeros(len(rows), np.bool_)
-        search.now = [row_set]
+        levels.now = [row_set]
         chosen = np.zeros(len(rows), np.bool_)
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
         while len(todo):
             self._tick()
-            search._make_room(worker)
+            levels.make_room(worker)
             block = len(worker.found.again)
             some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            search._expand(0, some, search.tables.arrays(), search.monitor_states.arrays())
+            levels.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
             found, place = worker.found, worker.place
             if place < 0:
                 # Only of the last level are the rows beyond not laid out: nobody looks at them.
                 assert beyond is None
-                search.layout_after = search._layout(search.layout_after.slots + 1)
+                levels.layout_after = search.layout(levels.layout_after.slots + 1)
                 place = -1 - place
             worker.outbox_rows *= 1 + (found.used[3] >> 1)
             todo = np.concatenate([found.again[: found.used[1]], some[place:], todo])

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels, row_set_kernels
-from crownless.model_check.native.search import BLOCK, RowSet, Worker
+from crownless.model_check.native.row_set import RowSet
+from crownless.model_check.native.workers import BLOCK, Worker
 
 from .blocks import Block, Shape, Written, append, fsync_and_digest, new_file, read, whole
 from .hashing import hashes_of

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
+from weakref import ref
 
 import numpy as np
 
@@ -124,7 +125,7 @@ class OnSpark:
         monitors: Sequence[Monitor],
         properties: Sequence[Property],
         saving: Manifest | None,
-    ) -> Iterator[SparkSearch]:
+    ) -> Iterator[NativeSearch]:
         """A search that is ready to run."""
         spark = session(self._master, rows_in_java=False) if self._spark is None else self._spark
         try:
@@ -144,7 +145,7 @@ class OnSpark:
                 directory = Path(stack.enter_context(made))
             else:
                 directory = saving.directory.resolve()
-            yield SparkSearch(
+            yield NativeSearch(
                 check.machine,
                 check.workload,
                 check.channel_name,
@@ -153,82 +154,81 @@ class OnSpark:
                 shared=engine.shared,
                 reductions=engine.reductions,
                 workers=self._partitions or context.defaultParallelism,
-                spark=spark,
-                directory=directory,
-                manifest=saving,
+                levels=lambda search: LevelsOnSpark(search, spark, directory, saving),
             )
 
 
-class SparkSearch(NativeSearch):
-    """The native search with its levels on Spark; see `explore`. Its workers are the owners of rows."""
+class LevelsOnSpark:
+    """See `native.search.Levels`. The workers of the search are the owners of rows."""
 
-    #: Each owner's part of this level, and its parts of the levels before, if they are kept.
+    #: Each owner's part of this level, or of the next one where that is found, and its parts of the levels before, if
+    #: they are kept.
     parts: list[Block]
     earlier: list[list[Block]]
 
-    def __init__(
-        self, *arguments: Any, spark: SparkSession, directory: Path, manifest: Manifest | None, **options: Any
-    ) -> None:
+    def __init__(self, search: NativeSearch, spark: SparkSession, directory: Path, manifest: Manifest | None) -> None:
+        self._search = ref(search)
         self._spark, self._directory, self._manifest = spark, directory, manifest
-        super().__init__(*arguments, **options)
 
-    def _prepare(self, *, plain_monitor_states: bool) -> None:
-        super()._prepare(plain_monitor_states=plain_monitor_states)
-        self._published = Published(self._directory, uuid4().hex[:12], self.tables, self.monitor_states)
+    @property
+    def search(self) -> NativeSearch:
+        """The search, which owns this."""
+        search = self._search()
+        assert search is not None
+        return search
+
+    def made_tables(self) -> None:
+        """They are to be published, and their log to be written."""
+        self._published = Published(self._directory, uuid4().hex[:12], self.search.tables, self.search.monitor_states)
         #: The files of the tables' log, and the number of entries in them.
         self._logs: list[Written] = []
         self._logged = 0
 
-    # -- one search ----------------------------------------------------------------------------------------------------
+    def at_work(self) -> AbstractContextManager[None]:
+        """Spark is at work already."""
+        return nullcontext()
 
-    def _search(self, *, keep: bool) -> bool:
-        self.keep = keep
-        self.system = self.system._replace(sleeps=not keep and self._commutes)
-        self._start()
-        if self._manifest is not None and self._manifest.saved is not None:
-            self._go_on(self._manifest.saved)
-            self._manifest.saved = None
-            self.resumed = self._directory
-        while any(part.size for part in self.parts):
-            self._mark()
-            self._commit()
-            done = self._next_level()
-            if done is not None:
-                return done
-        return True
-
-    def _start(self) -> None:
-        self.result = result = Exploration()
-        self.level = 0
+    def start(self) -> None:
+        """The initial state alone."""
+        search = self.search
         self._files: dict[str, Written] = {}
-        self.earlier = [[] for _ in range(self.workers)]
+        self.earlier = [[] for _ in range(search.workers)]
         shape = self._shape(1)
-        layout = shape.layout(self.n)
-        row, owner = self._first_row(layout), np.zeros(1, np.int64)
-        row_set_kernels.owners_of(row, layout, self.n, self.workers, np.zeros(len(layout.word), np.int64), owner)
+        layout = shape.layout(search.n)
+        row, owner = search.first_row(layout), np.zeros(1, np.int64)
+        row_set_kernels.owners_of(row, layout, search.n, search.workers, np.zeros(len(layout.word), np.int64), owner)
         with new_file(self._directory, "found-first") as (name, file):
-            first = append(file, name, shape, row, np.zeros(int(self.system.sleeps), np.uint32))
+            first = append(file, name, shape, row, np.zeros(int(search.system.sleeps), np.uint32))
         self.parts = []
         self._gather({int(owner[0]): [first]}, shape)
-        result.states = result.nodes = 1
-        result.levels = [1]
+
+    def turn(self) -> bool:
+        """What was gathered is this level."""
+        return any(part.size for part in self.parts)
+
+    def save(self) -> None:
+        """Each level is saved where it begins."""
+
+    def let_go(self) -> None:
+        """The driver has no rows but those of blocks that it expands."""
 
     def _shape(self, slots: int) -> Shape:
         """The shape with room for twice the current numbers."""
-        tables = self.tables
-        return Shape(slots, 2 * len(self.monitor_states), 2 * len(tables.cells), 2 * len(tables.packets))
+        tables = self.search.tables
+        return Shape(slots, 2 * len(self.search.monitor_states), 2 * len(tables.cells), 2 * len(tables.packets))
 
     # -- levels --------------------------------------------------------------------------------------------------------
 
-    def _level(self) -> None:
+    def expand(self) -> None:
+        """In rounds, until no row misses an entry; then what was found is gathered."""
         shape = self._shape(max(part.shape.slots for part in self.parts))
         places = {owner: Places(None, 0) for owner, part in enumerate(self.parts) if part.size}
         found: dict[int, list[Block]] = {}
         misses: Any = np.zeros(0, np.uint64)
         while places:
             if len(misses):
-                self.tables.fill(misses)
-            if not (self.keep or self.tables.graded) or self._over():
+                self.search.fill(misses)
+            if not (self.search.keep or self.search.tables.graded) or self.search.over():
                 return
             answers = self._expand_all(places, shape)
             places = {answer.owner: answer.places for answer in answers if answer.places is not None}
@@ -251,9 +251,9 @@ class SparkSearch(NativeSearch):
             ExpandTask(
                 str(self._directory),
                 version,
-                self.system,
-                self.workers,
-                self._reduces,
+                self.search.system,
+                self.search.workers,
+                self.search.reduces,
                 owner,
                 self.parts[owner],
                 at,
@@ -265,52 +265,52 @@ class SparkSearch(NativeSearch):
 
     def _take_account(self, answers: Sequence[ExpandResult]) -> Any:
         """Adds up the results of a round; returns the missed entries."""
-        result = self.result
+        result = self.search.result
         for answer in answers:
             result.transitions += int(answer.counts[0])
             result.terminal_states += int(answer.counts[1])
-            self._see(int(answer.seen[0]), self.level + 1)
-            self._note_ending(int(answer.seen[1]), self.level)
+            self.search.see(int(answer.seen[0]), self.search.level + 1)
+            self.search.note_ending(int(answer.seen[1]), self.search.level)
             for number, count in enumerate(answer.actions.tolist()):
-                name = self.tables.actions[number]
+                name = self.search.tables.actions[number]
                 result.actions[name] = result.actions.get(name, 0) + count
             for cells in answer.waits.tolist():
-                positions = [self.tables.cells[cell][2] for cell in cells]
-                result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+                positions = [self.search.tables.cells[cell][2] for cell in cells]
+                result.blocked.add(tuple(self.search.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
         return np.unique(np.concatenate([answer.misses for answer in answers]))
 
     def _gather(self, found: Mapping[int, list[Block]], shape: Shape) -> None:
         """Merges the rows found into the next level."""
-        if self.keep:
+        if self.search.keep:
             for earlier, part in zip(self.earlier, self.parts, strict=False):
                 earlier.append(part)
-        level = self.level + 1 if self.parts else 0
+        level = self.search.level + 1 if self.parts else 0
         tasks = [
             MergeTask(
                 str(self._directory),
-                self.n,
+                self.search.n,
                 owner,
                 [block for block in self.earlier[owner] if block.size],
                 found.get(owner, []),
                 shape,
-                self.system.sleeps,
+                self.search.system.sleeps,
                 f"level-{level}",
                 self._manifest is not None,
             )
-            for owner in range(self.workers)
+            for owner in range(self.search.workers)
         ]
         distributed = sum(block.size for task in tasks for block in (*task.found, *task.earlier)) > MAX_ROWS_ON_DRIVER
         answers: list[MergeResult] = (
             self._on_spark(merge_on_executor, tasks) if distributed else [merge_into_partition(task) for task in tasks]
         )
-        if not self.keep:
+        if not self.search.keep:
             self._files = {}
         self.parts = [answer.block for answer in answers]
         for answer in answers:
             self._files[answer.block.file] = answer.written
-            self.result.nodes += answer.block.size
-            self.result.states += answer.states
-            self.result.graded &= not answer.met_again
+            self.search.result.nodes += answer.block.size
+            self.search.result.states += answer.states
+            self.search.result.graded &= not answer.met_again
 
     def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """The results of tasks, each a partition."""
@@ -334,22 +334,16 @@ class SparkSearch(NativeSearch):
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
-    def _commit(self) -> None:
+    def began(self) -> None:
         """Commits this level, as it starts, and removes the files of earlier ones."""
         if self._manifest is not None:
-            log = self.tables.log[self._logged :]
+            log = self.search.tables.log[self._logged :]
             if log:
-                name = f"log-{self.level}-{uuid4().hex[:12]}.npy"
+                name = f"log-{self.search.level}-{uuid4().hex[:12]}.npy"
                 self._logs.append(write_array(self._directory, name, np.concatenate(log)))
-                self._logged = len(self.tables.log)
+                self._logged = len(self.search.tables.log)
             facts = {
-                "result": self.marked,
-                "level": self.level,
-                "keep": self.keep,
-                "batches": [len(batch) for batch in self.tables.log],
-                "plain_monitor_states": self.plain_monitor_states,
-                "told_apart": self.asymmetry,
-                "digest": self.tables.digest(),
+                **self.search.saved_facts(),
                 "parts": self.parts,
                 "earlier": self.earlier,
                 "logs": [log.file for log in self._logs],
@@ -357,39 +351,47 @@ class SparkSearch(NativeSearch):
             self._manifest.commit(facts, [*self._files.values(), *self._logs])
         drop(self._directory, {*self._files, *(log.file for log in self._logs), *self._published.files})
 
-    def _save(self) -> None:
-        """Each level is saved as it starts."""
+    def resume(self) -> bool:
+        """Goes on from the manifest, if it has a level to go on from."""
+        if self._manifest is None or self._manifest.saved is None:
+            return False
+        self._restore(self._manifest.saved, self._manifest)
+        self._manifest.saved = None
+        self.search.resumed = self._directory
+        return True
 
-    def _go_on(self, saved: SavedLevels) -> None:
-        """Restores the saved level."""
-        assert self._manifest is not None
-        facts, manifest = saved.facts, self._manifest
-        self._resume(facts, manifest.log(saved), manifest)
+    def _restore(self, saved: SavedLevels, manifest: Manifest) -> None:
+        facts = saved.facts
+        self.search.resume_tables(facts, manifest.log(saved), manifest)
         self.parts = [saved_block.block() for saved_block in facts.parts]
         self.earlier = [[saved_block.block() for saved_block in blocks] for blocks in facts.earlier]
         manifest.refuse_if(self._problem_with_blocks(facts))
         # Owners stay as they were.
-        self.workers = len(self.parts)
+        self.search.workers = len(self.parts)
         files = {name: Written(name, sha256) for name, sha256 in saved.files.items()}
         self._logs = [files.pop(name) for name in facts.logs]
-        self._logged = len(self.tables.log)
+        self._logged = len(self.search.tables.log)
         self._files = files
 
     def _problem_with_blocks(self, facts: SavedTables) -> str | None:
         """The first problem found in the saved rows, all of which are checked; None if they are valid."""
         assert self._manifest is not None
-        if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.keep):
+        if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.search.keep):
             return "it keeps rows that such a search does not"
         new = rows = 0
         for part in (*self.parts, *(block for blocks in self.earlier for block in blocks)):
-            layout = self._restored_layout(self._manifest, **part.shape._asdict())
+            layout = self.search.restored_layout(self._manifest, **part.shape._asdict())
             content = whole(self._directory, part.file)
-            if part.start % ALIGNED or part.sleeps != self.system.sleeps or end_of(part, layout.words) > len(content):
+            if (
+                part.start % ALIGNED
+                or part.sleeps != self.search.system.sleeps
+                or end_of(part, layout.words) > len(content)
+            ):
                 return f"{part.file} does not hold what it should"
             stored, _, is_new = read(content, part, layout.words, of_level=True)
             if (is_new.view(np.uint8) > 1).any():
                 return "marks that are neither true nor false"
-            problem = problem_with_rows(stored, layout, self.tables, self.system.channel)
+            problem = problem_with_rows(stored, layout, self.search.tables, self.search.system.channel)
             if problem is not None:
                 return problem
             rows += part.size
