@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from crownless.spec.errors import BadInput
@@ -90,6 +91,8 @@ def session(master: str | None = None, *, rows_in_java: bool = True, **settings:
         where = defaults["spark.master"] = master or "local[*]"
         if where.startswith("local"):
             defaults.update(ON_THIS_MACHINE)
+        if where.startswith("local-cluster"):
+            defaults["spark.authenticate.secret"] = token_hex()  # alone, Spark makes one itself
         memory = given.get("spark.driver.memory", "4g")
         if "SPARK_HOME" in os.environ:
             defaults["spark.driver.memory"] = memory
