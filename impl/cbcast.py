@@ -5,7 +5,7 @@ the vector, with its own number at its sender's place. It is delivered when it i
 others that its vector counts are delivered.
 
 Modelling choices: one group whose members stay the same. A process's own broadcast counts as delivered to itself at
-once, and is no message to oneself here. A message to fewer than all others is the misuse of [Kup] footnote 1: "it
+once, and is not a message to oneself here. A message to fewer than all others is the misuse of [Kup] footnote 1: "it
 would certainly be a big problem for liveness".
 """
 

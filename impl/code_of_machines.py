@@ -64,7 +64,7 @@ def read_machine(machine: ProtocolMachine) -> None:
         if base in (ProtocolMachine, object):
             continue
         if not issubclass(base, ProtocolMachine) or type(base) is not type:
-            raise NotParametric(f"{base.__name__} is no machine, or no plain class")
+            raise NotParametric(f"{base.__name__} is not a machine, or no plain class")
         for name, value in vars(base).items():
             if name in UNREAD or name in OF_CLASSES or (name in FACTS and _is_plain(value)):
                 continue
@@ -154,7 +154,7 @@ def _read_tuple(kind: type, seen: set[Any]) -> None:
     """A named tuple as it is made: its fields, and functions of its own."""
     fields = getattr(kind, "_fields", None)
     if type(kind) is not type or type(fields) is not tuple:
-        raise NotParametric(f"{kind.__name__} is no named tuple")
+        raise NotParametric(f"{kind.__name__} is not a named tuple")
     as_made = vars(namedtuple(kind.__name__, fields))
     for name, value in vars(kind).items():
         if name in OF_TUPLES:

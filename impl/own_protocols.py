@@ -103,7 +103,7 @@ def _loaded(path: Path, called: str) -> ModuleType:
 
 def _of_module(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise BadInput(f"'{name}' is no module", hint="name a protocol as file.py:Class or package.module:Class")
+        raise BadInput(f"'{name}' is not a module", hint="name a protocol as file.py:Class or package.module:Class")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does
@@ -119,7 +119,7 @@ def _of_module(name: str) -> ModuleType:
 
 @contextmanager
 def _imported(called: str) -> Iterator[None]:
-    """Around an import of a user's code: what it raises is reported in a line, and what it prints is no answer."""
+    """Around an import of a user's code: what it raises is reported in a line, and what it prints is not an answer."""
     try:
         with redirect_stdout(sys.stderr):
             yield
@@ -174,4 +174,4 @@ def _protocol(found: object, name: str) -> type[ProtocolMachine]:
     if inspect.isclass(found) and issubclass(found, ProtocolMachine):
         return found
     what = f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
-    raise BadInput(f"{name} is {what}, which is no protocol", hint="derive a class from crownless.Protocol")
+    raise BadInput(f"{name} is {what}, which is not a protocol", hint="derive a class from crownless.Protocol")

@@ -97,7 +97,7 @@ def _unlike(machine: ProtocolMachine, states: Iterable[Any]) -> frozenset[str]:
 def _is_parametric_predicate(machine: ProtocolMachine, holds: Any, states: Iterable[Any]) -> bool:
     try:
         if not isinstance(holds, FunctionType):
-            raise NotParametric("it is no function")
+            raise NotParametric("it is not a function")
         read_function(holds, {Step, Packet, AppEvent, Message})
         i: Any = Process()
         opaque = _opaque(type(machine), machine)

@@ -43,7 +43,7 @@ _WHERE = {
 def _load(where: str) -> type[ProtocolMachine]:
     module, name = where.split(".")
     kind: type[ProtocolMachine] = getattr(import_module(f".{module}", __package__), name)
-    assert issubclass(kind, ProtocolMachine), f"{where} is no protocol machine"
+    assert issubclass(kind, ProtocolMachine), f"{where} is not a protocol machine"
     return kind
 
 

@@ -36,7 +36,7 @@ class Renaming:
     def __post_init__(self) -> None:
         n = len(self.image)
         inverse = tuple(sorted(range(n), key=self.image.__getitem__))
-        assert [self.image[p] for p in inverse] == list(range(n)), f"{self.image} is no permutation"
+        assert [self.image[p] for p in inverse] == list(range(n)), f"{self.image} is not a permutation"
         object.__setattr__(self, "inverse", inverse)
         # Of one index an itemgetter makes no tuple.
         object.__setattr__(self, "_permuted", itemgetter(*inverse) if n > 1 else tuple)
@@ -46,7 +46,7 @@ class Renaming:
         """A message of the free workload: it keeps its number, and is called by its new sender and receivers."""
         renamed = self._messages.get(message)
         if renamed is None:
-            assert isinstance(message, FreeMessage), f"{message} is no message of the free workload"
+            assert isinstance(message, FreeMessage), f"{message} is not a message of the free workload"
             renamed = self._messages[message] = message.renamed(self.image)
         return renamed
 

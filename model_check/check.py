@@ -71,7 +71,8 @@ def run_check(
     """Explores and judges; raises `BadInput` for what cannot be checked.
 
     `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
-    can explore; reductions, workers and directories require the native one. `workers`: as many as there are processors.
+    can explore; reductions and directories require the native one, here or on Spark. `workers`: threads of the native
+    engine, as many as there are processors unless given; the plain explorer has one.
     `first`: the search ends with the level of the first violation, and other properties stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
@@ -179,7 +180,7 @@ def _saving(
         return
     if checkpoint is not None and resume is not None:
         raise BadInput(
-            "--checkpoint and --resume: a search that is gone on with is saved further in the same directory",
+            "--checkpoint and --resume: a resumed search is saved further in the same directory",
             hint="leave out --checkpoint",
         )
     option = "--checkpoint" if resume is None else "--resume"

@@ -78,7 +78,7 @@ class CheckResult:
     seconds: float
     #: What explored it.
     engine: Engine
-    #: Where it is saved, if it ended early and can be gone on with.
+    #: Where it is saved, if it ended early and can be resumed.
     saved: Path | None = field(default=None)
 
     def __bool__(self) -> bool:

@@ -34,7 +34,7 @@ def check_class(kind: Any) -> None:
     """Raises `WrongMachine` if this is no class of a protocol, or says of itself what cannot be."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
         name = getattr(kind, "__name__", shown(kind))
-        raise WrongMachine(f"{name} is no protocol", hint="derive its class from crownless.Protocol")
+        raise WrongMachine(f"{name} is not a protocol", hint="derive its class from crownless.Protocol")
     for fact, known in NAMES.items():
         _check_name(kind, fact, known)
     for fact in TRUTHS:
@@ -42,9 +42,9 @@ def check_class(kind: Any) -> None:
             raise _wrong(kind, fact, "is neither True nor False", f"{fact} = True, or leave it out")
     _check_bound(kind)
     if not isinstance(kind.source, str):
-        raise _wrong(kind, "source", "is no string", 'say where the protocol is described, such as "[MF] §2"')
+        raise _wrong(kind, "source", "is not a string", 'say where the protocol is described, such as "[MF] §2"')
     if not isinstance(kind.constants, tuple) or not all(isinstance(name, str) for name in kind.constants):
-        raise _wrong(kind, "constants", "is no tuple of names", 'such as constants = ("capacity",)')
+        raise _wrong(kind, "constants", "is not a tuple of names", 'such as constants = ("capacity",)')
     _check_parameters(kind)
     _check_predicates(kind)
     _check_methods(kind)
@@ -65,11 +65,16 @@ def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting])
     with machine_errors(kind):
         remark, ordered_at = machine.remark, machine.ordered_at
     if not isinstance(remark, str):
-        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is no string", hint='"" says nothing')
+        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is not a string", hint='"" says nothing')
     if ordered_at is not None and not (isinstance(ordered_at, frozenset) and ordered_at <= set(range(n))):
         raise WrongMachine(
-            f"{kind.__name__}.ordered_at is {shown(ordered_at)}, which is no set of processes",
+            f"{kind.__name__}.ordered_at is {shown(ordered_at)}, which is not a set of processes",
             hint=f"a frozenset of numbers, 0 to {n - 1}, or None for all processes",
+        )
+    if ordered_at is not None and (kind.rolls_back or not kind.sends_before_delivery):
+        raise WrongMachine(
+            f"{kind.__name__}.ordered_at is of some processes, and it takes events back, or delivers before the send",
+            hint="such runs are judged at all processes: leave out ordered_at",
         )
     return machine
 
@@ -83,11 +88,11 @@ def _check_name(kind: type, fact: str, known: Iterable[str]) -> None:
         raise WrongMachine(f"{kind.__name__} does not say what it {fact}", hint=f'{fact} = "causal", or another order')
     name = getattr(kind, fact)
     if not isinstance(name, str):
-        raise _wrong(kind, fact, "is no name", f"known: {', '.join(known)}")
+        raise _wrong(kind, fact, "is not a name", f"known: {', '.join(known)}")
     if name not in known:
         error = unknown_name(fact, name, known)
-        thing = {"promises": "order", "needs_channel": "channel", "sends": "kind of sends"}[fact]
-        raise _wrong(kind, fact, f"is no {thing}", error.hint)
+        thing = {"promises": "an order", "needs_channel": "a channel", "sends": "a kind of sends"}[fact]
+        raise _wrong(kind, fact, f"is not {thing}", error.hint)
 
 
 def _check_bound(kind: type[ProtocolMachine]) -> None:
@@ -99,10 +104,10 @@ def _check_bound(kind: type[ProtocolMachine]) -> None:
 
 def _check_parameters(kind: type[ProtocolMachine]) -> None:
     if not isinstance(kind.parameters, Mapping):
-        raise _wrong(kind, "parameters", "is no dictionary", A_PARAMETER)
+        raise _wrong(kind, "parameters", "is not a dictionary", A_PARAMETER)
     for name, known in kind.parameters.items():
         if not isinstance(name, str) or not isinstance(known, Parameter):
-            raise WrongMachine(f"{kind.__name__}.parameters[{shown(name)}] is no Parameter", hint=A_PARAMETER)
+            raise WrongMachine(f"{kind.__name__}.parameters[{shown(name)}] is not a Parameter", hint=A_PARAMETER)
         callables = (known.default, *(each for each in (known.most, known.in_programs) if each is not None))
         if not all(map(callable, callables)) or type(known.least) is not int:
             raise WrongMachine(
@@ -118,11 +123,11 @@ def _check_predicates(kind: type[ProtocolMachine]) -> None:
         such = f'such as {fact} = {{"its-name": lambda {", ".join(arguments)}: …}}'
         predicates = getattr(kind, fact)
         if not isinstance(predicates, Mapping):
-            raise _wrong(kind, fact, "is no dictionary of functions", such)
+            raise _wrong(kind, fact, "is not a dictionary of functions", such)
         for name, predicate in predicates.items():
             if not isinstance(name, str) or not callable(predicate):
                 raise WrongMachine(
-                    f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is no function", hint=such
+                    f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is not a function", hint=such
                 )
             _check_call(kind, predicate, f"{called} '{name}'", arguments)
 
@@ -136,7 +141,7 @@ def _check_methods(kind: type[ProtocolMachine]) -> None:
     for name, arguments in ARGUMENTS.items():
         method = getattr(kind, name)
         if not callable(method):
-            raise _wrong(kind, name, "is no method", f"write {name}({', '.join(('self', *arguments))})")
+            raise _wrong(kind, name, "is not a method", f"write {name}({', '.join(('self', *arguments))})")
         if method is getattr(ProtocolMachine, name):
             continue
         is_bound = isinstance(inspect.getattr_static(kind, name), staticmethod | classmethod)

@@ -36,7 +36,7 @@ class Clocks(Monitor):
             return (self._at(times, p, time), open_copies | {(message, q, time) for q in message.receivers}), ()
         copy = next((copy for copy in open_copies if copy[:2] == (message, p)), None)
         if copy is None:
-            return monitor_state, ()  # a second delivery is the ledger's business
+            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
         stamp = copy[2]
         late = (self.clock.name,) if self.clock.is_stale(stamp, times[p]) else ()
         return (self._at(times, p, self.clock.after_receiving(times[p], p, stamp)), open_copies - {copy}), late

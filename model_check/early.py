@@ -1,4 +1,4 @@
-"""Early answers: small searches in plain Python, and violations reported while a long search goes on.
+"""Early answers: the limits of a first try in plain Python, and violations reported while a long search goes on.
 
 The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
 thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer
@@ -21,7 +21,7 @@ from .exploration import Exploration, Progress
 from .limits import Limits, states_are_reached
 from .properties import Property
 
-#: A search that is tried first in plain Python ends beyond so many states, or seconds of this process's own.
+#: A search that is tried first in plain Python ends beyond so many states, or seconds of processor time.
 TRIED_STATES, TRIED_SECONDS = 10_000, 1.0
 #: The same where it will surely not come to its end.
 GLANCED_STATES, GLANCED_SECONDS = 1_000, 0.1
@@ -37,7 +37,7 @@ _GREW = "the search grows"
 class TrialLimits(Limits):
     """The limits of a first try, within those that were given."""
 
-    #: The seconds of this process's own, so that a busy machine does not change which engine answers.
+    #: In processor time, so that a busy machine does not change which engine answers.
     tried_seconds: float = TRIED_SECONDS
     #: Does the first try end with fewer states than are allowed?
     has_fewer: bool = False

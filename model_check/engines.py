@@ -1,8 +1,8 @@
 """The engine that explores a check, and the reductions it admits.
 
 The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
-that is requested by name. A reduction leaves out what would show
-nothing new; the counts are then of what is left, and each is valid for some checks only:
+that is requested by name. A reduction leaves out what would show nothing new; the counts are then of what is left, and
+each is valid for some checks only:
 
 - `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
   from another but by its name: the machine is `symmetric`, the workload is the free one, every parameter has one value

@@ -2,10 +2,10 @@
 
 A monitor is a deterministic machine that reads the application events of a run and says which properties break. Its
 state, the *monitor state*, is kept beside the global state and never inside: two runs that reach one global state with
-different monitor states are both followed. Ghosts are made as small as the property allows, so that for a correct
-protocol they mostly follow from the global state and cost nothing.
+different monitor states are both followed. Monitor states are made as small as the property allows, so that for a
+correct protocol they mostly follow from the global state and cost nothing.
 
-`History` remembers everything and decides an order by its definition in `spec`; the others are tested against it.
+`History` remembers everything and decides an order by the procedures of `spec`; the others are tested against it.
 """
 
 from __future__ import annotations
@@ -185,9 +185,9 @@ class FifoAndCausal(Monitor):
     A delivery to q breaks causal order iff an undelivered message to q is in the causal past of the message's send, and
     FIFO iff one from the same sender is. So of each past only what is undelivered need be remembered.
 
-    Ghost, a flat tuple of sets of copies as bits: the undelivered copies; for each process, those in its causal past;
-    the messages with undelivered copies, each as all its copies, in order; and for each of these, in the same order,
-    the undelivered copies in the causal past of its send.
+    Monitor state, a flat tuple of sets of copies as bits: the undelivered copies; for each process, those in its causal
+    past; the messages with undelivered copies, each as all its copies, in order; and for each of these, in the same
+    order, the undelivered copies in the causal past of its send.
 
     `at`: the processes whose deliveries are judged; None: all.
     """
@@ -209,7 +209,7 @@ class FifoAndCausal(Monitor):
             return None
         copies = self.copies.of(message)
         if kind == "deliver" and process not in copies:
-            return None  # not for this process: the ledger's business
+            return None  # not for this process: the business of `DeliveryMonitor`
         return process, message.sender, sum(copies.values()), copies[process] if kind == "deliver" else 0
 
     def observe(
@@ -228,7 +228,7 @@ class FifoAndCausal(Monitor):
             messages = (*messages[:place], copies, *messages[place:])
             return (*known, *messages, *pasts[:place], past, *pasts[place:]), ()
         if not monitor_state[0] & copy:
-            return monitor_state, ()  # a second delivery is the ledger's business
+            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
         place = messages.index(copies)
         past = pasts[place]
         overtaken = past & self.copies.to_receiver[process]
@@ -287,7 +287,7 @@ class Crowns(Monitor):
             expected = expected | {(v, q) for q in (-1, *v.receivers)}
         event = (v, -1 if kind == "send" else p)
         if event not in expected:
-            return monitor_state, ()  # a second delivery is the ledger's business
+            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
         expected = expected - {event}
         if last[p] != v:
             gained = lines[p] - {v}
@@ -362,7 +362,7 @@ class History(Monitor):
             )
             return lines, ()  # what is left is judged at the next event
         if event in monitor_state[process]:
-            return monitor_state, ()  # a second delivery is the ledger's business
+            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
         lines = tuple((*line, event) if p == process else line for p, line in enumerate(monitor_state))
         return lines, () if keeps(lines, self.order) else (self.order,)
 
@@ -410,7 +410,7 @@ def monitors_for(
     rolls_back: bool = False,
     at: frozenset[int] | None = None,
 ) -> list[Monitor]:
-    """The ledger, and the smallest monitors that together watch these orders.
+    """The monitor of deliveries, and the smallest monitors that together watch these orders.
 
     `rolls_back`: events may be undone, so that the whole computation must be remembered. `at`: the processes whose
     deliveries are judged, by FIFO and causal order alone; None: all.

@@ -72,7 +72,7 @@ class Outcomes:
         """The truth value of an answer."""
         if answer is None:
             call = Call(self._kind, method, i, state, given)
-            raise call.wrong("returns None, which is no answer", "return True or False")
+            raise call.wrong("returns None, which is not an answer", "return True or False")
         if answer is True or answer is False:
             return bool(answer)
         if isinstance(answer, str | bytes):  # of which all are true but the empty one
@@ -156,7 +156,7 @@ class Outcomes:
         by_number = f"name a process by its number, 0 to {self._n - 1}"
         for place, called in ((packet.destination, "to"), (packet.source, "from")):
             if not hasattr(type(place), "__index__"):
-                raise call.wrong(f"transmits a packet {called} {shown(place)}, which is no process", by_number)
+                raise call.wrong(f"transmits a packet {called} {shown(place)}, which is not a process", by_number)
             if not 0 <= place < self._n:
                 problem = f"transmits a packet {called} process {place}, and there are 0 to {self._n - 1}"
                 raise call.wrong(problem, by_number)
@@ -171,12 +171,12 @@ class Outcomes:
     def _check_event(self, call: Call, event: Any) -> None:
         if not isinstance(event, AppEvent):
             hint = "give Step events such as sent(message) or delivered(message)"
-            raise call.wrong(f"says that {_a(event)} happened, which is no AppEvent", hint)
+            raise call.wrong(f"says that {_a(event)} happened, which is not an AppEvent", hint)
         kind, message = event
         if kind not in EVENTS:
             nearest = get_close_matches(str(kind), EVENTS, n=1, cutoff=0.3)
             hint = f"did you mean '{nearest[0]}'? " if nearest else ""
-            problem = f"says that {shown(kind)} happened, which is no kind of event"
+            problem = f"says that {shown(kind)} happened, which is not a kind of event"
             raise call.wrong(problem, f"{hint}known: {', '.join(EVENTS)}")
         if not isinstance(message, Message) or not self._exists(message):
             name = message.name if isinstance(message, Message) else message

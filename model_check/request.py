@@ -307,7 +307,7 @@ def protocols_supporting(what: str) -> str:
 
 def _within(option: str, what: str, value: int, most: int) -> None:
     if type(value) is not int:
-        raise BadInput(f"{option} {value!r}: no whole number", hint=f"give 1 to {most} {what}")
+        raise BadInput(f"{option} {value!r}: not a whole number", hint=f"give 1 to {most} {what}")
     if value < 1:
         raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {what}")
     if value > most:

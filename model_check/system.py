@@ -113,7 +113,7 @@ class System:
         may_crash: int | None = None,
     ) -> None:
         self.machine = machine
-        #: The machine's inputs, called through the canary.
+        #: The machine's inputs, called through `Purity`, which looks for impure ones.
         self.inputs = Purity(machine, workload.has)
         self.workload = workload
         self.monitors = tuple(monitors)
@@ -321,7 +321,7 @@ class System:
 
     def _delivery_monitor(self) -> DeliveryMonitor:
         deliveries = self.monitors[0]
-        assert isinstance(deliveries, DeliveryMonitor), "the first monitor is the ledger"
+        assert isinstance(deliveries, DeliveryMonitor), "the first monitor is that of deliveries"
         return deliveries
 
     def transmitted(self, step: LocalStep) -> list[Packet]:

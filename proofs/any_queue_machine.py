@@ -286,7 +286,7 @@ def on_any_queues(machine: type[ProtocolMachine]) -> ProtocolMachine:
     for kind in reversed(machine.__mro__):
         if not issubclass(kind, ProtocolMachine) or kind is ProtocolMachine:
             if kind not in (object, ProtocolMachine):
-                raise UnsupportedStep(f"a step may come from {kind.__name__}, which is no protocol")
+                raise UnsupportedStep(f"a step may come from {kind.__name__}, which is not a protocol")
             continue
         if type(kind) is not type:
             raise UnsupportedStep(f"{kind.__name__} has a metaclass, which makes its machines")
@@ -316,7 +316,7 @@ def _redirected(method: FunctionType, kind: type) -> FunctionType:
     except (OSError, SyntaxError, ValueError) as error:
         raise UnsupportedStep(f"the source of {method.__qualname__} cannot be read") from error
     if not isinstance(definition, ast.FunctionDef) or definition.decorator_list:
-        raise UnsupportedStep(f"{method.__qualname__} is no plain method")
+        raise UnsupportedStep(f"{method.__qualname__} is not a plain method")
     cells = dict(zip(method.__code__.co_freevars, method.__closure__ or (), strict=True))
     held = {name: cell.cell_contents for name, cell in cells.items() if name != "__class__"}
     if attrgetter("__builtins__")(method) is not vars(builtins) or vars(method):

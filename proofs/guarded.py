@@ -95,7 +95,7 @@ def _checked(method: str, result: Any) -> Any:
         refuse("does not give a list of steps", "return [Step(…)]")
     for step in result:
         if not isinstance(step, Step) or not (_all(step.packets, Packet) and _all(step.events, AppEvent)):
-            refuse("gives something that is no step of packets and events", "return [Step(state, packets, events)]")
+            refuse("gives something that is not a step of packets and events", "return [Step(state, packets, events)]")
     return result
 
 

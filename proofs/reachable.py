@@ -112,7 +112,7 @@ class _Reach:
                 and not callable(value)
                 and not isinstance(value, property | staticmethod | classmethod)
             ):
-                return f"{kind.__name__}.{name} is no method"
+                return f"{kind.__name__}.{name} is not a method"
             if isinstance(value, property) and name in _METHODS:
                 return f"{kind.__name__}.{name} gives what is called, and may give something else each time"
             if (why := self._why_not_member(kind, name, value)) is not None:
@@ -129,7 +129,7 @@ class _Reach:
 
     def _why_not_named_tuple(self, kind: type) -> str | None:
         if type(kind) is not type or kind.__mro__[1:] != (tuple, object) or not _is_generated(kind):
-            return f"{kind.__name__} is no named tuple as Python makes them"
+            return f"{kind.__name__} is not a named tuple as Python makes them"
         why = self._first(kind.__new__.__defaults__ or ())
         if why is not None:
             return why or f"{kind.__name__} has a default that can change"

@@ -3,7 +3,7 @@
 z3's model of a step that fails is a state, of which nothing says that a run comes to it. So the machine sends a few
 messages between two or three processes, in every interleaving; of the first few that break what was to be proved, z3 is
 asked for a claim that fails in a state in which just these are sent. Where there is none, it is the other way about:
-the machine sends what is sent in the state of the model, and if that breaks nothing, as many messages (or three)
+the machine sends what is sent in the state of the model, and if that breaks nothing, as many messages (at least three)
 between any of as many processes. If none of these runs breaks anything, it may be the proof that lacks an invariant,
 not the protocol that is broken.
 """
@@ -30,7 +30,7 @@ from .causal_order import CausalOrder
 from .terms import Term
 from .theorem import theorem
 
-#: States of more are not replayed, nor is a search gone on with beyond so many states.
+#: States with more processes or messages are not replayed, and a search for a run ends beyond so many states.
 MOST_PROCESSES, MOST_MESSAGES, MOST_STATES = 4, 4, 100_000
 
 #: What is to be proved, up to a bound.
@@ -65,14 +65,16 @@ class Replayed(NamedTuple):
     sent: Mapping[Channel, int]
     #: A shortest run that breaks what was to be proved, if there is one.
     run: Run | None
-    #: True if it sends the messages of the state and no others.
+    #: True if it sends messages of the state and no others.
     same_messages: bool
     #: The property that it breaks.
     breaks: str = ""
 
 
 def replayed(proof: CausalOrder, failures: Sequence[tuple[str, Term]]) -> Replayed:
-    """The first of these claims, each with a model if z3 has one, whose state leads to a run; or the first."""
+    """A run of the fewest messages, and a claim whose state it fits; else the first of these claims, each with a model
+    if z3 has one, whose state leads to a run; else the first claim.
+    """
     smallest = _smallest(proof, [name for name, _ in failures])
     if smallest is not None:
         return smallest

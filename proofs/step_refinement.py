@@ -289,7 +289,7 @@ class _Steps:
         for piece in _pieces(packets):
             packet = piece.value if isinstance(piece, One) else piece.element(run.m)
             if not isinstance(packet, Packet) or packet.kind not in by_kind or packet.stamp is not None:
-                raise UnsupportedStep("a step transmits what is no packet of the protocol")
+                raise UnsupportedStep("a step transmits what is not a packet of the protocol")
             if self.view.packets[packet.kind].carries != (packet.message is not None):
                 raise UnsupportedStep(f"a step transmits a packet of kind {packet.kind} with a message, or without")
             by_kind[packet.kind].append(piece)
@@ -333,7 +333,7 @@ class _Steps:
 
     def _reports(self, events: Any, expected: Sequence[AppEvent]) -> list[Formula]:
         if not isinstance(events, list | tuple) or not all(isinstance(each, AppEvent) for each in events):
-            raise UnsupportedStep("a step reports what is no application event")
+            raise UnsupportedStep("a step reports what is not an application event")
         if len(events) != len(expected):
             return [z3.BoolVal(False)]
         return [
@@ -356,13 +356,13 @@ def _pieces(some: Any) -> Sequence[Stretch | One]:
     if isinstance(some, Queue):
         return some.pieces
     if not isinstance(some, list | tuple):
-        raise UnsupportedStep("a step comes to a value that is no queue")
+        raise UnsupportedStep("a step comes to a value that is not a queue")
     return [One(each) for each in some]
 
 
 def _plain(steps: Any) -> Sequence[Any]:
     if not isinstance(steps, list | tuple):
-        raise UnsupportedStep("a step is no list of outcomes")
+        raise UnsupportedStep("a step is not a list of outcomes")
     return steps
 
 

@@ -203,7 +203,7 @@ class SymbolicOps(Ops):
         if isinstance(some, AnyReceivers):
             return Symbol(self._terms.one_if(some._has(process)))
         if not isinstance(some, tuple | list):
-            refuse("ops.among of what is no set of processes")
+            refuse("ops.among of what is not a set of processes")
         return Symbol(self._terms.indicator(process, [_process(one, self._terms.process) for one in some]))
 
 
@@ -269,7 +269,7 @@ def _value(value: object) -> Term:
 def _process(value: object, sort: Term) -> Term:
     if isinstance(value, Symbol) and value._term.sort() == sort:
         return value._term
-    return refuse("names a process by a number, or by something else that is no process")
+    return refuse("names a process by a number, or by something else that is not a process")
 
 
 def is_truth(value: object) -> bool:

@@ -285,7 +285,7 @@ def _check_targets(node: ast.AST, code: CodeType) -> None:
             refuse(f"{_where(code)}: {twice} is assigned to twice", "give each value a name of its own")
     for target in [part for each in targets for part in ast.walk(each)]:
         if not isinstance(target, ast.Name | ast.Tuple | ast.List | ast.expr_context):
-            refuse(f"{_where(code)}: it assigns to something that is no local name", _FIXED)
+            refuse(f"{_where(code)}: it assigns to something that is not a local name", _FIXED)
 
 
 def _is_stored(part: ast.AST) -> TypeGuard[ast.Name]:

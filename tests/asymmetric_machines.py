@@ -74,7 +74,7 @@ class StampsNothing(Rst):
 
 
 class ColumnOfTheFirst(Rst):
-    """The guard looks at the column of the first process, by a subscript that is no name: no branch, no error."""
+    """The guard looks at the column of the first process, by a subscript that is not a name: no branch, no error."""
 
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Any:
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][0])

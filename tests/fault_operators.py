@@ -101,7 +101,7 @@ def resets_component(field: str) -> Change:
 
 
 def with_field(state: Any, field: str, source: Any) -> Any:
-    """The state with that component of another; a state that is no named tuple is one component, `state`."""
+    """The state with that component of another; a state that is not a named tuple is one component, `state`."""
     return state._replace(**{field: getattr(source, field)}) if hasattr(state, "_fields") else source
 
 

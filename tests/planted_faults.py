@@ -130,7 +130,7 @@ def _index_faults(row: partial[Fault], base: type[ProtocolMachine]) -> Iterator[
 
 
 def _stamp_components(base: type[ProtocolMachine]) -> dict[str | None, object]:
-    """The components of what a message carries, with what the first carries; a stamp that is no named tuple is one."""
+    """The components of what a message carries, with what the first carries; any other stamp is one."""
     machine, workload = base(3), Free(3, 1, sends=base.sends)
     pending = workload.pending_sends(workload.start())[0]
     steps = machine.send(pending.process, machine.initial(pending.process), pending.message)

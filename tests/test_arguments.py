@@ -13,85 +13,85 @@ from crownless.arguments import _OPTIONS
 #: Each call, and the line that refuses it.
 REFUSED = """
 cr.check(3)
-    int is no protocol; derive its class from crownless.Protocol
+    int is not a protocol; derive its class from crownless.Protocol
 cr.check("rst", 3.5)
-    `processes` 3.5: no whole number; give 1 to 16
+    `processes` 3.5: not a whole number; give 1 to 16
 cr.check("rst", True)
-    `processes` True: no whole number; give 1 to 16
+    `processes` True: not a whole number; give 1 to 16
 cr.check("rst", 17)
-    `processes` 17: too great; give 1 to 16
+    `processes` 17: too large; give 1 to 16
 cr.check("rst", 3, 65)
-    `messages` 65: too great; give 1 to 64
+    `messages` 65: too large; give 1 to 64
 cr.check("rst", channel=3)
-    `channel` 3: no name; give a string
+    `channel` 3: not a string; give one
 cr.check("rst", crash=1)
-    `crash` 1: no name; give a string
+    `crash` 1: not a string; give one
 cr.check("rst", orders=[1])
-    `orders` [1]: no names; give a list of strings, such as orders=["…"], or one string
+    `orders` [1]: not a list of names; give strings, such as orders=["…"], or one
 cr.check("rst", clocks=3)
-    `clocks` 3: no names; give a list of strings, such as clocks=["…"], or one string
+    `clocks` 3: not a list of names; give strings, such as clocks=["…"], or one
 cr.check("rst", reductions=3)
-    `reductions` 3: no names; give a list of strings, such as reductions=["…"], or one string
+    `reductions` 3: not a list of names; give strings, such as reductions=["…"], or one
 cr.check("rst", parameters=3)
-    `parameters` 3: no dictionary; such as parameters={"k": 3}
+    `parameters` 3: not a dictionary; such as parameters={"k": 3}
 cr.check("rst", parameters={"k": "x"})
-    `parameters["k"]` 'x': no whole number; give one, or a tuple of one for each process
+    `parameters["k"]` 'x': not a whole number; give one, or a tuple of one for each process
 cr.check("rst", monitors=[3])
-    `monitors` [3]: no monitor; give a list of objects of a class derived from Monitor
+    `monitors` [3]: not a monitor; give objects of classes derived from Monitor
 cr.check("rst", workload=3)
-    `workload` 3: no workload; give an object of a class derived from crownless.impl.workloads.Workload
+    `workload` 3: not a workload; give an object of a class derived from crownless.impl.workloads.Workload
 cr.check("rst", program=3)
-    `program` 3: no program; give its name, its file, its text, or what cr.program made of a text
+    `program` 3: not a program; give its name, its file, its text, or what cr.program made of a text
 cr.check("rst", workers=0)
     `workers` 0: too small; give 1 to 64
 cr.check("rst", workers=65)
-    `workers` 65: too great; give 1 to 64
+    `workers` 65: too large; give 1 to 64
 cr.check("rst", max_seconds=float("nan"))
-    `max_seconds` nan: no number of seconds; give 0 or more, or None for no limit
+    `max_seconds` nan: not a number of seconds; give 0 or more, or None for no limit
 cr.check("rst", max_seconds=-1)
     `max_seconds` -1: too small; give 0 or more, or None for no limit
 cr.check("rst", max_states=0)
     `max_states` 0: too small; give 1 or more
 cr.check("rst", max_memory=1.5)
-    `max_memory` 1.5: no whole number; give 1 or more
+    `max_memory` 1.5: not a whole number; give 1 or more
 cr.check("rst", checkpoint=3)
-    `checkpoint` 3: no path; give a string or a pathlib.Path
+    `checkpoint` 3: not a path; give a string or a pathlib.Path
 cr.check("rst", checkpoint="a", resume="b")
-    `checkpoint` and `resume`: a search that is gone on with is saved further in the same directory; leave out `checkpoint`
+    `checkpoint` and `resume`: a resumed search is saved further in the same directory; leave out `checkpoint`
 cr.check("rst", engine="plain", reductions="all")
     `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
 cr.check("rst", sends="multicast")
     rst has no messages to several processes; leave out `sends`, or name the protocols: unordered, isis, isis-gc, isis-gc-waits, cbcast, ses-multicast, optimal
 cr.realize("rst", max_seconds="x")
-    `max_seconds` 'x': no number of seconds; give 0 or more, or None for no limit
+    `max_seconds` 'x': not a number of seconds; give 0 or more, or None for no limit
 cr.count(9, 1)
-    `processes` 9: too great; give 1 to 8
+    `processes` 9: too large; give 1 to 8
 cr.prove("rst", effort=0)
     `effort` 0: too small; give 1 or more
 cr.prove(3)
-    int is no protocol; derive its class from crownless.Protocol
+    int is not a protocol; derive its class from crownless.Protocol
 cr.states("rst", crash=2)
-    `crash` 2: no name; give a string
+    `crash` 2: not a string; give one
 cr.classify(None)
-    `computation` None: no computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
+    `computation` None: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.classify("P1: send x to P2\nP2:", unreceived="zz")
     unknown policy for what is not received 'zz'; known: lost, pending
 cr.draw(3)
-    `thing` 3: no computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
+    `thing` 3: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.parse(3)
-    `text` 3: no text; give a string
+    `text` 3: not a string; give one
 cr.program(None)
-    `text` None: no text; give a string
+    `text` None: not a string; give one
 cr.read_log(3)
-    `file` 3: no file and no lines; give a path, or an iterable of strings
+    `file` 3: neither a file nor lines; give a path, or an iterable of strings
 cr.read_log([3])
-    `file` 3: no text; give a string
+    `file` 3: not a string; give one
 cr.Recorder([3])
-    a process is called 3, which is no string; give str(…) of it
+    a process is called 3, which is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
-    a process is called 2, which is no string; give str(…) of it
+    a process is called 2, which is not a string; give str(…)
 cr.Recorder().deliver("A", 1)
-    a message is called 1, which is no string; give str(…) of it
+    a message is called 1, which is not a string; give str(…)
 cr.Recorder().verdict("causal", "zz")
     unknown policy for what is not received 'zz'; known: lost, pending
 """.strip()  # noqa: E501  # each is one line, however long

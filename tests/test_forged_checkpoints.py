@@ -99,7 +99,7 @@ def put(*keys: str | int, value: Any) -> Callable[[Manifest], None]:
         (("question", "protocol"), "/tmp/x.py:Class", "unknown protocol"),
         (("question", "orders"), [[["x"]]], "at $.question"),
         (("question", "code"), "", "its code was then, and it has changed"),
-        (("question", "program"), {"name": "x", "file": "/dev/zero", "sha256": ""}, "its program is no file"),
+        (("question", "program"), {"name": "x", "file": "/dev/zero", "sha256": ""}, "its program is not a file"),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else None,
 )
@@ -183,7 +183,7 @@ def test_a_new_file_is_not_written_through_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "/etc/passwd", "a/b", "a\0b"])
 def test_a_name_of_a_file_has_no_path(name: str, tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="is no name of a file"):
+    with pytest.raises(OSError, match="is not a name of a file"):
         open_regular(tmp_path, name)
     with create(tmp_path, "x") as file:
         file.write(b"1")

@@ -182,7 +182,7 @@ class Opaque:
         raise TypeError(f"is {self.term}? a transition must not branch on a value")
 
     def __index__(self) -> int:
-        raise TypeError(f"{self.term} is no number yet")
+        raise TypeError(f"{self.term} is not a number yet")
 
     __int__ = __index__
 

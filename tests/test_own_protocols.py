@@ -134,9 +134,9 @@ def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, c
         ("nohub.py:Hub", "nohub.py: no such file; give a Python file and the class in it, such as hub.py:Hub"),
         ("hub.py:Hib", "hub.py has no class 'Hib'; did you mean 'Hub'? its protocols: hub.py:Hub"),
         ("nohub:Hub", "there is no module nohub; run it where the module can be imported, or give a file"),
-        ("hub.py:cr", "hub.py:cr is a module, which is no protocol; derive a class from crownless.Protocol"),
-        ("hub.py:cr.Packet", "hub.py:cr.Packet is the class Packet, which is no protocol; derive a class from"),
-        ("a b:Hub", "'a b' is no module; name a protocol as file.py:Class or package.module:Class"),
+        ("hub.py:cr", "hub.py:cr is a module, which is not a protocol; derive a class from crownless.Protocol"),
+        ("hub.py:cr.Packet", "hub.py:cr.Packet is the class Packet, which is not a protocol; derive a class from"),
+        ("a b:Hub", "'a b' is not a module; name a protocol as file.py:Class or package.module:Class"),
         ("hubb", "unknown protocol 'hubb'; known: unordered"),
     ],
 )

@@ -265,13 +265,13 @@ SMALL = {
     ),
     "a deliver with an empty peer": Small(
         [*LOST, event("P2", 1, "deliver", "z", "")], BEHIND_A, "asynchronous fifo causal mailbox",
-        {"P2: rows of it are in quarantine"}, ["'peer' is no name"],
+        {"P2: rows of it are in quarantine"}, ["'peer' is not a name"],
     ),
     "names that cannot be printed": Small(
         [*LOST, event("P\u00a0", 0, "internal"), event("P2", 1, "send", "x\u0085", "P1"),
          event("P2", 2, "send", "v", "P\u2028"), event("P2", 3, "deliver", "v", "\u200b")], {}, ALL,
         {"any process: rows of it are in quarantine", "P2: rows of it are in quarantine"},
-        ["'message' is missing or no name", "'peer' is missing or no name", "'peer' is no name",
+        ["'message' is missing or no name", "'peer' is missing or no name", "'peer' is not a name",
          "'process' is missing or no name"],
     ),
     "nothing that can be used": Small(

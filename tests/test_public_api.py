@@ -103,6 +103,12 @@ def test_a_computation_prints_as_a_drawing_and_represents_itself_in_a_line() -> 
     assert "*-x" in cr.draw(c, unicode=False)
 
 
+def test_a_run_that_breaks_several_properties_is_drawn_once_under_all_their_names() -> None:
+    result = cr.check("unordered", 2, 2, orders=["fifo", "causal"])
+    assert cr.draw(result).startswith("fifo, causal:\nP1 ")
+    assert cr.draw(result).count("m2") == cr.draw(result.violations["fifo"].run).count("m2")  # type: ignore[arg-type]
+
+
 def test_a_computation_as_a_graph_has_happened_before_as_its_closure() -> None:
     c = cr.parse("A: send x to B\nB: receive x; send y to C\nC: receive y")
     closure = nx.transitive_closure(c.to_networkx())
@@ -226,7 +232,7 @@ def test_one_order_may_be_given_as_it_is() -> None:
 
 @pytest.mark.parametrize("processes", ["2", 2.0, True])
 def test_a_number_that_is_none_is_refused(processes: Any) -> None:
-    with pytest.raises(cr.BadInput, match="no whole number; give 1 to"):
+    with pytest.raises(cr.BadInput, match="not a whole number; give 1 to"):
         cr.check("rst", processes, 2)
 
 

@@ -64,7 +64,7 @@ def test_a_renaming_is_known_by_its_image() -> None:
 
 @pytest.mark.parametrize("image", [(0, 0), (1, 2), (0, 2), (-1, 0)])
 def test_what_is_no_permutation_is_refused(image: tuple[int, ...]) -> None:
-    with pytest.raises(AssertionError, match="is no permutation"):
+    with pytest.raises(AssertionError, match="is not a permutation"):
         Renaming(image)
 
 

@@ -155,7 +155,7 @@ def test_a_program_is_not_put_to_z3_with_a_wrong_machine() -> None:
 
 def test_no_proof_is_of_a_class_that_says_what_cannot_be() -> None:
     kind: Any = type("Misspelt", (Rst,), {"promises": "casual"})
-    with pytest.raises(WrongMachine, match=r"Misspelt\.promises = 'casual' is no order; did you mean 'causal'"):
+    with pytest.raises(WrongMachine, match=r"Misspelt\.promises = 'casual' is not an order; did you mean 'causal'"):
         prove("misspelt", proof_of(kind))
 
 

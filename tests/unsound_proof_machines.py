@@ -188,7 +188,7 @@ class ComparesTheReceivers(Cbcast):
 
 
 class ComparesInAComprehension(Cbcast):
-    """The last that is compared is no list."""
+    """The last that is compared is not a list."""
 
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
@@ -847,14 +847,14 @@ TABLE = [
     Planted(PairsByAKindOfItsOwn, "zip of a named tuple of the class", "refused", "pairs", _FOURTH),
     Planted(PairsByAnotherMachine, "zip of another machine", "refused", "pairs", _FOURTH),
     Planted(ShiftsByModules, "types of modules that are handed on", "refused", "the module printable", _FOURTH),
-    Planted(MakesItsStateAnew, "a named tuple with _make of its own", "refused", "no named tuple", _CAUSAL),
-    Planted(MakesItsStateByAPatch, "a named tuple whose _make is replaced", "refused", "no named tuple", _CAUSAL),
+    Planted(MakesItsStateAnew, "a named tuple with _make of its own", "refused", "not a named tuple", _CAUSAL),
+    Planted(MakesItsStateByAPatch, "a named tuple whose _make is replaced", "refused", "not a named tuple", _CAUSAL),
     Planted(GivesATuple, "a guard with a trailing comma", "refused", "gives no truth", _FIFO),
     Planted(GivesAList, "a guard that gives a list", "refused", "gives no truth", _FIFO),
     Planted(GivesANumber, "a guard that gives 0 or 1", "refused", "gives no truth"),
     Planted(GivesNothing, "a guard without a return", "refused", "gives no truth"),  # `check` refuses it as well
     Planted(ReadsByPlace, "a list read at place 5", "refused", "by place", _FOURTH),
-    Planted(LeavesTheLastOut, "a starred assignment", "refused", "no local name", _MISSING),
+    Planted(LeavesTheLastOut, "a starred assignment", "refused", "not a local name", _MISSING),
     Planted(CountsWithSum, "sum(1 for …)", "refused", "generator", _FOURTH),
     Planted(KeepsATupleThatGrows, "a tuple in the state that grows", "refused", "", _THIRD),
     Planted(KeepsACounter, "an int in the state", "refused", "of the type int", _THIRD),
@@ -884,15 +884,15 @@ TABLE = [
     Planted(ComparesTuples, "and, or", "refused", "and/or", _FIFO),
     Planted(TrustsTheClock, "time.time()", "refused", "time", _FIFO),
     Planted(TrustsChance, "random", "refused", "random", _FIFO),
-    Planted(CountsItsCalls, "a counter on the machine", "refused", "no local name"),
+    Planted(CountsItsCalls, "a counter on the machine", "refused", "not a local name"),
     Planted(RemembersOutside, "a list outside that grows", "refused", "SEEN"),
-    Planted(IsCached, "a method that is no function", "refused", "neither a method nor a constant"),
+    Planted(IsCached, "a method that is not a function", "refused", "neither a method nor a constant"),
     Planted(DropsPackets, "no packets", "refused", "each of its receivers", _MISSING),
-    Planted(SaysNothingOfTheSend, "a send that is no event", "refused", "not the send"),
+    Planted(SaysNothingOfTheSend, "a send that is not an event", "refused", "not the send"),
     Planted(DeliversTwice, "two deliveries", "refused", "not the deliver", ("delivers-once", 2, 1)),
     Planted(GivesNoSteps, "None for steps", "refused", "list of steps"),
     Planted(GivesAChoice, "two steps", "refused", "2 steps"),
-    Planted(HasNoGuard, "a guard that is no method", "refused", "no method"),
+    Planted(HasNoGuard, "a guard that is not a method", "refused", "not a method"),
     Planted(RaisesInTheGuard, "an exception", "refused", "AttributeError"),
     Planted(ForgetsByItself, "internal steps", "refused", "beside sending and delivering"),
     Planted(DeletesTheWrongWay, "a condition reversed, harmless", {"safe": "not proved", "live": "not proved"}),

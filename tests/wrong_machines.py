@@ -383,6 +383,11 @@ class OrdersAtNobody(Right):
     ordered_at = frozenset({3})
 
 
+class OrdersSomeAndTakesBack(Right):
+    ordered_at = frozenset({0})
+    rolls_back = True
+
+
 class RemarksANumber(Right):
     remark = 4  # type: ignore[assignment]
 

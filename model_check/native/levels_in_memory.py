@@ -1,9 +1,9 @@
 """Levels of a search whose rows lie in this process's memory, expanded by threads.
 
 A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
-of rows of every row set, each worker writing what it finds into one outbox for each owner; then Python works out the
-table entries that were missed; then each owner takes its shares in and drops what it has already. So no lock is needed,
-and what is counted does not depend on how many workers there are.
+of rows of every row set, each worker writing what it finds into one outbox for each owner; then each owner takes its
+shares in and drops what it has already. Meanwhile Python works out the table entries that the round before missed. So
+no lock is needed, and what is counted does not depend on how many workers there are.
 
 In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
@@ -150,18 +150,16 @@ class LevelsInMemory:
         # Saving takes a tenth of the time at most.
         self._saved_at = time.monotonic() + 9 * (time.monotonic() - started)
 
-    def resume(self) -> bool:
-        """Goes on from a checkpoint, if there is one to go on from."""
+    def resume(self) -> None:
+        """Continues from a checkpoint, if there is one."""
         checkpoint = self.search.checkpoint
-        if checkpoint is None or checkpoint.saved is None:
-            return False
-        self._restore(*checkpoint.saved)
-        checkpoint.saved = None
-        self.search.resumed = checkpoint.directory
-        return True
+        if checkpoint is not None and checkpoint.saved is not None:
+            self._restore(*checkpoint.saved)
+            checkpoint.saved = None
+            self.search.resumed = checkpoint.directory
 
     def _restore(self, facts: SavedSearch, arrays: dict[str, Any]) -> None:
-        """Goes on from a checkpoint."""
+        """The tables and rows of a checkpoint; refused if they cannot be those of this search."""
         assert self.search.checkpoint is not None
         levels = [arrays[name] for name in sorted(arrays) if name.startswith("level-") and "new" not in name]
         marks = [arrays[name] for name in sorted(arrays) if name.startswith("level-new-")]

@@ -1,7 +1,7 @@
 """The monitors of delivery, FIFO and causal order on bit masks, compiled by Numba.
 
-The same as `monitors.Ledger` and `monitors.FifoAndCausal`, which say what it means; here a set of copies (message,
-receiver) is a few 64-bit words, and a monitor state a stretch of a pool of words:
+The same as `monitors.DeliveryMonitor` and `monitors.FifoAndCausal`, which say what it means; here a set of copies
+(message, receiver) is a few 64-bit words, and a monitor state a stretch of a pool of words:
 
     copies owed, messages unsent, copies undelivered, for each process those in its past,
     and for each open message, in order: its number, the undelivered copies in the past of its send.

@@ -169,7 +169,7 @@ class PlainMonitorStates(MonitorStates):
 
 class InTurn(Monitor):
     """Each message is handed over, then sent by its sender, then delivered: what the order reduction relies on, and the
-    compiled monitors see. Monitor state: what has happened; it follows from the state and the ledger.
+    compiled monitors see. Monitor state: what has happened; it follows from the state and that of `DeliveryMonitor`.
     """
 
     watches = ()
@@ -199,7 +199,7 @@ class InTurn(Monitor):
 
 
 class _Pooled(MonitorStates):
-    """Ghosts of one compiled monitor, each a stretch of a pool of words, of the messages that a workload can send."""
+    """Monitor states of one compiled monitor, each a stretch of a pool of words, of all messages of a workload."""
 
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
     #: What is observed at all.

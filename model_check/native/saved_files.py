@@ -23,11 +23,11 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 def open_regular(directory: Path, name: str) -> BufferedReader:
     """Opens a regular file of the directory for reading; raises OSError for all else."""
     if os.sep in name or name in ("", ".", "..") or "\0" in name:
-        raise OSError(f"{name!r} is no name of a file")
+        raise OSError(f"{name!r} is not a name of a file")
     opened = os.open(directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
-        raise OSError(f"{name} is no regular file")
+        raise OSError(f"{name} is not a regular file")
     return open(opened, "rb")
 
 

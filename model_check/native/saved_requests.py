@@ -98,7 +98,7 @@ def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[C
         raise BadInput(f"{where}: its program stands in no file", hint="name the program again")
     path = library.path(str(known.name)) if known.file is None else Path(known.file)
     if library.is_file_name(str(path)) and not path.is_file():
-        raise BadInput(f"{where}: its program is no file", hint="start anew with --checkpoint and another directory")
+        raise BadInput(f"{where}: its program is not a file", hint="start anew with --checkpoint and another directory")
     return replace(check, program=replace(notation.load(path), name=known.name)), tuple(saved.reductions)
 
 

@@ -87,8 +87,8 @@ class Levels(Protocol):
     def start(self) -> None:
         """The initial state alone is in the next level."""
 
-    def resume(self) -> bool:
-        """Goes on from what is saved; false if nothing is, or if that has been gone on from."""
+    def resume(self) -> None:
+        """Continues, once, from what is saved, if anything is."""
 
     def turn(self) -> bool:
         """The next level becomes this one; returns whether it has rows."""

@@ -53,9 +53,8 @@ class SearchForShortest(NativeSearch):
         super().__init__(*arguments, **options, levels=KeptLevels)
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
-        """Those that break this property; raises `GaveUp` if the search ended before it met one, and
-        `NoSuchRun` if there is none. What `tick` raises,
-        which is called now and then, ends it.
+        """Those that break this property; raises `GaveUp` if the search ended before it met one, and `NoSuchRun` if
+        there is none. What `tick` raises, which is called now and then, ends it.
         """
         if broken.name not in self.result.broken:
             if self.result.stopped is None:

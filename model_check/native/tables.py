@@ -482,7 +482,7 @@ class Tables:
         return self._all_ranks.graded
 
     def digest(self) -> str:
-        """True if tables worked out elsewhere are the same."""
+        """The digest, which is that of tables worked out elsewhere if they are the same."""
         # Each kind of monitor states has numbers of its own.
         self.arrays()
         digest = hashlib.sha256(type(self.monitor_states).__name__.encode())

@@ -106,7 +106,7 @@ class Manifest(SavedDirectory):
                 try:
                     parts.append(map_array(file, np.uint64, 1))
                 except (OSError, ValueError):
-                    self.refuse_if(f"{name} is no log")
+                    self.refuse_if(f"{name} is not a log")
         return np.concatenate(parts)
 
 

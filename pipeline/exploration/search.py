@@ -83,6 +83,8 @@ def explore(
     default the number of tasks that Spark runs at once; each holds its part of a level in memory. The search is saved
     at each level in the directory `checkpoint`, or resumed from the directory `resume`.
     """
+    if checkpoint is not None and resume is not None:
+        raise BadInput("both `checkpoint` and `resume`", hint="leave out `checkpoint`")
     resolved = check.resolve()
     engine = engine_for(resolved, engine="native", reductions=reductions)
     on_spark = OnSpark(spark, partitions)
@@ -351,14 +353,12 @@ class LevelsOnSpark:
             self._manifest.commit(facts, [*self._files.values(), *self._logs])
         drop(self._directory, {*self._files, *(log.file for log in self._logs), *self._published.files})
 
-    def resume(self) -> bool:
-        """Goes on from the manifest, if it has a level to go on from."""
-        if self._manifest is None or self._manifest.saved is None:
-            return False
-        self._restore(self._manifest.saved, self._manifest)
-        self._manifest.saved = None
-        self.search.resumed = self._directory
-        return True
+    def resume(self) -> None:
+        """Continues from the manifest, if it has a level."""
+        if self._manifest is not None and self._manifest.saved is not None:
+            self._restore(self._manifest.saved, self._manifest)
+            self._manifest.saved = None
+            self.search.resumed = self._directory
 
     def _restore(self, saved: SavedLevels, manifest: Manifest) -> None:
         facts = saved.facts

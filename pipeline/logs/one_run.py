@@ -159,11 +159,11 @@ def _row_problem() -> Column:
         .when(is_no_name(f.col("process")), "'process' is missing or no name")
         .when(f.col("index").isNull() | (f.col("index") < 0), "'index' is missing or negative")
         .when(f.col("kind").isNull() | ~f.col("kind").isin("send", "deliver", "internal"), "unknown kind")
-        .when(is_no_name(f.col("run")) & (f.col("run") != ""), "'run' is no name")
+        .when(is_no_name(f.col("run")) & (f.col("run") != ""), "'run' is not a name")
         .when(on_message & is_no_name(f.col("message")), "'message' is missing or no name")
         .when(sends & no_peer, "'peer' is missing or no name")
         .when(sends & (f.size(peers) > f.size(f.array_distinct(peers))), "'peer' names a receiver twice")
-        .when(on_message & f.col("peer").isNotNull() & ~sends & is_no_name(f.col("peer")), "'peer' is no name")
+        .when(on_message & f.col("peer").isNotNull() & ~sends & is_no_name(f.col("peer")), "'peer' is not a name")
     )
 
 

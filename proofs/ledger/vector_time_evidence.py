@@ -146,7 +146,7 @@ def compare_times(quick: bool) -> TimeComparison:
 
 
 class CountsSends(VectorClock):
-    """A delivery is no event."""
+    """A delivery is not an event."""
 
     def after_receiving(self, time: tuple[int, ...], p: int, stamp: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(map(max, time, stamp))

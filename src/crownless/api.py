@@ -1,6 +1,6 @@
 """The functions of `import crownless as cr`; each imports what it needs when it is called.
 
-What a user gives and cannot be used raises `BadInput`, whose text is one line: the problem, and a hint.
+Input that cannot be used raises `BadInput`, whose text is one line: the problem, and a hint.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ def program(text: str, name: str | None = None) -> Script:
     """A program in the same notation, where a receive may take whatever comes; `name` is its name in reports."""
     from .spec import notation
 
-    return replace(
-        notation.parse(arguments.text("text", text)), name=arguments.optional(arguments.one_name, "name", name)
-    )
+    return replace(notation.parse(arguments.text("text", text)), name=arguments.optional(arguments.text, "name", name))
 
 
 @arguments.speaks_of_arguments
@@ -116,8 +114,7 @@ def draw(thing: ComputationLike | Run | CheckResult, *, unicode: bool = True) ->
     if isinstance(thing, Run):
         return thing.draw(unicode=unicode)
     if isinstance(thing, CheckResult):
-        runs = {line.run: name for name, line in thing.violations.items() if line.run is not None}
-        return "\n".join(f"{name}:\n{run.draw(unicode=unicode)}" for run, name in runs.items())
+        return "\n".join(f"{', '.join(names)}:\n{run.draw(unicode=unicode)}" for run, names in thing.shown_runs())
     return draw_computation(_named("thing", thing).computation, unicode=unicode)
 
 
@@ -173,14 +170,17 @@ def check(
     The result is true if all holds; `.violations` has, by the name of the property, a shortest `.run` that can be
     printed; `.scope` says how far the verdict reaches. Without limits the search ends when every state is explored.
 
-    `processes`, `messages`: the bound of the free workload, in which any process may send to any other while fewer
-    than that many messages were sent; as the protocol has it unless given. `program`: one instead of it. `workload`:
-    any other. `channel`: `unordered`, `fifo`, `lossy`, `duplicating`, or a class. `orders`: those to be kept, instead
-    of what the protocol promises. `sends`: `unicast`, `multicast` or `broadcast`. `parameters`: the protocol's own,
-    such as `{"k": 3}`. `clocks`: those by which messages must not arrive late. `crash`: the process that may crash.
-    `monitors`: further judges of runs. `engine`: `native`, `plain`, or `spark` with `elsewhere=OnSpark(…)`.
-    `reductions`: `symmetry`, `order`, or `all`. `max_seconds`, `max_states`, `max_memory` (bytes): where the search
-    ends early, with what is known by then. `checkpoint`, `resume`: the directory of a saved search.
+    `processes`, `messages`: the bound of the free workload, in which any process may send to any other while fewer than
+    that many messages were sent; as the protocol has it unless given. `program`: one instead of it. `workload`: any
+    other. `self_sends`: processes may send to themselves too. `channel`: `unordered`, `fifo`, `lossy`, `duplicating`,
+    or a class. `orders`: those to be kept, instead of what the protocol promises. `sends`: `unicast`, `multicast` or
+    `broadcast`. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: those by which messages must not arrive
+    late. `crash`: the process that may crash. `monitors`: further judges of runs. `engine`: `native`, `plain`, or
+    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`, `order`, or `all`. `max_seconds`, `max_states`,
+    `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
+    which the search is saved; `resume`: one in which a search was saved, to continue it. `workers`: threads of the
+    native engine, as many as there are processors unless given. `progress` is called with what is found so far and the
+    level.
 
     Raises `BadInput` for what cannot be checked.
     """
@@ -205,7 +205,7 @@ def check(
         ),
         _limits(max_states, max_seconds, max_memory),
         progress,
-        engine=arguments.optional(arguments.one_name, "engine", engine),
+        engine=arguments.optional(arguments.text, "engine", engine),
         reductions=arguments.names("reductions", reductions),
         workers=arguments.optional(arguments.whole_number, "workers", workers, most=MOST_WORKERS),
         checkpoint=arguments.optional(arguments.path, "checkpoint", checkpoint),
@@ -325,11 +325,11 @@ def _request(
         None if program is None else _script(program),
         _channel(channel),
         arguments.names("orders", orders),
-        cast("Sends | None", arguments.optional(arguments.one_name, "sends", sends)),  # `Check` knows which there are
+        cast("Sends | None", arguments.optional(arguments.text, "sends", sends)),  # `Check` knows which there are
         bool(self_sends),
         arguments.settings("parameters", {} if parameters is None else parameters),
         arguments.names("clocks", clocks),
-        arguments.optional(arguments.one_name, "crash", crash),
+        arguments.optional(arguments.text, "crash", crash),
         _workload(workload),
         arguments.instances("monitors", monitors, Monitor, "monitor"),
     )
@@ -357,7 +357,7 @@ def _channel(given: str | type[Channel] | None) -> str | type[Channel] | None:
 
     if isinstance(given, type) and issubclass(given, Channel):
         return given
-    return arguments.optional(arguments.one_name, "channel", given)
+    return arguments.optional(arguments.text, "channel", given)
 
 
 def _script(given: ProgramLike) -> Script:

@@ -79,12 +79,12 @@ def whole_number(name: str, given: Any, least: int = 1, most: int | None = None)
     """A whole number, also one of NumPy's."""
     hint = f"give {least} or more" if most is None else f"give {least} to {most}"
     if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise _refusal(name, given, "no whole number", hint)
+        raise _refusal(name, given, "not a whole number", hint)
     number = operator.index(given)
     if number < least:
         raise _refusal(name, number, "too small", hint)
     if most is not None and number > most:
-        raise _refusal(name, number, "too great", hint)
+        raise _refusal(name, number, "too large", hint)
     return number
 
 
@@ -92,7 +92,7 @@ def seconds(name: str, given: Any) -> float:
     """A number of seconds."""
     hint = "give 0 or more, or None for no limit"
     if isinstance(given, bool) or not isinstance(given, Real) or math.isnan(given):
-        raise _refusal(name, given, "no number of seconds", hint)
+        raise _refusal(name, given, "not a number of seconds", hint)
     if given < 0:
         raise _refusal(name, given, "too small", hint)
     return float(given)
@@ -104,28 +104,21 @@ def names(name: str, given: Any) -> tuple[str, ...]:
         return (given,)
     each = tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(one, str) for one in each):
-        raise _refusal(name, given, "no names", f'give a list of strings, such as {name}=["…"], or one string')
+        raise _refusal(name, given, "not a list of names", f'give strings, such as {name}=["…"], or one')
     return each
 
 
-def one_name(name: str, given: Any) -> str:
-    """A name."""
-    if not isinstance(given, str):
-        raise _refusal(name, given, "no name", "give a string")
-    return given
-
-
 def text(name: str, given: Any) -> str:
-    """A text."""
+    """A string."""
     if not isinstance(given, str):
-        raise _refusal(name, given, "no text", "give a string")
+        raise _refusal(name, given, "not a string", "give one")
     return given
 
 
 def lines(name: str, given: Any) -> Iterator[str]:
     """The lines, one after the other."""
     if not isinstance(given, Iterable):
-        raise _refusal(name, given, "no file and no lines", "give a path, or an iterable of strings")
+        raise _refusal(name, given, "neither a file nor lines", "give a path, or an iterable of strings")
     for line in given:
         yield text(name, line)
 
@@ -133,21 +126,21 @@ def lines(name: str, given: Any) -> Iterator[str]:
 def path(name: str, given: Any) -> Path:
     """A path."""
     if not isinstance(given, str | os.PathLike):
-        raise _refusal(name, given, "no path", "give a string or a pathlib.Path")
+        raise _refusal(name, given, "not a path", "give a string or a pathlib.Path")
     return Path(given)
 
 
 def settings(name: str, given: Any) -> dict[str, Any]:
     """A dictionary from names to numbers, or tuples of numbers."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise _refusal(name, given, "no dictionary", f'such as {name}={{"k": 3}}')
+        raise _refusal(name, given, "not a dictionary", f'such as {name}={{"k": 3}}')
     return {key: _setting(f'{name}["{key}"]', value) for key, value in given.items()}
 
 
 def _setting(name: str, given: Any) -> int | tuple[int, ...]:
     each = tuple(given) if isinstance(given, list | tuple) else (given,)
     if not each or any(isinstance(one, bool) or not hasattr(one, "__index__") for one in each):
-        raise _refusal(name, given, "no whole number", "give one, or a tuple of one for each process")
+        raise _refusal(name, given, "not a whole number", "give one, or a tuple of one for each process")
     numbers = tuple(map(operator.index, each))
     return numbers if isinstance(given, list | tuple) else numbers[0]
 
@@ -156,12 +149,12 @@ def instances(name: str, given: Any, kind: type[Result], called: str) -> tuple[R
     """Several objects of that class."""
     each = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     if not all(isinstance(one, kind) for one in each):
-        raise _refusal(name, given, f"no {called}", f"give a list of objects of a class derived from {kind.__name__}")
+        raise _refusal(name, given, f"not a {called}", f"give objects of classes derived from {kind.__name__}")
     return each
 
 
 def instance(name: str, given: Any, kind: type[Result], called: str, hint: str) -> Result:
     """An object of that class."""
     if not isinstance(given, kind):
-        raise _refusal(name, given, f"no {called}", hint)
+        raise _refusal(name, given, f"not a {called}", hint)
     return given
