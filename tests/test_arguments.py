@@ -42,6 +42,14 @@ cr.check("rst", workload=3)
     `workload` 3: not a workload; give an object of a class derived from crownless.impl.workloads.Workload
 cr.check("rst", program=3)
     `program` 3: not a program; give its name, its file, its text, or what cr.program made of a text
+cr.check("rst", 2, program="mf-fig1")
+    `program`: a program brings its own processes and messages; leave out `processes`, `messages`, `sends` and `self_sends`
+cr.check("rst", int)
+    `processes` <class 'int'>: not a whole number; give 1 to 16
+cr.check("rst", progress=0)
+    `progress` 0: not a function; give one
+cr.check("rst", checkpoint=chr(0))
+    `checkpoint` '\\x00': not a path: it has a null character; leave that out
 cr.check("rst", workers=0)
     `workers` 0: too small; give 1 to 64
 cr.check("rst", workers=65)

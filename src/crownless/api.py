@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from . import arguments
+from .spec.errors import BadInput
 
 if TYPE_CHECKING:
     from .impl.channels import Channel
@@ -204,7 +205,7 @@ def check(
             monitors=monitors,
         ),
         _limits(max_states, max_seconds, max_memory),
-        progress,
+        arguments.optional(arguments.function, "progress", progress),
         engine=arguments.optional(arguments.text, "engine", engine),
         reductions=arguments.names("reductions", reductions),
         workers=arguments.optional(arguments.whole_number, "workers", workers, most=MOST_WORKERS),
@@ -318,6 +319,9 @@ def _request(
     from .model_check.monitors import Monitor
     from .model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 
+    if program is not None and (processes, messages, sends, bool(self_sends)) != (None, None, None, False):
+        hint = "leave out `processes`, `messages`, `sends` and `self_sends`"
+        raise BadInput("`program`: a program brings its own processes and messages", hint=hint)
     return Check(
         protocol,
         arguments.optional(arguments.whole_number, "processes", processes, most=MOST_PROCESSES),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from .spec.errors import BadInput
 from .spec.printable import printable
@@ -78,7 +78,7 @@ def optional(
 def whole_number(name: str, given: Any, least: int = 1, most: int | None = None) -> int:
     """A whole number, also one of NumPy's."""
     hint = f"give {least} or more" if most is None else f"give {least} to {most}"
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
+    if not _is_number(given):
         raise _refusal(name, given, "not a whole number", hint)
     number = operator.index(given)
     if number < least:
@@ -86,6 +86,10 @@ def whole_number(name: str, given: Any, least: int = 1, most: int | None = None)
     if most is not None and number > most:
         raise _refusal(name, number, "too large", hint)
     return number
+
+
+def _is_number(given: Any) -> bool:
+    return hasattr(type(given), "__index__") and not isinstance(given, bool)
 
 
 def seconds(name: str, given: Any) -> float:
@@ -123,10 +127,19 @@ def lines(name: str, given: Any) -> Iterator[str]:
         yield text(name, line)
 
 
+def function(name: str, given: Any) -> Callable[..., Any]:
+    """Something that can be called."""
+    if not callable(given):
+        raise _refusal(name, given, "not a function", "give one")
+    return cast("Callable[..., Any]", given)
+
+
 def path(name: str, given: Any) -> Path:
     """A path."""
     if not isinstance(given, str | os.PathLike):
         raise _refusal(name, given, "not a path", "give a string or a pathlib.Path")
+    if "\0" in os.fsdecode(given):
+        raise _refusal(name, given, "not a path: it has a null character", "leave that out")
     return Path(given)
 
 
@@ -139,7 +152,7 @@ def settings(name: str, given: Any) -> dict[str, Any]:
 
 def _setting(name: str, given: Any) -> int | tuple[int, ...]:
     each = tuple(given) if isinstance(given, list | tuple) else (given,)
-    if not each or any(isinstance(one, bool) or not hasattr(one, "__index__") for one in each):
+    if not each or not all(map(_is_number, each)):
         raise _refusal(name, given, "not a whole number", "give one, or a tuple of one for each process")
     numbers = tuple(map(operator.index, each))
     return numbers if isinstance(given, list | tuple) else numbers[0]
