@@ -48,6 +48,8 @@ _FENCED = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
 )
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+#: What the commands see of the environment. The rest may change what they print: pytest shortens no line if CI is set.
+_OF_A_SHELL = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "JAVA_HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
 #: An installation that is older than the plugin has no entry point for it.
 PLUGIN = [] if entry_points(group="pytest11", name="crownless") else ["-p", "crownless.testing.plugin"]
 _PROGRAMS = {
@@ -89,9 +91,8 @@ def _now(found: re.Match[str], folder: Path, namespace: dict[str, Any]) -> str:
 def printed_in(folder: Path, command: str) -> str:
     """What the command prints, seen from the folder."""
     program, *arguments = shlex.split(command)
-    # A reader's shell has no session of Spark and runs no tests: what they add to the environment is left out.
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_GATEWAY", "PYTEST_"))},
+        **{name: os.environ[name] for name in _OF_A_SHELL if name in os.environ},
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
         "PYTHONIOENCODING": "utf-8",
         "COLUMNS": "80",
