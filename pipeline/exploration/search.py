@@ -18,11 +18,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
-from weakref import ref
 
 import numpy as np
 
@@ -30,10 +29,9 @@ from crownless.model_check.engines import Engine, engine_for
 from crownless.model_check.exploration import Exploration, Progress
 from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import row_set_kernels
+from crownless.model_check.native.levels import ROWS_NOT_KEPT, Levels
 from crownless.model_check.native.saved_facts import SavedTables
 from crownless.model_check.native.saved_requests import request_of
-from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, ResolvedCheck
@@ -52,7 +50,7 @@ from .levels import (
     merge_into_partition,
     merge_on_executor,
 )
-from .manifest import Manifest, SavedLevels, drop, manifest_in, write_array
+from .manifest import Manifest, drop, manifest_in, write_array
 from .published import Published
 
 if TYPE_CHECKING:
@@ -160,8 +158,8 @@ class OnSpark:
             )
 
 
-class LevelsOnSpark:
-    """See `native.search.Levels`. The workers of the search are the owners of rows."""
+class LevelsOnSpark(Levels):
+    """Levels in blocks of files. The workers of the search are the owners of rows."""
 
     #: Each owner's part of this level, or of the next one where that is found, and its parts of the levels before, if
     #: they are kept.
@@ -169,15 +167,8 @@ class LevelsOnSpark:
     earlier: list[list[Block]]
 
     def __init__(self, search: NativeSearch, spark: SparkSession, directory: Path, manifest: Manifest | None) -> None:
-        self._search = ref(search)
+        super().__init__(search)
         self._spark, self._directory, self._manifest = spark, directory, manifest
-
-    @property
-    def search(self) -> NativeSearch:
-        """The search, which owns this."""
-        search = self._search()
-        assert search is not None
-        return search
 
     def made_tables(self) -> None:
         """They are to be published, and their log to be written."""
@@ -186,10 +177,6 @@ class LevelsOnSpark:
         self._logs: list[Written] = []
         self._logged = 0
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Spark is at work already."""
-        return nullcontext()
-
     def start(self) -> None:
         """The initial state alone."""
         search = self.search
@@ -197,8 +184,8 @@ class LevelsOnSpark:
         self.earlier = [[] for _ in range(search.workers)]
         shape = self._shape(1)
         layout = shape.layout(search.n)
-        row, owner = search.first_row(layout), np.zeros(1, np.int64)
-        row_set_kernels.owners_of(row, layout, search.n, search.workers, np.zeros(len(layout.word), np.int64), owner)
+        row = search.first_row(layout)
+        owner = self.owners_of(row, layout)
         with new_file(self._directory, "found-first") as (name, file):
             first = append(file, name, shape, row, np.zeros(int(search.system.sleeps), np.uint32))
         self.parts = []
@@ -208,16 +195,9 @@ class LevelsOnSpark:
         """What was gathered is this level."""
         return any(part.size for part in self.parts)
 
-    def save(self) -> None:
-        """Each level is saved where it begins."""
-
-    def let_go(self) -> None:
-        """The driver has no rows but those of blocks that it expands."""
-
     def _shape(self, slots: int) -> Shape:
         """The shape with room for twice the current numbers."""
-        tables = self.search.tables
-        return Shape(slots, 2 * len(self.search.monitor_states), 2 * len(tables.cells), 2 * len(tables.packets))
+        return Shape(slots, *self.search.most_numbers())
 
     # -- levels --------------------------------------------------------------------------------------------------------
 
@@ -230,7 +210,7 @@ class LevelsOnSpark:
         while places:
             if len(misses):
                 self.search.fill(misses)
-            if not (self.search.keep or self.search.tables.graded) or self.search.over():
+            if self.search.over():
                 return
             answers = self._expand_all(places, shape)
             places = {answer.owner: answer.places for answer in answers if answer.places is not None}
@@ -267,18 +247,10 @@ class LevelsOnSpark:
 
     def _take_account(self, answers: Sequence[ExpandResult]) -> Any:
         """Adds up the results of a round; returns the missed entries."""
-        result = self.search.result
         for answer in answers:
-            result.transitions += int(answer.counts[0])
-            result.terminal_states += int(answer.counts[1])
-            self.search.see(int(answer.seen[0]), self.search.level + 1)
-            self.search.note_ending(int(answer.seen[1]), self.search.level)
-            for number, count in enumerate(answer.actions.tolist()):
-                name = self.search.tables.actions[number]
-                result.actions[name] = result.actions.get(name, 0) + count
+            self.search.add_counts(answer.counts, answer.seen, answer.actions)
             for cells in answer.waits.tolist():
-                positions = [self.search.tables.cells[cell][2] for cell in cells]
-                result.blocked.add(tuple(self.search.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+                self.search.add_blocked(cells)
         return np.unique(np.concatenate([answer.misses for answer in answers]))
 
     def _gather(self, found: Mapping[int, list[Block]], shape: Shape) -> None:
@@ -310,9 +282,7 @@ class LevelsOnSpark:
         self.parts = [answer.block for answer in answers]
         for answer in answers:
             self._files[answer.block.file] = answer.written
-            self.search.result.nodes += answer.block.size
-            self.search.result.states += answer.states
-            self.search.result.graded &= not answer.met_again
+            self.search.add_new(nodes=answer.block.size, states=answer.states, met_again=answer.met_again)
 
     def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """The results of tasks, each a partition."""
@@ -336,6 +306,10 @@ class LevelsOnSpark:
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
+    @property
+    def saving(self) -> Manifest | None:
+        return self._manifest
+
     def began(self) -> None:
         """Commits this level, as it starts, and removes the files of earlier ones."""
         if self._manifest is not None:
@@ -353,19 +327,15 @@ class LevelsOnSpark:
             self._manifest.commit(facts, [*self._files.values(), *self._logs])
         drop(self._directory, {*self._files, *(log.file for log in self._logs), *self._published.files})
 
-    def resume(self) -> None:
-        """Continues from the manifest, if it has a level."""
-        if self._manifest is not None and self._manifest.saved is not None:
-            self._restore(self._manifest.saved, self._manifest)
-            self._manifest.saved = None
-            self.search.resumed = self._directory
-
-    def _restore(self, saved: SavedLevels, manifest: Manifest) -> None:
+    def restore(self, saving: Manifest) -> None:
+        """The tables and blocks of the saved level; refused if they cannot be those of this search."""
+        saved = saving.saved
+        assert saved is not None
         facts = saved.facts
-        self.search.resume_tables(facts, manifest.log(saved), manifest)
+        self.search.resume_tables(facts, saving.log(saved), saving)
         self.parts = [saved_block.block() for saved_block in facts.parts]
         self.earlier = [[saved_block.block() for saved_block in blocks] for blocks in facts.earlier]
-        manifest.refuse_if(self._problem_with_blocks(facts))
+        saving.refuse_if(self._problem_with_blocks(facts, saving))
         # Owners stay as they were.
         self.search.workers = len(self.parts)
         files = {name: Written(name, sha256) for name, sha256 in saved.files.items()}
@@ -373,14 +343,13 @@ class LevelsOnSpark:
         self._logged = len(self.search.tables.log)
         self._files = files
 
-    def _problem_with_blocks(self, facts: SavedTables) -> str | None:
+    def _problem_with_blocks(self, facts: SavedTables, saving: Manifest) -> str | None:
         """The first problem found in the saved rows, all of which are checked; None if they are valid."""
-        assert self._manifest is not None
         if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.search.keep):
-            return "it keeps rows that such a search does not"
+            return ROWS_NOT_KEPT
         new = rows = 0
         for part in (*self.parts, *(block for blocks in self.earlier for block in blocks)):
-            layout = self.search.restored_layout(self._manifest, **part.shape._asdict())
+            layout = self.search.restored_layout(saving, **part.shape._asdict())
             content = whole(self._directory, part.file)
             if (
                 part.start % ALIGNED
@@ -391,7 +360,7 @@ class LevelsOnSpark:
             stored, _, is_new = read(content, part, layout.words, of_level=True)
             if (is_new.view(np.uint8) > 1).any():
                 return "marks that are neither true nor false"
-            problem = problem_with_rows(stored, layout, self.search.tables, self.search.system.channel)
+            problem = self.problem_with(stored, layout)
             if problem is not None:
                 return problem
             rows += part.size
