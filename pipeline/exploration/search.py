@@ -1,7 +1,7 @@
 """The native engine's search, with its levels split over executors of Spark.
 
-    explore(Check("rst", 3, 8))                      # on this machine
-    explore(Check("rst", 3, 9), spark, checkpoint=Path("/shared/rst-3-9"))
+    run_check(Check("rst", 3, 8), engine="spark", elsewhere=OnSpark())  # on this machine
+    run_check(Check("rst", 3, 9), engine="spark", elsewhere=OnSpark(spark), checkpoint=Path("/shared/rst-3-9"))
 
 The driver has the tables: only it numbers cells, packets and monitor states, and computes missed entries; executors
 follow (`published`). A level's rows belong to owners, determined by their cells. In each round executors expand rows of
@@ -25,16 +25,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from crownless.model_check.engines import Engine, engine_for
-from crownless.model_check.exploration import Exploration, Progress
-from crownless.model_check.limits import Limits
+from crownless.model_check.engines import Engine
 from crownless.model_check.monitors import Monitor
 from crownless.model_check.native.levels import ROWS_NOT_KEPT, Levels
 from crownless.model_check.native.saved_facts import SavedTables
 from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
-from crownless.model_check.request import Check, ResolvedCheck
+from crownless.model_check.request import ResolvedCheck
 from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
@@ -63,40 +61,11 @@ Answer = TypeVar("Answer")
 MAX_ROWS_ON_DRIVER = 1 << 17
 
 
-def explore(
-    check: Check,
-    spark: SparkSession | None = None,
-    *,
-    limits: Limits | None = None,
-    progress: Progress | None = None,
-    reductions: Sequence[str] = (),
-    partitions: int | None = None,
-    checkpoint: Path | None = None,
-    resume: Path | None = None,
-) -> Exploration:
-    """Explores a check as the native engine does, on Spark, with the same counts. Raises `BadInput` for an unsupported
-    check.
-
-    `spark`: the session to use, or else the active one, or a new one. `partitions`: the number of owners of rows, by
-    default the number of tasks that Spark runs at once; each holds its part of a level in memory. The search is saved
-    at each level in the directory `checkpoint`, or resumed from the directory `resume`.
-    """
-    if checkpoint is not None and resume is not None:
-        raise BadInput("both `checkpoint` and `resume`", hint="leave out `checkpoint`")
-    resolved = check.resolve()
-    engine = engine_for(resolved, engine="native", reductions=reductions)
-    on_spark = OnSpark(spark, partitions)
-    with on_spark.saving(resolved, engine, checkpoint, resume) as saving:
-        with on_spark.search(resolved, engine, resolved.all_monitors(), resolved.properties(), saving) as search:
-            found = search.explore(limits, progress)
-        if saving is not None and not found.stopped:
-            saving.remove()
-    return found
-
-
 class OnSpark:
-    """The session of Spark for a search, and the number of owners. By default it is the active session, or a new one of
-    this `master`, started by the first search.
+    """The session of Spark for a search, and the number of owners of rows.
+
+    By default it is the active session, or a new one of this `master`, started by the first search, and there are as
+    many owners as tasks that Spark runs at once; each holds its part of a level in memory.
     """
 
     def __init__(
