@@ -28,7 +28,17 @@ from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import of_computation, parse, to_computation
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide, order_named, strongest, weaker
+from crownless.spec.orders import (
+    ORDERS,
+    UnreceivedPolicy,
+    Verdict,
+    decide,
+    kept_at,
+    kept_orders,
+    order_named,
+    strongest,
+    weaker,
+)
 from crownless.spec.witnesses import Crown, Cycle, Overtaking, Unreceived, say
 
 CHAIN = ("asynchronous", "fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
@@ -150,6 +160,27 @@ def test_a_computation_that_keeps_an_order_keeps_the_weaker_ones(decided: Decide
     for names in set(decided.kept().values()):
         for order in names:
             assert weaker(order, unicasts=decided.bound.unicasts) <= names
+
+
+def test_the_orders_kept_are_those_decided_one_by_one(decided: Decided) -> None:
+    for c, verdicts in decided.rows:
+        names = {order for order, verdict in verdicts.items() if verdict.kept}
+        assert kept_orders(c, decided.bound.reading) == names
+
+
+def test_orders_of_the_deliveries_at_some_processes_are_those_of_the_search(decided: Decided) -> None:
+    for c, verdicts in decided.rows:
+        for order in ("fifo", "causal"):
+            at = [frozenset({q}) for q in range(decided.bound.n)]
+            kept_there = [kept_at(c, order, places) for places in at]
+            assert kept_there == [keeps(c, order, at=places) for places in at]
+            assert all(kept_there) == verdicts[order].kept
+
+
+def test_an_overtaking_at_one_process_is_none_of_another() -> None:
+    c = computation("P1: send x to P2, send y to P2, send z to P3\nP2: receive y, receive x\nP3: receive z")
+    for order in ("fifo", "causal"):
+        assert [kept_at(c, order, frozenset({q})) for q in range(3)] == [True, False, True]
 
 
 def test_a_verdict_has_a_witness_exactly_when_the_order_is_broken(decided: Decided) -> None:

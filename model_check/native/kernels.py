@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crownless.model_check.engines import NATIVE_CHANNELS
+
 from .compiled import compiled, inlined
 
-UNORDERED, FIFO, LOSSY, DUPLICATING = range(4)
+UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
 #: The kinds of moves: a step of a process's own, the taking in of a packet; and what the channel does.
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)

@@ -19,7 +19,7 @@ from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.collector import collector_off
-from crownless.model_check.engines import SymmetryCheck
+from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.limits import Limits, allocation_failed, states_are_reached
 from crownless.model_check.monitors import Monitor
@@ -48,13 +48,6 @@ from .saved_directories import SavedDirectory
 from .saved_facts import SavedTables
 from .symmetry import NotSymmetric
 from .tables import Tables
-
-CHANNEL_NUMBERS = {
-    "unordered": kernels.UNORDERED,
-    "fifo": kernels.FIFO,
-    "lossy": kernels.LOSSY,
-    "duplicating": kernels.DUPLICATING,
-}
 
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
@@ -166,7 +159,7 @@ class NativeSearch:
             workload,
             self.monitor_states,
             *self._bits[1:],
-            channel=CHANNEL_NUMBERS[channel],
+            channel=NATIVE_CHANNELS.index(channel),
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
@@ -174,7 +167,7 @@ class NativeSearch:
         )
         self.system = kernels.SearchConstants(
             self.n,
-            CHANNEL_NUMBERS[channel],
+            NATIVE_CHANNELS.index(channel),
             workload.messages if workload.takes_anything else 1 << 40,
             workload.takes_anything,
             False,
