@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
+from broken_protocols import BROKEN_PROGRAMS, FAULTS, VARIATIONS
 from broken_tables import BrokenProgram, Setup
 from in_order import bound
 from native_engine_setup import Question, question, reported
@@ -172,13 +172,6 @@ def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
-FAULTS = {
-    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
-    for row in BROKEN
-    for catch in row.catches
-}
-VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
 
 #: Whose buffers grow for ever; and who has more states than a test should search.
 NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}

@@ -178,7 +178,7 @@ def test_orders_of_the_deliveries_at_some_processes_are_those_of_the_search(deci
 
 
 def test_an_overtaking_at_one_process_is_none_of_another() -> None:
-    c = computation("P1: send x to P2, send y to P2, send z to P3\nP2: receive y, receive x\nP3: receive z")
+    c = computation("P1: send x to P2; send y to P2; send z to P3\nP2: receive y; receive x\nP3: receive z")
     for order in ("fifo", "causal"):
         assert [kept_at(c, order, frozenset({q})) for q in range(3)] == [True, False, True]
 

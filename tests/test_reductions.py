@@ -14,7 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from broken_protocols import BROKEN, HARMLESS
+from broken_protocols import BROKEN, FAULTS, VARIATIONS
 from broken_tables import Setup
 from in_order import bound
 from native_engine_setup import Question, question, reported, same_verdicts
@@ -147,13 +147,6 @@ def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int,
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
-FAULTS = {
-    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
-    for row in BROKEN
-    for catch in row.catches
-}
-VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
 
 #: Whose buffers grow for ever.
 NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
