@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from in_order import bound
 from native_engine_setup import Question, question
 
-from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.native import kernels, row_set_kernels
 from crownless.model_check.native.columns import Column, Map
 from crownless.model_check.native.layout import WORD, layout
@@ -188,7 +188,7 @@ def test_the_channel_and_cells_of_other_names_say_their_part() -> None:
     assert not twice.graded
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_space_is_said_to_be_graded_or_without_circles_only_if_it_is(protocol: str, channel: str) -> None:
     both = question(protocol, *bound(protocol, 2, 2, channel), channel)

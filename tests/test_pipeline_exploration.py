@@ -20,10 +20,9 @@ from in_order import bound
 from native_engine_setup import Question, question, reported
 from spark_session import spark  # noqa: F401
 
-from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
-from crownless.model_check.engines import engine_for
+from crownless.model_check.engines import NATIVE_CHANNELS, engine_for
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.native.saved_directories import MANIFEST
@@ -73,7 +72,7 @@ def found_by(
 # -- the same counts ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str, on_driver: None) -> None:
     n, m = {"unordered": (3, 3), "duplicating": (2, 2)}.get(channel, (2, 3))
