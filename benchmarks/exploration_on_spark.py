@@ -51,13 +51,14 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
         before, began = processor_seconds(), time.perf_counter()
         found = run_check(Check(protocol, n, m), engine="native", workers=cores).exploration
     else:
-        from crownless.pipeline.exploration.search import explore
+        from crownless.pipeline.exploration.search import OnSpark
         from crownless.pipeline.session import session
 
         spark = session(f"local[{cores}]", rows_in_java=False)
-        explore(Check(protocol, 2, 2), spark)
+        run_check(Check(protocol, 2, 2), engine="spark", elsewhere=OnSpark(spark))
         before, began = processor_seconds(), time.perf_counter()
-        found = explore(Check(protocol, n, m), spark, progress=_show_progress)
+        checked = run_check(Check(protocol, n, m), progress=_show_progress, engine="spark", elsewhere=OnSpark(spark))
+        found = checked.exploration
     seconds, after = time.perf_counter() - began, processor_seconds()
     assert found.stopped is None
     return {

@@ -11,7 +11,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, decide, weaker
+from crownless.spec.orders import ORDERS, kept_orders
 from crownless.spec.printable import in_brackets, some
 
 from .limits import Limits, allocation_failed
@@ -98,9 +98,6 @@ def _count(
             stopped = limits.reached(time.monotonic() - began)
             if stopped is not None:
                 return stopped
-        kept: set[str] = set()
-        for order in ORDERS:
-            if weaker(order) <= kept and decide(c, order).kept:
-                kept.add(order)
-                counts[order] += 1
+        for order in kept_orders(c):
+            counts[order] += 1
     return None

@@ -35,6 +35,8 @@ from .properties import Property
 from .request import Check, NotApplicable, ResolvedCheck
 
 ENGINES = ("native", "plain", "spark")
+#: The channels that the native engine knows, as its kernels number them.
+NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
 REDUCTIONS = ("symmetry", "order")
 #: As reductions are requested.
 ALL = "all"
@@ -195,7 +197,7 @@ def _not_native(check: ResolvedCheck) -> str | None:
     """Why the native engine cannot explore this; None if it can."""
     if check.crash is not None:
         return "the native engine knows no crashes"
-    if check.channel_name not in CHANNELS or CHANNELS[check.channel_name] is not check.channel:
+    if check.channel_name not in NATIVE_CHANNELS or CHANNELS[check.channel_name] is not check.channel:
         return f"the native engine knows no {check.channel_name} channel"
     if type(check.workload) not in (Free, Program):
         return "the native engine knows the free workload and programs only"

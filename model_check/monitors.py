@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.renaming import Renaming
-from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.computation import Computation, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
@@ -378,14 +378,12 @@ def keeps(lines: tuple[tuple[tuple[str, Message], ...], ...], order: str) -> boo
     As long as a delivered message is unsent there is no computation to judge, and nothing is said (true). A circle of
     lines and messages is no computation at all; it keeps no order.
     """
-    messages = sorted({message for line in lines for _, message in line})
+    messages = {message for line in lines for _, message in line}
     sent = {message for line in lines for kind, message in line if kind == "send"}
     if len(sent) < len(messages):
         return True
-    number = {message: m for m, message in enumerate(messages)}
-    events = [[Event(kind, number[message]) for kind, message in line] for line in lines]  # type: ignore[arg-type]
     try:
-        computation = Computation.of_lines(len(events), messages, events)
+        computation = Computation.of_message_lines(lines)
     except BadInput:
         return False
     return decide(computation, order, "pending").kept

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.spec.clocks import Clock
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import ORDERS, weaker
 
 Kind = Literal["always", "live", "sometimes"]
 
@@ -77,8 +77,8 @@ def properties_of(
 
 
 def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
-    """The orders a protocol is checked against by default: the one it promises and those of FIFO and causal order
-    it implies.
+    """The orders a protocol is checked against by default: the one it promises, and of FIFO and causal order those
+    that it implies.
 
     What promises nothing is checked against FIFO and causal order, to show that they do not come by themselves. For a
     protocol that may deliver before the send event, only the promised order, which implies the others ([MG] Theorem
@@ -86,8 +86,7 @@ def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
     """
     if not machine.sends_before_delivery:
         return (machine.promises,)
-    if machine.promises in ("asynchronous", "causal"):
-        return ("fifo", "causal")
-    if machine.promises == "fifo":
-        return ("fifo",)
-    return ("fifo", "causal", machine.promises)
+    if machine.promises == "asynchronous":
+        return AT_ONE_RECEIVER
+    implied = weaker(machine.promises, unicasts=machine.sends == "unicast").intersection(AT_ONE_RECEIVER)
+    return tuple(name for name in ORDERS if name in implied or name == machine.promises)

@@ -15,7 +15,7 @@ from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import Undecided
 from crownless.spec.notation import of_computation
-from crownless.spec.orders import ORDERS, decide, strongest, weaker
+from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
 from crownless.spec.printable import in_brackets
 
 from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
@@ -262,7 +262,7 @@ def _compare(answer: Realization, clock: Clock) -> None:
                 return
         in_full = len(c.messages) == answer.messages
         real = not generated or possible(c)
-        kept = _kept(c) if real else frozenset[str]()
+        kept = kept_orders(c) if real else frozenset[str]()
         answer.impossible += in_full and not real
         answer.computations += in_full and generated and real
         for name, one in answer.orders.items():
@@ -297,27 +297,9 @@ def _candidates(answer: Realization) -> Iterator[tuple[Computation, bool]]:
             yield computation_of(form), True
 
 
-def _kept(c: Computation) -> frozenset[str]:
-    """The orders that it keeps; each is decided only if all that contain it are kept."""
-    unicasts = all(len(message.receivers) == 1 for message in c.messages)
-    kept: frozenset[str] = frozenset()
-    for order in ORDERS:
-        if weaker(order, unicasts=unicasts) <= kept and decide(c, order).kept:
-            kept |= {order}
-    return kept
-
-
 def _keeps_promise(c: Computation, kept: frozenset[str], machine: ProtocolMachine) -> bool:
     """True if it keeps the promise: that may be FIFO or causal order of the deliveries at some processes only."""
     if machine.promises in kept:
         return True
     places = machine.ordered_at
-    if places is None or machine.promises not in AT_ONE_RECEIVER:
-        return False
-    return not any(
-        c.happened_before(c.send_event[a], c.send_event[b]) and received[q] < c.receive_events[a][q]
-        for b, received in enumerate(c.receive_events)
-        for a, first in enumerate(c.messages)
-        if machine.promises == "causal" or first.sender == c.messages[b].sender
-        for q in places & received.keys() & c.receive_events[a].keys()
-    )
+    return places is not None and machine.promises in AT_ONE_RECEIVER and kept_at(c, machine.promises, places)

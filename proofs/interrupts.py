@@ -44,12 +44,3 @@ def stoppable_proof(limits: Limits | None = None) -> Iterator[Part]:
             yield part
     finally:
         z3.set_param("ctrl_c", before)
-
-
-@contextmanager
-def ended_by_an_interrupt() -> Iterator[None]:
-    """Within it one interrupt raises `KeyboardInterrupt`, also in the middle of a query."""
-    with stoppable_proof() as part:
-        yield
-    if part.reason is not None:
-        raise KeyboardInterrupt

@@ -39,8 +39,6 @@ from .stages import (
     fixed_by,
 )
 
-_OF_MESSAGE: tuple[Any, ...] = ("message",)
-
 
 class Priorities(Abstraction):
     """[MG] Fig. 8: a message is wanted by its sender, taken up by the bigger of its two processes, put on the way,

@@ -90,28 +90,3 @@ def as_term(value: Value) -> Term:
     if isinstance(value, bool):
         return z3.BoolVal(value)
     return z3.IntVal(value) if isinstance(value, int) else value
-
-
-class InModel:
-    """The values of terms in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
-
-    For terms over the uninterpreted sort: the processes are those that z3 made up for the model.
-    """
-
-    def __init__(self, model: Term, terms: Terms) -> None:
-        self.model = model
-        self.processes = model.get_universe(terms.process)
-        self.n = len(self.processes)
-
-    def process(self, term: Term) -> int:
-        value = self._value(term)
-        return next(k for k, process in enumerate(self.processes) if process.eq(value))
-
-    def vector(self, term: Term) -> tuple[int, ...]:
-        return tuple(self._value(term[k]).as_long() for k in self.processes)
-
-    def matrix(self, term: Term) -> tuple[tuple[int, ...], ...]:
-        return tuple(self.vector(term[k]) for k in self.processes)
-
-    def _value(self, term: Term) -> Term:
-        return self.model.eval(term, model_completion=True)

@@ -125,8 +125,8 @@ def _overtaking_of_shortest_chain(c: Computation) -> Overtaking:
         _overtaking(c, first, second, q)
         for first, second in permutations(range(len(c.messages)), 2)
         if c.happened_before(c.send_event[first], c.send_event[second])
-        for q, received in c.receive_events[second].items()
-        if q in c.messages[first].receivers and c.receive_events[first].get(q, received + 1) > received
+        for q in c.receive_events[second]
+        if q in c.messages[first].receivers and c.overtakes(second, first, q)
     )
     return min(pairs, key=lambda overtaking: len(overtaking.chain))
 

@@ -12,18 +12,20 @@ from collections.abc import Callable
 from .computation import Computation, consistent_cuts
 
 
-def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
-    """True if the computation keeps this order, by definition."""
+def keeps(c: Computation, order: str, *, pending: bool = False, at: frozenset[int] | None = None) -> bool:
+    """True if the computation keeps this order, by definition; FIFO and causal order are judged of the deliveries at
+    the processes `at`, or at all.
+    """
     if order == "asynchronous":
         return True
     if order in ("fifo", "causal"):
-        return _no_pair_overtakes(c, same_sender=order == "fifo")
+        return _no_pair_overtakes(c, same_sender=order == "fifo", at=at)
     if order == "synchronous" and c.unreceived and not pending:
         return False
     return _some_linearization(c, QUEUES[order], pending)
 
 
-def _no_pair_overtakes(c: Computation, *, same_sender: bool) -> bool:
+def _no_pair_overtakes(c: Computation, *, same_sender: bool, at: frozenset[int] | None) -> bool:
     cuts = list(consistent_cuts(c))
     for m, message in enumerate(c.messages):
         for other, later in enumerate(c.messages):
@@ -31,10 +33,9 @@ def _no_pair_overtakes(c: Computation, *, same_sender: bool) -> bool:
                 continue
             if any(cut >> c.send_event[other] & 1 and not cut >> c.send_event[m] & 1 for cut in cuts):
                 continue
-            for q in set(message.receivers) & set(later.receivers):
-                first, second = c.receive_events[m].get(q), c.receive_events[other].get(q)
-                if second is not None and (first is None or second < first):
-                    return False
+            both = set(message.receivers) & set(later.receivers)
+            if any(c.overtakes(other, m, q) for q in (both if at is None else both & at)):
+                return False
     return True
 
 

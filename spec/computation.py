@@ -69,6 +69,17 @@ class Computation:
         """A computation of processes called P1 … Pn."""
         return cls(process_names(n), tuple(messages), tuple(tuple(line) for line in lines))
 
+    @classmethod
+    def of_message_lines(cls, lines: Sequence[Iterable[tuple[str, Message]]]) -> Computation:
+        """The computation of these events, each with its message: ``send``, or any other word for a receive."""
+        messages = sorted({message for line in lines for _, message in line})
+        number = {message: m for m, message in enumerate(messages)}
+        events = [
+            [Event("send" if kind == "send" else "receive", number[message]) for kind, message in line]
+            for line in lines
+        ]
+        return cls.of_lines(len(events), messages, events)
+
     def __str__(self) -> str:
         from .diagram import draw  # which draws computations
 
@@ -197,6 +208,11 @@ class Computation:
     def happened_before(self, e: int, f: int) -> bool:
         """e ≺ f ([Lam78])."""
         return bool(self.past[f] >> e & 1)
+
+    def overtakes(self, second: int, first: int, q: int) -> bool:
+        """True if process q received the second message before the first, or without it."""
+        earlier, later = self.receive_events[first].get(q), self.receive_events[second].get(q)
+        return later is not None and (earlier is None or later < earlier)
 
     def happened_before_by_search(self, e: int, f: int) -> bool:
         """e ≺ f, found by search along the lines and messages: for computations too large for `past`."""

@@ -194,6 +194,28 @@ def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
     return frozenset(direct).union(*(weaker(name, unicasts=unicasts) for name in direct))
 
 
+def kept_orders(c: Computation, reading: UnreceivedPolicy = "lost") -> frozenset[str]:
+    """The orders that the computation keeps; each is decided only if it keeps all weaker ones."""
+    unicasts = all(len(message.receivers) == 1 for message in c.messages)
+    kept: frozenset[str] = frozenset()
+    for order in ORDERS:
+        if weaker(order, unicasts=unicasts) <= kept and decide(c, order, reading).kept:
+            kept |= {order}
+    return kept
+
+
+def kept_at(c: Computation, order: str, places: frozenset[int]) -> bool:
+    """True if the deliveries at these processes alone keep FIFO or causal order."""
+    assert order in ("fifo", "causal")
+    return not any(
+        c.happened_before(c.send_event[first], c.send_event[second]) and c.overtakes(second, first, q)
+        for first, message in enumerate(c.messages)
+        for second, later in enumerate(c.messages)
+        if order == "causal" or message.sender == later.sender
+        for q in places.intersection(message.receivers, later.receivers)
+    )
+
+
 def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "lost") -> list[str]:
     """Of the orders that the computation keeps, those not implied by another.
 

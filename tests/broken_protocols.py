@@ -40,3 +40,11 @@ FILES = (
 BROKEN = tuple(row for file in FILES for row in file.BROKEN)
 BROKEN_PROGRAMS = tuple(row for file in FILES for row in file.BROKEN_PROGRAMS)
 HARMLESS = tuple(row for file in FILES for row in file.HARMLESS)
+
+#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
+FAULTS = {
+    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
+    for row in BROKEN
+    for catch in row.catches
+}
+VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}

@@ -93,13 +93,6 @@ def keeps_component(field: str) -> Change:
     return lambda machine, i, before, message, step: [step._replace(state=with_field(step.state, field, before))]
 
 
-def resets_component(field: str) -> Change:
-    """A component of the state is as at the start again."""
-    return lambda machine, i, before, message, step: [
-        step._replace(state=with_field(step.state, field, machine.initial(i)))
-    ]
-
-
 def with_field(state: Any, field: str, source: Any) -> Any:
     """The state with that component of another; a state that is not a named tuple is one component, `state`."""
     return state._replace(**{field: getattr(source, field)}) if hasattr(state, "_fields") else source

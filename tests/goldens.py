@@ -27,7 +27,6 @@ from crownless.proofs.ledger import bundled
 from crownless.proofs.ledger.ledger import CLAIMS
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "proofs/README.md")
 _BLOCK = re.compile(r"^```console\n\$ crownless (?P<arguments>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)
 #: As many as the machine has.
 _WORKERS = re.compile(r"native engine, \d+ workers?")

@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from test_pinned_explorations import Counts, Packet, changed
+from pinned_counts import Counts
+from test_pinned_explorations import Packet, changed
 
 
 class Message(NamedTuple):

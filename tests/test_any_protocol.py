@@ -36,8 +36,8 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.explorer import LocalProperties
 from crownless.model_check.monitors import monitors_of
 from crownless.model_check.system import Move, System
-from crownless.spec import library, notation
-from crownless.spec.computation import Computation, Event, Message
+from crownless.spec import by_search, library, notation
+from crownless.spec.computation import Computation, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
@@ -238,35 +238,13 @@ class AnyProtocol(RuleBasedStateMachine):
         )
 
     def keeps(self, order: str) -> bool:
-        messages = sorted({message for _, message in chain.from_iterable(self.lines)})
-        number = {message: m for m, message in enumerate(messages)}
-        lines = [
-            [Event("send" if kind == "send" else "receive", number[message]) for kind, message in line]
-            for line in self.lines
-        ]
         try:
-            computation = Computation.of_lines(len(lines), messages, lines)
+            computation = Computation.of_message_lines(self.lines)
         except BadInput:
             return False  # lines and messages in a circle are no computation
         if self.at is not None and order != "synchronous":
-            return keeps_at(computation, order, self.at)
+            return by_search.keeps(computation, order, pending=True, at=self.at)
         return decide(computation, order, "pending").kept
-
-
-def keeps_at(c: Computation, order: str, at: frozenset[int]) -> bool:
-    """Do the deliveries at these processes keep FIFO or causal order? What has not arrived may still."""
-    for m, message in enumerate(c.messages):
-        for later, other in enumerate(c.messages):
-            together = {q for q in message.receivers if q in other.receivers and q in at}
-            if later == m or (order == "fifo" and message.sender != other.sender):
-                continue
-            if not c.happened_before(c.send_event[m], c.send_event[later]):
-                continue
-            for q in together:
-                first, second = c.receive_events[m].get(q), c.receive_events[later].get(q)
-                if second is not None and (first is None or second < first):
-                    return False
-    return True
 
 
 def is_any(move: Move) -> bool:

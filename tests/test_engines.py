@@ -9,12 +9,14 @@ import pytest
 from numba.core import event
 from replay import check, violations
 
+from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import (
     LONG_TO_COMPILE,
+    NATIVE_CHANNELS,
     Engine,
     compiling,
     cpus,
@@ -25,6 +27,7 @@ from crownless.model_check.engines import (
 from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels
+from crownless.model_check.properties import default_orders
 from crownless.model_check.request import Check, load_program
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -50,6 +53,31 @@ def test_the_native_engine_explores_what_it_can_and_the_plain_explorer_the_rest(
     assert engine_of(Check("rst"), "plain") == Engine("plain")
     assert engine_of(Check("ses", crash="P1")) == Engine("plain", because="the native engine knows no crashes")
     assert run_check(Check("rst", messages=1), engine="native").engine.workers == cpus() >= 1
+
+
+def test_a_channel_that_the_native_engine_does_not_number_is_the_plain_explorers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(CHANNELS, "another", type("Another", (CHANNELS["unordered"],), {}))
+    reason = "the native engine knows no another channel"
+    assert engine_of(Check("rst", 2, 2, channel="another")) == Engine("plain", because=reason)
+
+
+def test_every_native_channel_is_in_the_table() -> None:
+    assert set(NATIVE_CHANNELS) <= set(CHANNELS)
+
+
+def test_what_is_checked_by_default_is_promised_or_implied() -> None:
+    for promises, orders in {
+        "asynchronous": ("fifo", "causal"),
+        "fifo": ("fifo",),
+        "causal": ("fifo", "causal"),
+        "one-n": ("fifo", "causal", "one-n"),
+        "synchronous": ("fifo", "causal", "synchronous"),
+    }.items():
+        assert default_orders(type("Promises", (ProtocolMachine,), {"promises": promises})) == orders
+    crosswise = type("Promises", (ProtocolMachine,), {"promises": "one-n", "sends": "multicast"})
+    assert default_orders(crosswise) == ("fifo", "one-n")
 
 
 def test_what_a_verdict_rests_on_is_said() -> None:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 import z3
 
-from crownless.proofs.interrupts import AT_ITS_LIMIT, INTERRUPTED, ended_by_an_interrupt, reason_for_giving_up
+from crownless.proofs.interrupts import AT_ITS_LIMIT, INTERRUPTED, reason_for_giving_up, stoppable_proof
 from crownless.proofs.theorem import theorem
 
 #: Seconds; they only bound how long a failing test takes.
@@ -25,7 +25,7 @@ import signal
 import sys
 import time
 import z3
-from crownless.proofs.interrupts import ended_by_an_interrupt
+from crownless.proofs.interrupts import stoppable_proof
 x, y, z = z3.Ints("x y z")
 given = [x * x * x + y * y * y + z * z * z == 114, x > y, y > z]
 
@@ -70,9 +70,11 @@ def fails_of_it():
         raise ValueError("half done") from error
 
 try:
-    with ended_by_an_interrupt():
+    with stoppable_proof() as part:
         print("started", flush=True)
         globals()[sys.argv[1]]()
+    if part.reason is not None:
+        raise KeyboardInterrupt
 except KeyboardInterrupt:
     sys.exit(130)
 """
@@ -194,9 +196,9 @@ def _threaded(what: Callable[[], None]) -> None:
 
 def test_all_is_as_before_when_it_is_left() -> None:
     before = signal.getsignal(signal.SIGINT), z3.get_param("ctrl_c"), threading.active_count()
-    with ended_by_an_interrupt():
+    with stoppable_proof():
         pass
-    with pytest.raises(ValueError, match="of its own"), ended_by_an_interrupt():
+    with pytest.raises(ValueError, match="of its own"), stoppable_proof():
         raise ValueError("of its own")
     assert (signal.getsignal(signal.SIGINT), z3.get_param("ctrl_c"), threading.active_count()) == before
     assert signal.set_wakeup_fd(-1) == -1
@@ -206,7 +208,7 @@ def test_outside_the_main_thread_it_changes_nothing() -> None:
     seen = []
 
     def entered() -> None:
-        with ended_by_an_interrupt():
+        with stoppable_proof():
             seen.append(z3.get_param("ctrl_c"))
 
     _threaded(entered)

@@ -29,7 +29,7 @@ from crownless.model_check.monitors import (
 from crownless.model_check.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.clocks import LamportClock, VectorClock
-from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, causal, fifo, synchronous
 
 #: What a monitor has reported on the way to a node.
@@ -213,13 +213,7 @@ def lines_of(n: int, happened: Sequence[Observation]) -> list[list[tuple[str, Me
 
 
 def computation_of(n: int, happened: Sequence[Observation]) -> Computation:
-    lines = lines_of(n, happened)
-    messages = sorted({message for line in lines for _, message in line})
-    number = {message: m for m, message in enumerate(messages)}
-    events = [
-        [Event("send" if kind == "send" else "receive", number[message]) for kind, message in line] for line in lines
-    ]
-    return Computation.of_lines(n, messages, events)
+    return Computation.of_message_lines(lines_of(n, happened))
 
 
 def reported_by(monitor: Monitor, happened: Sequence[Observation]) -> list[Reported]:

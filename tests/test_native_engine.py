@@ -8,16 +8,16 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
+from broken_protocols import BROKEN_PROGRAMS, FAULTS, VARIATIONS
 from broken_tables import BrokenProgram, Setup
 from in_order import bound
 from native_engine_setup import Question, question, reported
 
-from crownless.impl.channels import CHANNELS
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
+from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import levels_in_memory
 from crownless.model_check.request import load_program
@@ -70,7 +70,7 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
 # -- every protocol over every channel ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str) -> None:
     for (n, m), engines in zip(BOUNDS[channel], (ENGINES, [(2, True)]), strict=True):
@@ -78,7 +78,7 @@ def test_every_protocol_over_every_channel(protocol: str, channel: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel_at_larger_bounds(protocol: str, channel: str) -> None:
     for n, m in LARGE_BOUNDS[channel]:
@@ -160,7 +160,7 @@ def test_every_bundled_program_under_every_protocol_that_admits_it(program: str)
         ("isis-gc", "mf-fig1"),
     ],
 )
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program: str, channel: str) -> None:
     if channel == "duplicating" and protocol in ("buffer-bounded", "isis-gc"):
         pytest.skip("it has more states than a test should search")
@@ -172,13 +172,6 @@ def test_a_program_over_every_channel_and_where_it_blocks(protocol: str, program
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
-FAULTS = {
-    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
-    for row in BROKEN
-    for catch in row.catches
-}
-VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
 
 #: Whose buffers grow for ever; and who has more states than a test should search.
 NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
@@ -393,7 +386,7 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize(("kind", "n", "m"), OWN)
 def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], n: int, m: int, channel: str) -> None:
     if (kind is Floods and channel in ("lossy", "duplicating")) or (kind is Chooses and channel == "duplicating"):

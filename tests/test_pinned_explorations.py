@@ -10,33 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from pinned_counts import Counts, Pin
 
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
 from crownless.model_check.request import Check
-
-
-class Counts(NamedTuple):
-    states: int
-    transitions: int
-    depth: int
-    terminal: int
-
-
-class Pin(NamedTuple):
-    """One exploration; `broken`: property → the actions of a shortest run that breaks it."""
-
-    protocol: str
-    channel: str
-    n: int
-    m: int
-    counts: Counts
-    broken: dict[str, int]
-    slow: bool = False
-
 
 PINS = (
     Pin("unordered", "unordered", 2, 2, Counts(17, 24, 4, 3), {"fifo": 3, "causal": 3}),

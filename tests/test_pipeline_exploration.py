@@ -20,9 +20,9 @@ from in_order import bound
 from native_engine_setup import Question, question, reported
 from spark_session import spark  # noqa: F401
 
-from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.engines import engine_for
+from crownless.model_check.check import run_check
+from crownless.model_check.engines import NATIVE_CHANNELS, engine_for
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.native.saved_directories import MANIFEST
@@ -30,7 +30,7 @@ from crownless.model_check.request import Check, load_program
 from crownless.pipeline.exploration import blocks, levels
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration.published import Published, Replica
-from crownless.pipeline.exploration.search import LevelsOnSpark, OnSpark, explore
+from crownless.pipeline.exploration.search import LevelsOnSpark, OnSpark
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def found_by(
 # -- the same counts ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str, on_driver: None) -> None:
     n, m = {"unordered": (3, 3), "duplicating": (2, 2)}.get(channel, (2, 3))
@@ -159,8 +159,10 @@ def test_on_executors_at_larger_bounds(facts: Mapping[str, Any], spark: SparkSes
 
 def test_without_more_ado(spark: SparkSession) -> None:  # noqa: F811
     seen: list[int] = []
-    found = explore(Check("rst", 3, 5), progress=lambda _, level: seen.append(level))
-    assert reported(found) == reported(question("rst", 3, 5).native())
+    checked = run_check(
+        Check("rst", 3, 5), progress=lambda _, level: seen.append(level), engine="spark", elsewhere=OnSpark()
+    )
+    assert reported(checked.exploration) == reported(question("rst", 3, 5).native())
     assert sorted(set(seen)) == list(range(11))
     assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
 
@@ -290,9 +292,10 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
+from crownless.model_check.check import run_check
 from crownless.model_check.request import Check
 from crownless.pipeline.exploration import search as exploration
-from crownless.pipeline.exploration.search import LevelsOnSpark, explore
+from crownless.pipeline.exploration.search import LevelsOnSpark, OnSpark
 from crownless.pipeline.session import session
 
 directory, moment, level = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -345,7 +348,7 @@ if moment == "in a round on Spark":
     LevelsOnSpark._on_spark = lambda self, do, tasks: on_spark(self, DiesOnce(do), tasks)
     exploration.MAX_ROWS_ON_DRIVER = 200
     spark = session("local[2,4]")
-explore(Check("rst", 3, 4), spark, checkpoint=directory)
+run_check(Check("rst", 3, 4), engine="spark", elsewhere=OnSpark(spark), checkpoint=directory)
 """
 
 
@@ -395,9 +398,10 @@ CLUSTER = """
 import json, os, sys
 from pathlib import Path
 import psutil
+from crownless.model_check.check import run_check
 from crownless.model_check.request import Check
 from crownless.pipeline.exploration import search as exploration
-from crownless.pipeline.exploration.search import LevelsOnSpark, explore
+from crownless.pipeline.exploration.search import LevelsOnSpark, OnSpark
 from crownless.pipeline.session import session
 
 directory = Path(sys.argv[1])
@@ -419,7 +423,7 @@ exploration.MAX_ROWS_ON_DRIVER = 500
 settings = {"interval": "10ms", "multiplier": "1.01", "quantile": "0.1", "minTaskRuntime": "1ms"}
 speculation = {f"spark_speculation_{name}": value for name, value in settings.items()}
 spark = session("local-cluster[2,1,1024]", spark_speculation="true", spark_executor_memory="512m", **speculation)
-found = explore(Check("rst", 3, 5), spark, checkpoint=directory)
+found = run_check(Check("rst", 3, 5), engine="spark", elsewhere=OnSpark(spark), checkpoint=directory).exploration
 print(json.dumps([found.states, found.transitions, found.terminal_states, found.nodes, found.depth]))
 spark.stop()
 """

@@ -21,7 +21,7 @@ from crownless.model_check.oracle import NamedComputation, classify
 from crownless.pipeline.logs import blocks as log_blocks
 from crownless.pipeline.logs import kernels as log_kernels
 from crownless.pipeline.logs import records as log_records
-from crownless.pipeline.logs.clocks import causal_by_clocks
+from crownless.pipeline.logs.clocks import judge_by_clocks
 from crownless.pipeline.logs.live import LiveRun, add_events, end_run, judge_live
 from crownless.pipeline.logs.one_run import _walk, judge_one_run
 from crownless.pipeline.logs.records import Query, records_of_runs
@@ -531,7 +531,8 @@ def test_clocks_in_the_log_decide_causal_order_row_by_row(spark: SparkSession) -
     wrong[-1] = [entry + 1 for entry in wrong[-1]]
     known[wrong[0]] = "unknown"
     shape = "run string, process string, index long, kind string, message string, peer string, clock array<long>"
-    found = causal_by_clocks(spark.createDataFrame([tuple(row) for row in rows], shape), names).collect()
+    events = spark.createDataFrame([tuple(row) for row in rows], shape)
+    found = judge_by_clocks(events, names, ("causal",)).verdicts.collect()
     assert {row["run"]: row["verdict"] for row in found} == known
     seen.update(known.values())
     assert min(seen[verdict] for verdict in ("kept", "broken", "unknown")) > 5

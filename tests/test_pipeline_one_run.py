@@ -1,4 +1,4 @@
-"""One large run on Spark, walked or by its clocks: small logs, whose verdicts and witnesses are known by hand.
+"""One large run on Spark, walked: small logs, whose verdicts and witnesses are known by hand, and random ones.
 
 Every verdict is also compared with that of the spec (`judge_run`); every unusable row has its reason.
 """
@@ -6,28 +6,25 @@ Every verdict is also compared with that of the spec (`judge_run`); every unusab
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from one_run_logs import (
+    OVERTAKEN,
+    _without_compiling,  # noqa: F401
+    event,
+    frame,
+    log,
+)
 
 from crownless.model_check.event_logs import read_log
-from crownless.pipeline.logs.clocks import has_clocks, judge_by_clocks, read_with_clocks
-from crownless.pipeline.logs.judging import LogResult, judge, read
+from crownless.pipeline.logs.judging import LogResult, judge
 from crownless.pipeline.logs.one_run import (
     OneRunResult,
-    _events,
-    _lines,
-    _messages,
-    _unprintable_characters,
-    checked,
-    is_no_name,
     judge_one_run,
 )
-from crownless.pipeline.logs.rows import PEER_SEPARATOR, plain_lines
 from crownless.pipeline.logs.runs import judge_run
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -35,64 +32,16 @@ from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
-
 from spark_session import spark  # noqa: F401
 from test_pipeline_logs import random_run
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:pyspark"),
     pytest.mark.usefixtures("_without_compiling"),
 ]
-
-HOLES = "nothing in the log breaks it, but the log has holes"
-
-
-@pytest.fixture(scope="module")
-def _without_compiling(spark: SparkSession) -> Iterator[None]:  # noqa: F811
-    """Spark compiles each query, which takes longer than the few rows here."""
-    settings = {
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-    }
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    yield
-    for name, earlier in before.items():
-        spark.conf.set(name, str(earlier))
-
-
-def event(process: str, index: int, kind: str, message: str | None = None, peer: Any = None, **more: Any) -> str:
-    fields = {"run": "r", "process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
-    return json.dumps({name: value for name, value in fields.items() if value is not None})
-
-
-def log(*lines: str, first: int = 0) -> list[str]:
-    """Lines such as "P1: x>P2 y> ? -" as events: sends, delivers, an event that is missing, an internal one."""
-    events = []
-    for line in lines:
-        process, does = line.split(": ")
-        for index, what in enumerate(does.split(), start=first):
-            message, sends, receiver = what.partition(">")
-            if what == "-":
-                events.append(event(process, index, "internal"))
-            elif sends:
-                events.append(
-                    event(process, index, "send", message, receiver.split("+") if "+" in receiver else receiver)
-                )
-            elif what != "?":
-                name, _, sender = message.partition("<")
-                events.append(event(process, index, "deliver", name, sender or None))
-    return events
-
-
-def frame(spark: SparkSession, lines: Sequence[str]) -> DataFrame:  # noqa: F811
-    """The lines as plain rows, in one partition."""
-    return plain_lines(spark.createDataFrame([(line,) for line in lines], "value string").coalesce(1))
 
 
 def unusable_rows_and_holes(judged: LogResult) -> tuple[list[tuple[str, ...]], set[str]]:
@@ -160,7 +109,7 @@ class Small(NamedTuple):
 ALL = " ".join(ORDERS)
 BUT_FIFO_AND_CAUSAL = "mailbox one-n n-n synchronous"
 X_BEFORE_Y = dict.fromkeys(("fifo", "causal", *BUT_FIFO_AND_CAUSAL.split()), overtaking("x", "y", "P2"))
-OVERTAKEN = log("P1: x>P2 y>P2", "P2: y x")
+
 #: a from P1 is not received, b from P1 is.
 LOST = log("P1: a>P3 b>P2", "P2: b", "P3: -")
 BEHIND_A = {"one-n": behind("b", "P2"), "n-n": behind("b", "P2"), "synchronous": unreceived("a", "P3")}
@@ -355,51 +304,6 @@ def test_progress_is_reported_step_by_step_and_during_the_walk(spark: SparkSessi
     assert walked == sorted(walked)
 
 
-# -- the parts ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_name_is_what_python_can_print(spark: SparkSession) -> None:  # noqa: F811
-    """Of all characters, but for halves of them, which no string of Spark holds."""
-    from pyspark.sql import functions as f
-
-    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    stretches = ["".join(every[k : k + 4096]) for k in range(0, len(every), 4096)]
-    printed = f.regexp_replace("name", _unprintable_characters(), "")
-    rows = spark.createDataFrame([(stretch,) for stretch in stretches], "name string").select(printed).collect()
-    assert [row[0] for row in rows] == ["".join(filter(str.isprintable, stretch)) for stretch in stretches]
-    some = ["P 1", "P\u00e9", "\U0001f600", "", None, "P\n", "\nP", "P\u00a0", "P\u0085", "P\x7f", "\U000e0001"]
-    found = spark.createDataFrame([(name,) for name in some], "name string").select(is_no_name(f.col("name"))).collect()
-    assert [row[0] for row in found] == [False] * 3 + [True] * 8
-
-
-def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: SparkSession) -> None:  # noqa: F811
-    # Internal events, the message that P3 may have received in its hole, and the unsent one are not walked.
-    lines = log("P1: - x>P2 l>P2 y>P4 h>P3", "P4: y z>P2", "P2: z x s", "P3: ? -")
-    found = checked(frame(spark, lines))
-    of_lines = _lines(found)
-    assert of_lines.numbers == {"P1": 0, "P2": 1, "P3": 2, "P4": 3}
-    # The send of s may have been of anybody but P2.
-    assert of_lines.processes_with_gaps == {"P1", "P3", "P4"}
-    assert (of_lines.judged, of_lines.quarantined, of_lines.multicasts) == (11, 0, False)
-    rows = {tuple(row) for row in _events(_messages(found, of_lines)).collect()}
-    no = (-1, -1)
-    assert rows == {
-        (0, 0, 0, 0, 0, 1, 1, *(3, 1), *no),  # x: before it P2 delivers z
-        (0, 1, 0, 0, 1, 1, -1, *(0, 0), *no),  # l, which P2 does not: all that it delivers comes before
-        (0, 2, 0, 0, 2, 3, 0, *no, *no),
-        (3, 0, 1, 0, 2, 3, 0, *no, *(1, 1)),  # y: what P1 sent before it and was received is x
-        (3, 1, 0, 3, 1, 1, 0, *no, *no),
-        (1, 0, 1, 3, 1, 1, 0, *no, *no),
-        (1, 1, 1, 0, 0, 1, 1, *no, *no),
-    }
-
-
-def test_few_rows_stay_in_one_task(spark: SparkSession) -> None:  # noqa: F811
-    found = checked(frame(spark, OVERTAKEN))
-    events = _events(_messages(found, _lines(found)))
-    assert "Exchange" not in events._jdf.queryExecution().executedPlan().toString()
-
-
 # -- random runs -------------------------------------------------------------------------------------------------------
 
 
@@ -447,163 +351,3 @@ def test_a_random_log_damaged_or_not(seed: int, spark: SparkSession) -> None:  #
         for order_verdict in found.order_verdicts:
             if order_verdict.witness is not None:
                 assert_genuine(logged.computation, json.loads(order_verdict.witness))
-
-
-# -- by clocks ---------------------------------------------------------------------------------------------------------
-
-
-class Clocked(NamedTuple):
-    """Events with clocks; the verdict on causal order and its witness or reason; the reasons and holes, if any."""
-
-    rows: list[tuple[Any, ...]]
-    verdict: str
-    expected: str | None = None
-    reasons: list[str] = []
-    holes: set[str] = set()
-
-
-SENT, RECEIVED = ("P1", 0, "send", "x", "P2", [1, 0]), ("P2", 0, "deliver", "x", "P1", [1, 1])
-LATE = [
-    ("P1", 0, "send", "x", "P2", [1, 0]), ("P1", 1, "send", "y", "P2", [2, 0]),
-    ("P2", 0, "deliver", "y", "P1", [2, 1]), ("P2", 1, "deliver", "x", "P1", [2, 2]),
-]  # fmt: skip
-X_IS_LATE = '{"kind":"late","message":"x","receiver":"P2"}'
-QUARANTINED, NONE_LEFT = "rows of it are in quarantine", "no row of it can be used"
-NOT_FOLLOWING = "a clock does not follow from those before it"
-OF_P1, OF_P2 = "P1: rows of it are in quarantine", "P2: rows of it are in quarantine"
-NO_SEND = "P2 delivers messages whose sends are not in the log: 1"
-NO_CLOCK = "'clock' has not one count for each of 2 processes"
-
-CLOCKED = {
-    "kept": Clocked([SENT, RECEIVED], "kept"),
-    "counted from one": Clocked([("P1", 1, *SENT[2:]), ("P2", 1, *RECEIVED[2:])], "kept"),
-    "late": Clocked(LATE, "broken", X_IS_LATE),
-    "never delivered, though known": Clocked(LATE[:3], "broken", X_IS_LATE),
-    "never delivered, and not known": Clocked([SENT, ("P2", 0, "internal", None, None, [0, 1])], "kept"),
-    "an exact copy": Clocked([SENT, SENT, RECEIVED], "kept", reasons=["a copy of another line"]),
-    "a copy with another clock": Clocked(
-        [*LATE, ("P1", 0, "send", "x", "P2", [0, 0])], "unknown", QUARANTINED, ["P1 has two events 0"] * 2,
-        {OF_P1, "P1: events missing: 1", NO_SEND},
-    ),
-    "a process that is none": Clocked(
-        [*LATE[1:], ("P9", 0, *SENT[2:])], "unknown", QUARANTINED, ["'process' is none of the clocks' processes"],
-        {"P9: rows of it are in quarantine", "P1: events missing: 1", NO_SEND},
-    ),
-    "no process": Clocked(
-        [*LATE, (None, 0, "internal", None, None, [1, 0])], "unknown", QUARANTINED, ["'process' is missing or no name"],
-        {"any process: rows of it are in quarantine"},
-    ),
-    "a receiver that is none": Clocked(
-        [*LATE, ("P1", 2, "send", "z", "P9", [3, 0])], "unknown", QUARANTINED, ["'peer' is none of them"], {OF_P1},
-    ),
-    "delivered to another": Clocked(
-        [SENT, ("P1", 1, "deliver", "x", "P1", [2, 0])], "unknown", NONE_LEFT,
-        ["rows differ in who receives x"] * 2, {OF_P1},
-    ),
-    "of another sender": Clocked(
-        [SENT, ("P2", 0, "deliver", "x", "P2", [1, 1])], "unknown", NONE_LEFT,
-        ["rows differ in who sends x"] * 2, {OF_P1, OF_P2},
-    ),
-    "an unknown kind": Clocked(
-        [SENT, RECEIVED, ("P2", 1, "dlvr", "y", "P1", [1, 2])], "unknown", QUARANTINED, ["unknown kind"], {OF_P2},
-    ),
-    "no index, or less than none": Clocked(
-        [("P1", None, *SENT[2:]), ("P2", -3, *RECEIVED[2:])], "unknown", NONE_LEFT,
-        ["'index' is missing or negative"] * 2, {OF_P1, OF_P2},
-    ),
-    "delivered twice": Clocked(
-        [SENT, RECEIVED, ("P2", 1, "deliver", "x", "P1", [1, 2])], "unknown", QUARANTINED, ["P2 delivers x twice"] * 2,
-        {OF_P2},
-    ),
-    "a clock too short, too long, or none": Clocked(
-        [("P1", 0, "internal", None, None, [1]), ("P1", 1, "internal", None, None, [2, 0, 0]),
-         ("P1", 2, "internal", None, None, None), ("P1", 3, "internal", None, None, [4, -1]),
-         ("P2", 0, "internal", None, None, [0, 1])],
-        "unknown", QUARANTINED, [NO_CLOCK] * 4, {OF_P1},
-    ),
-    "a send that is missing": Clocked([RECEIVED], "unknown", "a send is not in the log", [], {NO_SEND}),
-    "a gap that no clock shows": Clocked(
-        [SENT, ("P2", 1, *RECEIVED[2:])], "unknown", "events of it are missing", [], {"P2: events missing: 1"},
-    ),
-    "a clock that does not count its own event": Clocked(
-        [SENT, ("P2", 0, "deliver", "x", "P1", [1, 0])], "unknown", NOT_FOLLOWING,
-    ),
-    "a clock that does not take over the message's": Clocked(
-        [SENT, ("P2", 0, "deliver", "x", "P1", [0, 1])], "unknown", NOT_FOLLOWING,
-    ),
-    "clocks in a circle, each of which follows": Clocked(
-        [("P1", 0, "deliver", "y", "P2", [1, 2]), ("P1", 1, "send", "x", "P2", [2, 2]),
-         ("P2", 0, "deliver", "x", "P1", [2, 1]), ("P2", 1, "send", "y", "P1", [2, 2])],
-        "unknown", NOT_FOLLOWING,
-    ),
-    "a message to oneself": Clocked(
-        [("P1", 0, "send", "x", "P1", [1, 0]), ("P1", 1, "deliver", "x", "P1", [2, 0])],
-        "unknown", "messages to oneself are not decided by clocks",
-    ),
-    "a multicast": Clocked(
-        [("P1", 0, "send", "x", f"P2{PEER_SEPARATOR}P1", [1, 0])],
-        "unknown", "messages to several receivers are not decided by clocks",
-    ),
-}  # fmt: skip
-
-SHAPE = "run string, process string, index long, kind string, message string, peer string, clock array<long>"
-
-
-def test_small_logs_by_their_clocks(spark: SparkSession) -> None:  # noqa: F811
-    rows = [(name, *row) for name, clocked in CLOCKED.items() for row in clocked.rows]
-    judged = judge_by_clocks(spark.createDataFrame(rows, SHAPE), ["P1", "P2"])
-    found = {(row["run"], row["order"]): tuple(row)[2:] for row in judged.verdicts.collect()}
-    reasons: Counter[tuple[str, str]] = Counter()
-    for row in judged.quarantine.collect():
-        reasons[row["run"], row["reason"]] += 1
-        assert json.loads(row["row"])["run"] == row["run"]
-    holes = {(row["run"], row["hole"]) for row in judged.holes.collect()}
-    for name, clocked in CLOCKED.items():
-        verdict, witness, because = found.pop((name, "causal"))
-        assert (verdict, witness if verdict == "broken" else because) == (clocked.verdict, clocked.expected), name
-        fifo = {"broken": ("unknown", None, "clocks show that FIFO order is kept only where causal order is")}
-        assert found.pop((name, "fifo")) == fifo.get(verdict, (verdict, None, because)), name
-    assert not found
-    assert reasons == Counter((name, reason) for name, clocked in CLOCKED.items() for reason in clocked.reasons)
-    assert holes == {(name, hole) for name, clocked in CLOCKED.items() for hole in clocked.holes}
-    assert judged.account() == (len(rows), len(rows) - reasons.total(), reasons.total())
-    assert judged.records.dtypes == judge(frame(spark, OVERTAKEN)).records.dtypes
-
-
-def test_clocks_are_read_from_lines_and_processes_are_taken_in_natural_order(
-    spark: SparkSession,  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    lines = [event("P2", 0, "send", "x", "P10", clock=[1, 0]), event("P10", 0, "deliver", "x", "P2", clock=[1, 1])]
-    path = tmp_path / "log.jsonl"
-    path.write_text("\n".join(lines), "utf-8")
-    assert has_clocks(spark, str(path))
-    events = read_with_clocks(spark, str(path))
-    judged = judge_by_clocks(events, orders=("causal",))
-    assert [tuple(row)[:3] for row in judged.verdicts.collect()] == [("r", "causal", "kept")]
-    # The other way round no clock follows.
-    other = judge_by_clocks(events, ["P10", "P2"], ("causal",)).verdicts.collect()
-    assert [row["because"] for row in other] == [NOT_FOLLOWING]
-    with pytest.raises(BadInput, match="no column 'clock'"):
-        judge_by_clocks(read(spark, str(path)))
-    with pytest.raises(BadInput, match="clocks do not decide mailbox order"):
-        judge_by_clocks(events, orders=("mailbox",))
-    with pytest.raises(BadInput, match="named twice"):
-        judge_by_clocks(events, ["P2", "P2"])
-    path.write_text(lines[0].replace("clock", "time"), "utf-8")
-    assert not has_clocks(spark, str(path))
-
-
-@pytest.mark.parametrize("odd", ["{", event("P2", 1, "internal"), event("P2", 1, "internal", clock=["1", 1])])
-def test_a_line_without_run_or_clock_may_be_a_missing_event_of_the_only_run(
-    odd: str,
-    spark: SparkSession,  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "log.jsonl"
-    lines = [event("P1", 0, "send", "x", "P2", clock=[1, 0]), event("P2", 0, "deliver", "x", "P1", clock=[1, 1])]
-    path.write_text("\n".join([*lines, odd]), "utf-8")
-    judged = judge_by_clocks(read_with_clocks(spark, str(path)))
-    assert {(row["run"], row["because"]) for row in judged.verdicts.collect()} == {("r", QUARANTINED)}
-    (row,) = judged.quarantine.collect()
-    assert row["reason"] == ("it cannot be read as an event" if odd == "{" else NO_CLOCK)

@@ -18,7 +18,7 @@ from crownless.impl.rst import Rst, State
 from crownless.proofs import rst_forms_equivalent
 from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, deliv_equals_sent_column
 from crownless.proofs.guarded import for_every_n
-from crownless.proofs.terms import InModel, Terms
+from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
 from crownless.spec import invariants
 from crownless.spec.computation import Message
@@ -171,6 +171,31 @@ def test_a_broken_protocol_is_refuted(protocol: type[Rst]) -> None:
 @pytest.mark.parametrize("protocol", [ForgetsMaximum, ForgetsSending])
 def test_updates_that_serve_only_other_processes_are_no_concern_of_this_invariant(protocol: type[Rst]) -> None:
     assert all(theorem(*claim) for claim in claims(protocol))
+
+
+class InModel:
+    """The values of terms in a model of z3, as the ints and tuples that protocols run on; processes are 0, …, n-1.
+
+    For terms over the uninterpreted sort: the processes are those that z3 made up for the model.
+    """
+
+    def __init__(self, model: Term, terms: Terms) -> None:
+        self.model = model
+        self.processes = model.get_universe(terms.process)
+        self.n = len(self.processes)
+
+    def process(self, term: Term) -> int:
+        value = self._value(term)
+        return next(k for k, process in enumerate(self.processes) if process.eq(value))
+
+    def vector(self, term: Term) -> tuple[int, ...]:
+        return tuple(self._value(term[k]).as_long() for k in self.processes)
+
+    def matrix(self, term: Term) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.vector(term[k]) for k in self.processes)
+
+    def _value(self, term: Term) -> Term:
+        return self.model.eval(term, model_completion=True)
 
 
 def replay(verdict: Verdict, protocol: type[Rst], step: str) -> dict[str, bool]:

@@ -14,18 +14,18 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from broken_protocols import BROKEN, HARMLESS
+from broken_protocols import BROKEN, FAULTS, VARIATIONS
 from broken_tables import Setup
 from in_order import bound
 from native_engine_setup import Question, question, reported, same_verdicts
 from test_machines_are_pure import all_renamings
 
-from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
+from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.native import levels_in_memory
 from crownless.model_check.system import MonitorState, State, System
@@ -124,7 +124,7 @@ def expected(kind: type[ProtocolMachine], channel: str) -> set[tuple[str, ...]]:
     return {(name,) for name in names} | ({tuple(names)} if names else set())
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str) -> None:
     for n, m in BOUNDS[channel]:
@@ -133,7 +133,7 @@ def test_every_protocol_over_every_channel(protocol: str, channel: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel_at_larger_bounds(protocol: str, channel: str) -> None:
     for n, m in LARGE_BOUNDS[channel]:
@@ -147,13 +147,6 @@ def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int,
 
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
-#: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
-FAULTS = {
-    (row.machine, catch.processes, catch.messages, repr(catch.setup)): catch.setup
-    for row in BROKEN
-    for catch in row.catches
-}
-VARIATIONS = {(row.machine, row.processes, row.messages, repr(row.setup)): row.setup for row in HARMLESS}
 
 #: Whose buffers grow for ever.
 NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}

@@ -6,35 +6,16 @@ the lengths of the shortest runs that break FIFO or causal order, deliver twice,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import test_pinned_explorations
+from pinned_counts import Counts, Pin
 from second_derivations import TEXTS, Moves, search
-from test_pinned_explorations import Counts
 
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.check import run_check
 from crownless.model_check.request import Check
-from crownless.spec.enumeration import Sends
-
-
-class Pin(NamedTuple):
-    """One exploration; `broken`: property → the actions of a shortest run that breaks it."""
-
-    protocol: str
-    channel: str
-    n: int
-    m: int
-    counts: Counts
-    broken: dict[str, int]
-    #: None: as the protocol has it.
-    sends: Sends | None = None
-    settings: Mapping[str, int | tuple[int, ...]] = {}
-    crash: str | None = None
-    slow: bool = False
-
 
 PINS = (
     Pin("fifo-sequence", "unordered", 2, 3, Counts(35, 60, 6, 4), {}),

@@ -1,16 +1,11 @@
-"""[SA], replayed on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open.
-
-Beside it the yardstick that its §5 names, the optimal algorithm [KS98]; and what bounds and pipelines do to the buffer
-protocol ([MF] footnotes 2 and 4).
-"""
+"""[SA], replayed on the machines: what its §3 says of constraints and matrices, its claims, and what it leaves open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import pytest
-from broken_buffer_variants import TWO_AND_A_THIRD, WaitsForOneAcknowledgement
 from broken_extra_messages import (
     FOUR_ENTRIES,
     SEVEN_ENTRIES,
@@ -21,44 +16,23 @@ from broken_extra_messages import (
     KeepsItsOwnColumn,
     KeepsTheColumn,
 )
-from broken_optimal import (
-    DropsEveryDestinationOnSending,
-    ForgetsNothingInMerging,
-    KeepsNoEmptyEntries,
-    KeepsTheReceiver,
-    KeepsWhatIsImplied,
-    MergesDestinations,
-    OneStampForAll,
-)
 from broken_rst import NeverCountsTheDeliveredAsSent
 from hypothesis import given
 from hypothesis import strategies as st
-from replay import check, endings, over, violations
+from replay import check, over, violations
+from sanchez_alvarez_setup import NEVER, everything
 
-from crownless.impl import extra_messages, optimal, rst
-from crownless.impl.buffer import Buffer
-from crownless.impl.buffer_bounded import BufferBounded
-from crownless.impl.buffer_pipelined import BufferPipelined
-from crownless.impl.channels import Fifo, Unordered
+from crownless.impl import extra_messages, rst
+from crownless.impl.channels import Unordered
 from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.rst import Rst
-from crownless.impl.workloads import Free, Program, Workload
+from crownless.impl.workloads import Free, Program
 from crownless.model_check.generating import Clock, Form, generate
 from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
-from crownless.spec import library, notation
+from crownless.spec import notation
 from crownless.spec.computation import Message
-from crownless.spec.enumeration import Sends
-
-#: A k that no matrix of three or four processes reaches.
-NEVER = 100
-
-
-def everything(machine: ProtocolMachine, m: int, sends: Sends = "unicast") -> System:
-    """Any process may send to any other, m messages in all."""
-    return over(machine, Free(machine.n, m, sends=sends))
 
 
 def running(machine: ProtocolMachine, program: str) -> System:
@@ -348,286 +322,3 @@ def test_what_a_user_message_clears_need_not_be_passed_on() -> None:
     program = "P1: send a to P3; send b to P2\nP2: receive; send c to P3; send d to P1\nP3: receive; receive"
     assert largest(running(ExtraMessages(3), program)) == Largest(kept=2, carried=1, extra=0)
     assert largest(running(KeepsTheColumn(3), program)) == Largest(kept=3, carried=2, extra=0)
-
-
-# -- §5: the so called optimal algorithm -------------------------------------------------------------------------------
-
-
-class Sent(NamedTuple):
-    """A message in somebody's causal past: the c-th of its sender, and the messages sent in its own causal past."""
-
-    sender: int
-    clock: int
-    dests: frozenset[int]
-    after: frozenset[tuple[int, int]]
-
-
-class Past(NamedTuple):
-    """The causal past of a process or a message. `delivered`: sender, clock, where."""
-
-    sent: frozenset[Sent] = frozenset()
-    delivered: frozenset[tuple[int, int, int]] = frozenset()
-
-
-class Remembering(ProtocolMachine):
-    """A protocol, and with it everything that has happened before, which no guard uses."""
-
-    promises = "causal"
-    admits_multicast = True
-
-    def __init__(self, inner: ProtocolMachine) -> None:
-        super().__init__(inner.n)
-        self.inner = inner
-
-    def initial(self, i: int) -> Any:
-        return self.inner.initial(i), Past()
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        inner, past = state
-        clock = 1 + sum(one.sender == i for one in past.sent)
-        before = frozenset((one.sender, one.clock) for one in past.sent)
-        sent = Sent(i, clock, frozenset(message.receivers), before)
-        after = past._replace(sent=past.sent | {sent})
-        return [
-            Step(
-                (step.state, after),
-                [packet._replace(stamp=(packet.stamp, sent, past)) for packet in step.packets],
-                step.events,
-            )
-            for step in self.inner.send(i, inner, message)
-        ]
-
-    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        return bool(self.inner.deliverable(i, state[0], packet._replace(stamp=packet.stamp[0])))
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        (stamp, sent, theirs), (inner, past) = packet.stamp, state
-        if sent is not None:
-            past = Past(
-                past.sent | theirs.sent | {sent},
-                past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)},
-            )
-        return [
-            Step(
-                (step.state, past),
-                [more._replace(stamp=(more.stamp, None, None)) for more in step.packets],
-                step.events,
-            )
-            for step in self.inner.on_packet(i, inner, packet._replace(stamp=stamp))
-        ]
-
-
-def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:
-    """What the copy to j must carry: every (sender, clock, destination) of a message before it for which no delivery
-    there is known, nor a later message there, this one included unless the destination is j.
-    """
-    return {
-        (first.sender, first.clock, d)
-        for first in past.sent
-        for d in first.dests
-        if (first.sender, first.clock, d) not in past.delivered
-        and not any((first.sender, first.clock) in second.after and d in second.dests for second in past.sent)
-        and (d == j or d not in sent.dests)
-    }
-
-
-def stamps(inner: ProtocolMachine, workload: Workload) -> Iterator[tuple[Any, Past, Sent, int]]:
-    """The stamp of every copy of a user message in every run, the past of its send, the message and the receiver."""
-    system = over(Remembering(inner), workload)
-    known: set[Packet] = set()
-    for now in reachable(system):
-        for step, _ in now.moves:
-            for packet in system.transmitted(step):
-                if packet.message is not None and packet not in known:
-                    known.add(packet)
-                    stamp, sent, past = packet.stamp
-                    yield stamp, past, sent, packet.destination
-
-
-def log_entries(stamp: optimal.Stamp) -> list[tuple[int, int, int]]:
-    """The log that travels, destination by destination."""
-    return [(k, clock, d) for (k, clock), left in stamp.log for d in left]
-
-
-WORKLOADS = [Free(3, 4), Free(3, 3, sends="multicast")]
-
-
-@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
-def test_the_optimal_algorithm_carries_exactly_what_is_necessary(workload: Workload) -> None:
-    for stamp, past, sent, j in stamps(Optimal(3), workload):
-        assert set(log_entries(stamp)) == necessary(past, sent, j)
-
-
-@pytest.mark.parametrize(
-    "kind", [KeepsWhatIsImplied, KeepsTheReceiver, MergesDestinations, KeepsNoEmptyEntries, OneStampForAll]
-)
-def test_with_a_rule_less_it_is_as_safe_and_carries_more_than_is_necessary(kind: type[Optimal]) -> None:
-    more = 0
-    for stamp, past, sent, j in stamps(kind(3), Free(3, 3, sends="multicast")):
-        assert set(log_entries(stamp)) >= necessary(past, sent, j)
-        more += set(log_entries(stamp)) > necessary(past, sent, j)
-    assert more
-
-
-#: P3 knows of a to P2, and then hears from P1, which has sent to P2 again and has dropped a from its log.
-OUT_OF_DATE = """
-P1: send a to P2; send b to P3; send c to P2; send d to P3
-P2:
-P3: receive; receive; send e to P1
-"""
-
-
-def test_what_one_side_of_a_merge_has_dropped_comes_back_only_in_the_fifth_message() -> None:
-    def too_much(kind: type[Optimal], workload: Workload) -> list[set[tuple[int, int, int]]]:
-        surplus = (
-            set(log_entries(stamp)) - necessary(past, sent, j) for stamp, past, sent, j in stamps(kind(3), workload)
-        )
-        return [more for more in surplus if more]
-
-    for workload in WORKLOADS:
-        assert too_much(ForgetsNothingInMerging, workload) == []
-    program = Program(notation.parse(OUT_OF_DATE))
-    assert too_much(ForgetsNothingInMerging, program) == [{(0, 1, 1)}]
-    assert too_much(Optimal, program) == []
-
-
-def test_what_drops_too_much_carries_less_than_is_necessary() -> None:
-    assert any(
-        not necessary(past, sent, j) <= set(log_entries(stamp))
-        for stamp, past, sent, j in stamps(DropsEveryDestinationOnSending(3), Free(3, 3))
-    )
-
-
-@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
-def test_its_stamps_are_never_larger_than_the_matrix_without_its_zeroes(workload: Workload) -> None:
-    smaller = 0
-    for stamp, past, _, _ in stamps(Optimal(3), workload):
-        matrix = {(one.sender, d) for one in past.sent for d in one.dests}
-        of_a_channel = {(k, d) for k, _, d in log_entries(stamp)}
-        assert len(log_entries(stamp)) == len(of_a_channel), "of each sender a destination is named once"
-        assert of_a_channel <= matrix
-        assert len(stamp.log) <= len(matrix)
-        smaller += len(log_entries(stamp)) < len(matrix)
-    assert smaller
-
-
-@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
-def test_a_log_names_a_destination_once_a_sender_and_never_its_own_process_and_has_one_empty_entry_a_sender(
-    workload: Workload,
-) -> None:
-    system = over(Optimal(3), workload)
-    for now in reachable(system):
-        for i, local in enumerate(now.locals):
-            named = [(k, d) for (k, _), left in local.log for d in left]
-            assert len(named) == len(set(named))
-            assert all(d not in (i, k) for k, d in named)
-            empty = [k for (k, _), left in local.log if not left]
-            assert len(empty) == len(set(empty))
-
-
-@pytest.mark.parametrize("sends", ["unicast", "multicast"])
-def test_the_optimal_algorithm_is_causal_and_live(sends: Sends) -> None:
-    result = check(Optimal, 3, 3, sends=sends)
-    assert (result.verdict, violations(result)) == ("holds", {})
-
-
-def test_without_extra_messages_the_sparse_matrix_says_what_is_necessary_and_sometimes_more() -> None:
-    more = 0
-    for stamp, past, sent, j in stamps(ExtraMessages(3, parameters={"k": NEVER}), Free(3, 4)):
-        wanted = {(k, d) for k, _, d in necessary(past, sent, j)}
-        entries = {(k, l) for k, l, _ in stamp}
-        assert wanted <= entries
-        more += wanted < entries
-    assert more
-
-
-def test_an_extra_message_makes_stamps_smaller_than_the_so_called_optimal_ones() -> None:
-    # The optimum is that of algorithms which send no messages of their own. Of the last message of P1:
-    program = Program(notation.parse(FOUR_ENTRIES))
-
-    def sizes(machine: ProtocolMachine) -> set[int]:
-        found = set()
-        for stamp, past, sent, _ in stamps(machine, program):
-            if sent.sender == 0 and sent.clock == 3:
-                found.add(len(log_entries(stamp)) if isinstance(stamp, optimal.Stamp) else len(stamp))
-                assert len(necessary(past, sent, 1)) == 4
-        return found
-
-    assert sizes(Optimal(3)) == {4}
-    assert sizes(ExtraMessages(3, parameters={"k": NEVER})) == {4}
-    assert sizes(ExtraMessages(3)) == {3}
-    assert sizes(ExtraMessages(3, parameters={"k": 3})) == {2}
-
-
-# -- [MF] footnote 4: posting on without waiting -----------------------------------------------------------------------
-
-
-def test_posting_on_needs_a_transport_that_does_not_reorder() -> None:
-    assert violations(check(BufferPipelined, 2, 2)) == {"fifo": 6, "causal": 6}
-    for n, m in ((2, 4), (3, 3)):
-        assert violations(check(BufferPipelined, n, m, channel="fifo")) == {}
-
-
-def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_another_receiver() -> None:
-    assert violations(check(BufferPipelined, program=TWO_AND_A_THIRD, channel="fifo")) == {}
-    assert violations(check(WaitsForOneAcknowledgement, program=TWO_AND_A_THIRD, channel="fifo")) == {"causal": 15}
-
-
-def test_posting_on_generates_no_other_computation_than_waiting() -> None:
-    clock = Clock()
-    for n, m in ((2, 4), (3, 3)):
-        waiting = generate(Buffer(n), Free(n, m), Fifo, clock).forms
-        assert generate(BufferPipelined(n), Free(n, m), Fifo, clock).forms == waiting
-
-
-# -- [MF] footnote 2: too small buffers --------------------------------------------------------------------------------
-
-
-def each_way(first: int, second: int) -> str:
-    """Two processes that send to each other so many messages before they receive any."""
-
-    def sends(count: int, name: str, to: str) -> str:
-        return "; ".join(f"send {name}{number} to {to}" for number in range(1, count + 1))
-
-    return f"P1: {sends(first, 'x', 'P2')}{'; receive' * second}\nP2: {sends(second, 'y', 'P1')}{'; receive' * first}"
-
-
-def test_buffers_of_one_place_deadlock_where_each_sends_four_messages_before_it_receives() -> None:
-    program = notation.load(library.path("mf-footnote-2"))
-    result = check(BufferBounded, program=program)
-    assert (violations(result), result.completes) == ({"completes": 14}, "never")
-    assert check(Buffer, program=program).completes == "always"
-    assert check(BufferBounded, program=each_way(4, 4)).exploration.blocked == {
-        ("P1 at its statement 4, send x4", "P2 at its statement 4, send y4")
-    }
-    assert check(BufferBounded, program=each_way(3, 3)).completes == "always"
-
-
-@pytest.mark.parametrize(("output", "places"), [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1), (3, 2)])
-def test_each_way_there_is_room_for_what_both_buffers_hold_and_one_message_between_them(
-    output: int, places: int
-) -> None:
-    room = output + places + 1
-    parameters: Mapping[str, Setting] = {"output": output, "input": places}
-    assert check(BufferBounded, program=each_way(room, room), parameters=parameters).completes == "always"
-    result = check(BufferBounded, program=each_way(room + 1, room + 1), parameters=parameters)
-    # To fill the buffers: room sends, and for each message that gets in a post, a get and an acknowledgement.
-    assert violations(result) == {"completes": 2 * (room + 1 + 3 * places)}
-    assert result.completes == "never"
-
-
-def test_one_process_that_sends_less_is_enough_to_go_on() -> None:
-    for first in (4, 5):
-        assert check(BufferBounded, program=each_way(first, 3)).completes == "always"
-
-
-def test_whoever_receives_what_is_there_never_deadlocks() -> None:
-    for parameters in ({"output": 1, "input": 1}, {"output": 2, "input": 1}, {"output": 1, "input": 2}):
-        assert check(BufferBounded, 2, 4, parameters=parameters).verdict == "holds"
-
-
-def test_where_it_completes_a_program_has_the_computations_of_unlimited_buffers() -> None:
-    program = Program(notation.parse(each_way(2, 2)))
-    assert {ending.computation for ending in endings(BufferBounded, program)} == {
-        ending.computation for ending in endings(Buffer, program)
-    }

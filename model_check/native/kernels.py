@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crownless.model_check.engines import NATIVE_CHANNELS
+
 from .compiled import compiled, inlined
 
-UNORDERED, FIFO, LOSSY, DUPLICATING = range(4)
+UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
 #: The kinds of moves: a step of a process's own, the taking in of a packet; and what the channel does.
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)
@@ -51,6 +53,9 @@ HANDS, DELIVERED = 1, 2
 
 #: Flags of a cell.
 READY_TO_RECEIVE, FINISHED = 1, 2
+
+#: What a run shows that ends in a row: it blocks; something is never delivered; it completes.
+ENDS_BLOCKED, ENDS_OWING, ENDS_COMPLETE = 1, 2, 4
 
 
 class Layout(NamedTuple):
@@ -552,7 +557,7 @@ def evaluate_end(
     found: Found,
     r: int,
 ) -> int:
-    """Judges a run that ends here: bit 0, it blocks; bit 1, something is never delivered; bit 2, it completes."""
+    """Judges a run that ends here, in bits `ENDS_…`."""
     owed = monitor_states.owed[numbers[0]]
     if system.takes_anything:
         finished = total == system.bound
@@ -561,14 +566,14 @@ def evaluate_end(
         for p in range(system.n):
             finished &= tables.cells[numbers[1 + p], CELL_FLAGS] & FINISHED != 0
     if (not finished and not handing) or owed >> 32 != 0:
-        verdict = 1
+        verdict = ENDS_BLOCKED
         if not system.takes_anything:
             found.blocked[found.used[2]] = r
             found.used[2] += 1
     else:
-        verdict = 4
+        verdict = ENDS_COMPLETE
     for p in range(system.n):
         if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & READY_TO_RECEIVE:
-            verdict |= 2
+            verdict |= ENDS_OWING
     found.seen[1] |= verdict
     return verdict

@@ -16,19 +16,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 from msgspec import structs
 
-from . import full_kernels, kernels, reduced_kernels, row_set_kernels
+from . import kernels
+from .levels import ROWS_NOT_KEPT, Levels
 from .row_set import RowSet
-from .saved_facts import SavedSearch
-from .saved_rows import problem_with_rows
 from .workers import BLOCK, Worker
 
 if TYPE_CHECKING:
-    from .search import NativeSearch
+    from .checkpoints import Checkpoint
 
 #: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
 ROUNDS = 4
@@ -38,8 +36,8 @@ MIN_ROWS_FOR_THREADS = 1 << 10
 SAVE_EVERY = 20.0
 
 
-class LevelsInMemory:
-    """See `search.Levels`."""
+class LevelsInMemory(Levels):
+    """Levels in row sets, one of each worker."""
 
     #: Where this level's rows begin and end in each row set of `now`; what they lead to goes to `next`.
     begins: list[int]
@@ -49,19 +47,6 @@ class LevelsInMemory:
     layout: kernels.Layout
     layout_after: kernels.Layout
     worker_buffers: list[Worker]
-
-    def __init__(self, search: NativeSearch) -> None:
-        self._search = ref(search)
-
-    @property
-    def search(self) -> NativeSearch:
-        """The search, which owns this: the rows go with it, without waiting for the collector."""
-        search = self._search()
-        assert search is not None
-        return search
-
-    def made_tables(self) -> None:
-        """Nothing here depends on them."""
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -111,19 +96,16 @@ class LevelsInMemory:
 
     def _shelve(self, rows: Any, is_new: Any) -> None:
         """Puts rows, all different, into their owners' row sets."""
-        owners = np.zeros(len(rows), np.int64)
-        room = np.zeros(len(self.layout_after.word), np.int64)
-        row_set_kernels.owners_of(rows, self.layout_after, self.search.n, self.search.workers, room, owners)
+        owners = self.owners_of(rows, self.layout_after)
         for owner, row_set in enumerate(self.next):
             own = owners == owner
-            count = int(own.sum())
-            row_set.make_room(count, self.layout_after)
-            row_set.rows[row_set.used : row_set.used + count] = rows[own]
-            row_set.is_new[row_set.used : row_set.used + count] = is_new[own]
-            row_set_kernels.rehash(row_set.rows, row_set.used, row_set.used + count, self.layout_after, row_set.table)
-            row_set.used += count
+            row_set.add(rows[own], self.layout_after, is_new[own])
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    @property
+    def saving(self) -> Checkpoint | None:
+        return self.search.checkpoint
 
     def began(self) -> None:
         """Saves this level now and then."""
@@ -150,29 +132,22 @@ class LevelsInMemory:
         # Saving takes a tenth of the time at most.
         self._saved_at = time.monotonic() + 9 * (time.monotonic() - started)
 
-    def resume(self) -> None:
-        """Continues from a checkpoint, if there is one."""
-        checkpoint = self.search.checkpoint
-        if checkpoint is not None and checkpoint.saved is not None:
-            self._restore(*checkpoint.saved)
-            checkpoint.saved = None
-            self.search.resumed = checkpoint.directory
-
-    def _restore(self, facts: SavedSearch, arrays: dict[str, Any]) -> None:
+    def restore(self, saving: Checkpoint) -> None:
         """The tables and rows of a checkpoint; refused if they cannot be those of this search."""
-        assert self.search.checkpoint is not None
+        assert saving.saved is not None
+        facts, arrays = saving.saved
         levels = [arrays[name] for name in sorted(arrays) if name.startswith("level-") and "new" not in name]
         marks = [arrays[name] for name in sorted(arrays) if name.startswith("level-new-")]
         earlier = [arrays[name] for name in sorted(arrays) if name.startswith("earlier-")]
-        self.search.resume_tables(facts, arrays["log"], self.search.checkpoint)
-        layout = self.search.restored_layout(self.search.checkpoint, **structs.asdict(facts.layout))
+        self.search.resume_tables(facts, arrays["log"], saving)
+        layout = self.search.restored_layout(saving, **structs.asdict(facts.layout))
         new = sum(int(mark.sum()) for mark in marks)
         problem = facts.problem(new=new, rows=sum(map(len, levels)) + sum(map(len, earlier)))
         if earlier and not self.search.keep:
-            problem = "it keeps rows that such a search does not"
+            problem = ROWS_NOT_KEPT
         for rows in (*levels, *earlier):
-            problem = problem or problem_with_rows(rows, layout, self.search.tables, self.search.system.channel)
-        self.search.checkpoint.refuse_if(problem)
+            problem = problem or self.problem_with(rows, layout)
+        saving.refuse_if(problem)
         self.layout = self.layout_after = layout
         self._new_row_sets()
         for rows in earlier:
@@ -208,7 +183,7 @@ class LevelsInMemory:
                 misses, waiting = none, [none] * self.search.workers
             if not left and not any(map(len, ready)):
                 break
-            if not (self.search.keep or self.search.tables.graded) or self.search.over():
+            if self.search.over():
                 break
             todo = []
             for w, rows in enumerate(ready):
@@ -235,27 +210,22 @@ class LevelsInMemory:
         )
         again = []
         for w, worker in enumerate(self.worker_buffers):
-            worker.reached *= 1 + (worker.found.used[3] & 1)
-            worker.outbox_rows *= 1 + (worker.found.used[3] >> 1)
-            place = worker.place if worker.place >= 0 else -1 - worker.place
-            again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][place:]]))
+            worker.grow()
+            again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][worker.place :]]))
         missed = self._take_stock()
-        result = self.search.result
-        result.nodes += sum(row_set.used for row_set in self.next) - before
+        states, met_again = (int(sum(worker.tallies[k] for worker in self.worker_buffers)) for k in (0, 1))
+        nodes = sum(row_set.used for row_set in self.next) - before
+        self.search.add_new(nodes=nodes, states=states, met_again=met_again)
         for worker in self.worker_buffers:
-            result.states += int(worker.tallies[0])
-            result.graded &= not worker.tallies[1]
             worker.tallies[:] = 0
             worker.filled[:] = 0
-        if any(worker.place < 0 for worker in self.worker_buffers):
+        if any(worker.narrow for worker in self.worker_buffers):
             self._widen()
         return again, missed[~np.isin(missed, misses, assume_unique=True)]
 
     def make_room(self, worker: Worker) -> None:
         known, slots = self.search.tables, max(self.layout.slots, self.layout_after.slots)
-        fields = 2 + self.search.n + slots + known.most_emitted + 2
-        moves = self.search.n * known.most_own + slots * (known.most_of_arrival + 2) + 1
-        worker.make_room(fields, self.layout_after.words, moves, len(known.actions))
+        worker.make_room(self.search.n, slots, self.layout_after.words, len(known.actions), known)
 
     def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
         """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
@@ -300,27 +270,18 @@ class LevelsInMemory:
             raise MemoryError(str(error)) from error
 
     def expand_rows(self, w: int, todo: Any, tables: kernels.Tables, monitor_states: kernels.MonitorStates) -> None:
-        worker, row_set = self.worker_buffers[w], self.now[w]
-        expand = reduced_kernels.expand_reduced if self.search.reduces else full_kernels.expand
-        worker.place = int(
-            expand(
-                row_set.rows,
-                row_set.is_new,
-                row_set.asleep,
-                todo,
-                self.layout,
-                self.layout_after,
-                self.search.system,
-                tables,
-                monitor_states,
-                worker.out,
-                worker.hashes,
-                worker.asleep,
-                worker.filled,
-                worker.found,
-                worker.recent,
-                worker.scratch,
-            )
+        row_set = self.now[w]
+        self.worker_buffers[w].expand(
+            row_set.rows,
+            row_set.is_new,
+            row_set.asleep,
+            todo,
+            self.layout,
+            self.layout_after,
+            self.search.system,
+            tables,
+            monitor_states,
+            reduces=self.search.reduces,
         )
 
     def _take_in(self, w: int) -> None:
@@ -330,48 +291,21 @@ class LevelsInMemory:
         for worker in self.worker_buffers:
             count = int(worker.filled[w])
             if count:
-                row_set.make_room(count, self.layout_after)
-                row_set.used = row_set_kernels.insert(
-                    worker.out[w],
-                    worker.hashes[w],
-                    worker.asleep[w],
-                    count,
-                    self.layout_after,
-                    row_set.rows,
-                    row_set.is_new,
-                    row_set.asleep,
-                    row_set.table,
-                    level_start,
-                    row_set.used,
-                    tallies,
+                row_set.insert(
+                    worker.out[w], worker.hashes[w], worker.asleep[w], count, self.layout_after, level_start, tallies
                 )
 
     def _take_stock(self) -> Any:
         """Adds up what the workers found in a round; returns what they missed."""
-        result = self.search.result
         misses = []
         for w, worker in enumerate(self.worker_buffers):
             found = worker.found
-            result.transitions += int(found.counts[0])
-            result.terminal_states += int(found.counts[1])
-            self.search.see(int(found.seen[0]), self.search.level + 1)
-            self.search.note_ending(int(found.seen[1]), self.search.level)
-            for number, count in enumerate(found.actions.tolist()):
-                name = self.search.tables.actions[number]
-                self.search.result.actions[name] = self.search.result.actions.get(name, 0) + count
-            for r in found.blocked[: found.used[2]].tolist():
-                result.blocked.add(self._waits(self.now[w].rows[r]))
+            self.search.add_counts(found.counts, found.seen, found.actions)
+            for cells in worker.blocked_cells(self.now[w].rows, self.layout, self.search.n):
+                self.search.add_blocked(cells)
             misses.append(found.misses[: found.used[0]].copy())
-            for array in (found.counts, found.seen, found.actions, found.used):
-                array[:] = 0
+            worker.clear_found()
         return np.unique(np.concatenate(misses))
-
-    def _waits(self, row: Any) -> tuple[str, ...]:
-        """The waits of the applications in a row."""
-        numbers = np.zeros(len(self.layout.word), np.int64)
-        kernels.unpack(row, self.layout, numbers)
-        positions = [self.search.tables.cells[cell][2] for cell in numbers[1 : 1 + self.search.n]]
-        return tuple(self.search.workload.describe(tuple(map(sum, zip(*positions, strict=True)))))
 
     def _widen(self) -> None:
         """Lays the next rows out anew, with one slot more."""

@@ -17,6 +17,9 @@ from .kernels import (
     CELL_FLAGS,
     CODE,
     EMITS_COUNT,
+    ENDS_BLOCKED,
+    ENDS_COMPLETE,
+    ENDS_OWING,
     FLAGS,
     HANDS,
     MADE,
@@ -169,9 +172,9 @@ def expand_reduced(
                     if in_order:
                         owed = monitor_states.owed[here[0]]
                         if owed >> only & 1 and cells[here[1 + only], CELL_FLAGS] & READY_TO_RECEIVE:
-                            verdict |= 2
+                            verdict |= ENDS_OWING
                         if owed >> (32 + only) & 1:
-                            verdict |= 1
+                            verdict |= ENDS_BLOCKED
                 for m in range(count):
                     kind, o = moves[m, 0], moves[m, 1]
                     seen |= steps[m] & 0xFFFF
@@ -259,8 +262,8 @@ def expand_reduced(
         if in_order:
             if may_end:
                 if handing and idle:
-                    verdict |= 1
-                found.seen[1] |= verdict if verdict & 1 else verdict | 4
+                    verdict |= ENDS_BLOCKED
+                found.seen[1] |= verdict if verdict & ENDS_BLOCKED else verdict | ENDS_COMPLETE
         elif may_end:
             verdict = evaluate_end(numbers, total, not idle, system, tables, monitor_states, found, r)
         if found.marks.shape[0]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import kernels, row_set_kernels
@@ -44,6 +46,35 @@ class RowSet:
                 size *= 2
             self.table = np.zeros(size, np.uint64)
             row_set_kernels.rehash(self.rows, 0, self.used, layout, self.table)
+
+    def add(self, rows: Any, layout: kernels.Layout, is_new: Any = False) -> None:
+        """Puts in rows that differ from one another, and from those that are there."""
+        first, end = self.used, self.used + len(rows)
+        self.make_room(len(rows), layout)
+        self.rows[first:end] = rows
+        self.is_new[first:end] = is_new
+        row_set_kernels.rehash(self.rows, first, end, layout, self.table)
+        self.used = end
+
+    def insert(
+        self, rows: Any, hashes: Any, asleep: Any, count: int, layout: kernels.Layout, level_start: int, tallies: Any
+    ) -> None:
+        """Puts in those of the first so many rows that are not there; see `row_set_kernels.insert`."""
+        self.make_room(count, layout)
+        self.used = row_set_kernels.insert(
+            rows,
+            hashes,
+            asleep,
+            count,
+            layout,
+            self.rows,
+            self.is_new,
+            self.asleep,
+            self.table,
+            level_start,
+            self.used,
+            tallies,
+        )
 
     def repack(self, before: kernels.Layout, after: kernels.Layout) -> None:
         rows = np.zeros((len(self.rows), after.words), np.uint64)

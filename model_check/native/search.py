@@ -1,7 +1,6 @@
 """The search by packed rows, level by level, with limits: what it knows, and what it finds.
 
-Where the rows of a level lie, and who expands them, is the matter of its `Levels`: those in this process's memory
-(`levels_in_memory`), or those on Spark (`pipeline.exploration`). They share the tables, which the search fills.
+Where the rows of a level lie, and who expands them, is the matter of its `Levels`.
 """
 
 from __future__ import annotations
@@ -9,10 +8,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -21,7 +19,7 @@ from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.collector import collector_off
-from crownless.model_check.engines import SymmetryCheck
+from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.limits import Limits, allocation_failed, states_are_reached
 from crownless.model_check.monitors import Monitor
@@ -43,19 +41,13 @@ from . import kernels
 from .checkpoints import Checkpoint
 from .compiled import is_compiling, seconds_compiling
 from .layout import layout as layout_of
+from .levels import Levels
 from .levels_in_memory import LevelsInMemory
 from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
 from .saved_directories import SavedDirectory
 from .saved_facts import SavedTables
 from .symmetry import NotSymmetric
 from .tables import Tables
-
-CHANNEL_NUMBERS = {
-    "unordered": kernels.UNORDERED,
-    "fifo": kernels.FIFO,
-    "lossy": kernels.LOSSY,
-    "duplicating": kernels.DUPLICATING,
-}
 
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
@@ -65,6 +57,13 @@ OF_THE_WHOLE_STATE = frozenset(
     for known in (CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, RELEASES)
 )
 
+#: The bit of each live property in what a run that ends breaks.
+LIVE_BITS = {
+    NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
+    COMPLETES.name: kernels.ENDS_BLOCKED,
+    DELIVERS_ALL.name: kernels.ENDS_OWING,
+}
+
 
 def searching_time() -> float:
     """Seconds, of which those do not count in which Numba compiles."""
@@ -73,39 +72,6 @@ def searching_time() -> float:
 
 def _unicast(workload: Workload) -> bool:
     return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
-
-
-class Levels(Protocol):
-    """Where the rows of a search's levels lie, and who expands them; made for one search."""
-
-    def made_tables(self) -> None:
-        """Called when the search has new tables, empty ones."""
-
-    def at_work(self) -> AbstractContextManager[None]:
-        """Entered around the search."""
-
-    def start(self) -> None:
-        """The initial state alone is in the next level."""
-
-    def resume(self) -> None:
-        """Continues, once, from what is saved, if anything is."""
-
-    def turn(self) -> bool:
-        """The next level becomes this one; returns whether it has rows."""
-
-    def began(self) -> None:
-        """Called where a level begins, which is the time to save it."""
-
-    def expand(self) -> None:
-        """Expands the rows of this level, what was missed of the tables too; ends early where the search is `over`, and
-        where the space proves not to be graded and not all rows are kept.
-        """
-
-    def save(self) -> None:
-        """Called where the search ends early: saves this level as it began, unless it is saved."""
-
-    def let_go(self) -> None:
-        """Called where memory is short: what the search needs no more, now that it ends."""
 
 
 class NativeSearch:
@@ -193,7 +159,7 @@ class NativeSearch:
             workload,
             self.monitor_states,
             *self._bits[1:],
-            channel=CHANNEL_NUMBERS[channel],
+            channel=NATIVE_CHANNELS.index(channel),
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
@@ -201,7 +167,7 @@ class NativeSearch:
         )
         self.system = kernels.SearchConstants(
             self.n,
-            CHANNEL_NUMBERS[channel],
+            NATIVE_CHANNELS.index(channel),
             workload.messages if workload.takes_anything else 1 << 40,
             workload.takes_anything,
             False,
@@ -310,8 +276,7 @@ class NativeSearch:
 
     def _search(self, *, keep: bool) -> bool:
         """Returns false if the space proved not to be graded, and not all rows were kept."""
-        self.keep = keep
-        self.system = self.system._replace(sleeps=not keep and self.commutes)
+        self._keep_all(keep)
         self.result = Exploration()
         self.level = 0
         self.levels.start()
@@ -326,13 +291,23 @@ class NativeSearch:
                 return done
         return True
 
+    def _keep_all(self, keep: bool) -> None:
+        """From now on all rows are kept, or those of two levels; then moves that commute may sleep."""
+        self.keep = keep
+        self.system = self.system._replace(sleeps=not keep and self.commutes)
+
+    @property
+    def lacks_rows(self) -> bool:
+        """True if the space proved not to be graded, and not all rows are kept."""
+        return not self.keep and not self.tables.graded
+
     def _next_level(self) -> bool | None:
         """Goes through a level: None if there may be another, else what `_search` returns."""
         states = self.result.states
         self.levels.expand()
         if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
             return True
-        if not self.keep and not self.tables.graded:
+        if self.lacks_rows:
             return False
         self.result.levels.append(self.result.states - states)
         self.level += 1
@@ -346,7 +321,7 @@ class NativeSearch:
     def first_row(self, layout: kernels.Layout) -> Any:
         """The initial state, packed."""
         for cell in self.tables.initial:
-            self.see(self.tables.seen(cell), 0)
+            self._see(self.tables.seen(cell), 0)
         numbers = np.zeros(len(layout.word), np.int64)
         numbers[1 : 1 + self.n] = self.tables.initial
         row = np.zeros((1, layout.words), np.uint64)
@@ -388,8 +363,7 @@ class NativeSearch:
                 f"--resume {directory.directory}: the protocol's code is not what it was then",
                 hint="start anew with --checkpoint and another directory",
             )
-        self.keep = facts.keep
-        self.system = self.system._replace(sleeps=not self.keep and self.commutes)
+        self._keep_all(facts.keep)
         found = facts.result
         unknown = (found.broken.keys() | set(found.reached)) - {*self.names, *OF_THE_WHOLE_STATE, *self.properties}
         unknown |= found.actions.keys() - set(self.tables.actions)
@@ -441,14 +415,12 @@ class NativeSearch:
 
     def layout(self, slots: int) -> kernels.Layout:
         """For twice as many numbers as there are."""
-        tables = self.tables
-        return layout_of(
-            self.n,
-            slots,
-            monitor_states=2 * len(self.monitor_states),
-            cells=2 * len(tables.cells),
-            packets=2 * len(tables.packets),
-        )
+        monitor_states, cells, packets = self.most_numbers()
+        return layout_of(self.n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
+
+    def most_numbers(self) -> tuple[int, int, int]:
+        """Twice as many as there are of monitor states, cells and packets: rows have room for these."""
+        return 2 * len(self.monitor_states), 2 * len(self.tables.cells), 2 * len(self.tables.packets)
 
     def fill(self, misses: Any) -> None:
         """Works out what was missed. Where that fails in the middle the tables are no longer to be saved."""
@@ -457,7 +429,29 @@ class NativeSearch:
             self.tables.fill(misses)
             self._tables_are_whole = True
 
-    def see(self, seen: int, depth: int) -> None:
+    def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
+        """Adds what expanded rows of this level count and show; see `kernels.Found`."""
+        result = self.result
+        result.transitions += int(counts[0])
+        result.terminal_states += int(counts[1])
+        self._see(int(seen[0]), self.level + 1)
+        self._see_ending(int(seen[1]), self.level)
+        for number, count in enumerate(actions.tolist()):
+            name = self.tables.actions[number]
+            result.actions[name] = result.actions.get(name, 0) + count
+
+    def add_blocked(self, cells: Sequence[int]) -> None:
+        """Adds the waits of the applications where a program ends unfinished, in these cells."""
+        positions = [self.tables.cells[cell][2] for cell in cells]
+        self.result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+
+    def add_new(self, *, nodes: int, states: int, met_again: int) -> None:
+        """Adds the new rows of the next level, and the states among them; so many belong to earlier levels too."""
+        self.result.nodes += nodes
+        self.result.states += states
+        self.result.graded &= not met_again
+
+    def _see(self, seen: int, depth: int) -> None:
         """Properties that a transition to this depth breaks or reaches."""
         if seen & kernels.DELIVERS:
             self.result.reached.add(DELIVERS_SOMETHING.name)
@@ -469,18 +463,18 @@ class NativeSearch:
                     self.result.reached.add(name)
                     self.tables.exercised.reached.add(name)
 
-    def note_ending(self, seen: int, depth: int) -> None:
+    def _see_ending(self, seen: int, depth: int) -> None:
         """Live properties that a run breaks or meets which ends at this depth."""
-        if seen & 1:
-            self.result.broken.setdefault(NEVER_BLOCKS.name, depth)
-            self.result.broken.setdefault(COMPLETES.name, depth)
-        if seen & 2:
-            self.result.broken.setdefault(DELIVERS_ALL.name, depth)
-        if seen & 4:
+        for name, bit in LIVE_BITS.items():
+            if seen & bit:
+                self.result.broken.setdefault(name, depth)
+        if seen & kernels.ENDS_COMPLETE:
             self.result.reached.add(CAN_COMPLETE.name)
 
     def over(self) -> bool:
-        """Reports how far the search is; True if a limit is reached."""
+        """Reports how far the search is; True if a limit is reached, or if it lacks rows."""
+        if self.lacks_rows:
+            return True
         result, limits = self.result, self.limits
         seconds = searching_time() - self.started
         result.seconds = self.seconds_before + seconds

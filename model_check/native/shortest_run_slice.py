@@ -14,18 +14,15 @@ from typing import Any
 import numpy as np
 
 from crownless.model_check.lassos import GaveUp
-from crownless.model_check.properties import COMPLETES, DELIVERS_ALL, NEVER_BLOCKS, Property
+from crownless.model_check.properties import Property
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 
 from . import kernels, row_set_kernels
 from .levels_in_memory import LevelsInMemory
 from .row_set import RowSet
-from .search import NativeSearch
+from .search import LIVE_BITS, NativeSearch
 from .workers import Worker
-
-#: The bit of a live property in what a run that ends breaks.
-LIVE_BITS = {NEVER_BLOCKS.name: 1, COMPLETES.name: 1, DELIVERS_ALL.name: 2}
 
 #: A level: how its rows are laid out, and the rows.
 Level = tuple[kernels.Layout, Any]
@@ -83,10 +80,7 @@ class ShortestRuns:
         for layout, rows in reversed(search.levels.kept[: last + 1]):
             remain = self._leading(layout, rows, beyond, column, bit)
             row_set = RowSet(layout.words)
-            row_set.make_room(len(remain), layout)
-            row_set.rows[: len(remain)] = remain
-            row_set.used = len(remain)
-            row_set_kernels.rehash(row_set.rows, 0, row_set.used, layout, row_set.table)
+            row_set.add(remain, layout)
             beyond = (layout, row_set)
             self._row_sets.insert(0, beyond)
         if search.system.permutations.shape[0] > 1:
@@ -114,14 +108,13 @@ class ShortestRuns:
             origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
             levels.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
-            found, place = worker.found, worker.place
-            if place < 0:
+            found = worker.found
+            if worker.narrow:
                 # Only of the last level are the rows beyond not laid out: nobody looks at them.
                 assert beyond is None
                 levels.layout_after = search.layout(levels.layout_after.slots + 1)
-                place = -1 - place
-            worker.outbox_rows *= 1 + (found.used[3] >> 1)
-            todo = np.concatenate([found.again[: found.used[1]], some[place:], todo])
+            worker.grow()
+            todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
             misses = np.unique(found.misses[: found.used[0]])
             count = int(worker.filled[0])
             if beyond is not None and count:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 
-from . import kernels
+from . import full_kernels, kernels, reduced_kernels
 from .full_kernels import PREFETCH_BATCH
 
 #: Rows that a worker expands in one round, and rows in all its outboxes.
@@ -22,6 +23,19 @@ def _apart(count: int, dtype: Any = np.int64) -> Any:
     return np.zeros(count + 2 * line, dtype)[line : line + count]
 
 
+class Most(Protocol):
+    """The largest numbers in the tables: of a process's own steps, of steps of an arrival, and of emitted packets."""
+
+    @property
+    def most_own(self) -> int: ...
+
+    @property
+    def most_of_arrival(self) -> int: ...
+
+    @property
+    def most_emitted(self) -> int: ...
+
+
 class Worker:
     """The buffers of one worker: its outboxes, and scratch memory."""
 
@@ -32,8 +46,9 @@ class Worker:
         self.sleeps = sleeps
         self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
         self.reached = 1 << 6
-        #: How far the last expansion got.
+        #: How many rows the last expansion came to, and whether it ended at one whose successors are too wide.
         self.place = 0
+        self.narrow = False
         self.out = np.zeros((owners, 0, 0), np.uint64)
         self.hashes = np.zeros((owners, 0), np.uint64)
         self.asleep = np.zeros((owners, 0), np.uint32)
@@ -53,8 +68,12 @@ class Worker:
         )
         self._room: tuple[int, ...] = ()
 
-    def make_room(self, fields: int, words: int, moves: int, actions: int) -> None:
-        """Room for rows of so many fields and words, for so many moves of one row, and for the names of actions."""
+    def make_room(self, n: int, slots: int, words: int, actions: int, known: Most) -> None:
+        """Room for rows of n processes with so many slots and words, for the moves of one row, and for so many names of
+        actions.
+        """
+        fields = 2 + n + slots + known.most_emitted + 2
+        moves = n * known.most_own + slots * (known.most_of_arrival + 2) + 1
         room = (fields, words, moves, actions, self.outbox_rows, self.reached)
         if room == self._room:
             if self.scratch.stamp[0] > LAST_STAMP:
@@ -84,3 +103,59 @@ class Worker:
             places=np.zeros(4 * self.reached, np.int64),
             stamp=_apart(1),
         )
+
+    def expand(
+        self,
+        rows: Any,
+        is_new: Any,
+        asleep: Any,
+        todo: Any,
+        layout: kernels.Layout,
+        layout_after: kernels.Layout,
+        system: kernels.SearchConstants,
+        tables: kernels.Tables,
+        monitor_states: kernels.MonitorStates,
+        *,
+        reduces: bool,
+    ) -> None:
+        """Expands the rows of the numbers `todo`, up to `place`."""
+        kernel = reduced_kernels.expand_reduced if reduces else full_kernels.expand
+        place = int(
+            kernel(
+                rows,
+                is_new,
+                asleep,
+                todo,
+                layout,
+                layout_after,
+                system,
+                tables,
+                monitor_states,
+                self.out,
+                self.hashes,
+                self.asleep,
+                self.filled,
+                self.found,
+                self.recent,
+                self.scratch,
+            )
+        )
+        self.narrow = place < 0
+        self.place = -1 - place if self.narrow else place
+
+    def grow(self) -> None:
+        """Doubles, for the next expansion, what the last one had too little room in."""
+        self.reached *= 1 + (int(self.found.used[3]) & 1)
+        self.outbox_rows *= 1 + (int(self.found.used[3]) >> 1)
+
+    def blocked_cells(self, rows: Any, layout: kernels.Layout, n: int) -> Iterator[Any]:
+        """The cells of each of the expanded rows where a program ends unfinished."""
+        for r in self.found.blocked[: self.found.used[2]].tolist():
+            numbers = np.zeros(len(layout.word), np.int64)
+            kernels.unpack(rows[r], layout, numbers)
+            yield numbers[1 : 1 + n]
+
+    def clear_found(self) -> None:
+        """Forgets what was found, once it is added up."""
+        for array in (self.found.counts, self.found.seen, self.found.actions, self.found.used):
+            array[:] = 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native import full_kernels, kernels, reduced_kernels, row_set_kernels
+from crownless.model_check.native import kernels, row_set_kernels
 from crownless.model_check.native.row_set import RowSet
 from crownless.model_check.native.workers import BLOCK, Worker
 
@@ -158,61 +158,42 @@ class _Expansion:
         """Expands some rows; returns the number processed, and those that missed an entry."""
         worker, view, facts = self.worker, self.view, self.view.facts
         slots = max(self.layout.slots, self.layout_after.slots)
-        fields = 2 + self.n + slots + facts.most_emitted + 2
-        moves = self.n * facts.most_own + slots * (facts.most_of_arrival + 2) + 1
-        worker.make_room(fields, self.layout_after.words, moves, facts.actions)
-        kernel = reduced_kernels.expand_reduced if self.task.reduces else full_kernels.expand
-        place = int(
-            kernel(
-                self.rows,
-                self.is_new,
-                self.asleep,
-                todo,
-                self.layout,
-                self.layout_after,
-                self.task.system,
-                view.tables,
-                view.monitor_states,
-                worker.out,
-                worker.hashes,
-                worker.asleep,
-                worker.filled,
-                worker.found,
-                worker.recent,
-                worker.scratch,
-            )
+        worker.make_room(self.n, slots, self.layout_after.words, facts.actions, facts)
+        worker.expand(
+            self.rows,
+            self.is_new,
+            self.asleep,
+            todo,
+            self.layout,
+            self.layout_after,
+            self.task.system,
+            view.tables,
+            view.monitor_states,
+            reduces=self.task.reduces,
         )
         found = worker.found
         again = found.again[: found.used[1]].copy()
         self.misses.append(np.unique(found.misses[: found.used[0]]))
-        for r in found.blocked[: found.used[2]].tolist():
-            numbers = np.zeros(len(self.layout.word), np.int64)
-            kernels.unpack(self.rows[r], self.layout, numbers)
-            self.waits.append(numbers[np.newaxis, 1 : 1 + self.n])
+        self.waits.extend(cells[np.newaxis] for cells in worker.blocked_cells(self.rows, self.layout, self.n))
         self.counts += found.counts
         self.seen |= found.seen
         self.actions += found.actions
-        self._narrow = place < 0
-        if place < 0:
-            place = -1 - place
-        return place, again
+        return worker.place, again
 
     def _keep(self, name: str, file: Any) -> None:
         """Writes the successors to the file, and makes room for more."""
-        worker, found = self.worker, self.worker.found
+        worker = self.worker
         for owner, count in enumerate(worker.filled.tolist()):
             if count:
                 asleep = worker.asleep[owner, :count] if worker.sleeps else worker.asleep[owner]
                 self.found.append((owner, append(file, name, self.shape, worker.out[owner, :count], asleep)))
         worker.filled[:] = 0
-        worker.reached *= 1 + (int(found.used[3]) & 1)
-        worker.outbox_rows *= 1 + (int(found.used[3]) >> 1)
-        if self._narrow:
+        worker.grow()
+        if worker.narrow:
             facts = self.view.facts
             wider = Shape(self.shape.slots + 1, 2 * facts.monitor_states, 2 * facts.cells, 2 * facts.packets)
             self._lay_out(self.shape.joined(wider))
-        for array in (found.counts, found.seen, found.actions, found.used):
-            array[:] = 0
+        worker.clear_found()
 
 
 def merge_into_partition(task: MergeTask) -> MergeResult:
@@ -221,11 +202,7 @@ def merge_into_partition(task: MergeTask) -> MergeResult:
     row_set = RowSet(layout.words, sleeps=task.sleeps)
     for block in task.earlier:
         rows, _, _ = read(whole(directory, block.file), block, block.shape.layout(task.n).words, of_level=True)
-        rows = _laid_out(rows, block.shape, task)
-        row_set.make_room(len(rows), layout)
-        row_set.rows[row_set.used : row_set.used + len(rows)] = rows
-        row_set_kernels.rehash(row_set.rows, row_set.used, row_set.used + len(rows), layout, row_set.table)
-        row_set.used += len(rows)
+        row_set.add(_laid_out(rows, block.shape, task), layout)
     start = row_set.used
     # About half of the rows found are new: this much room at once avoids most of the growing.
     row_set.make_room(sum(block.size for block in task.found) // 2, layout)
@@ -238,21 +215,7 @@ def merge_into_partition(task: MergeTask) -> MergeResult:
         rows = _laid_out(rows, block.shape, task)
         hashes = np.zeros(len(rows), np.uint64)
         hashes_of(rows, layout, hashes)
-        row_set.make_room(len(rows), layout)
-        row_set.used = row_set_kernels.insert(
-            rows,
-            hashes,
-            asleep,
-            len(rows),
-            layout,
-            row_set.rows,
-            row_set.is_new,
-            row_set.asleep,
-            row_set.table,
-            start,
-            row_set.used,
-            tallies,
-        )
+        row_set.insert(rows, hashes, asleep, len(rows), layout, start, tallies)
     new = slice(start, row_set.used)
     with new_file(directory, f"{task.name}-{task.owner}") as (name, file):
         asleep = row_set.asleep[new] if task.sleeps else row_set.asleep

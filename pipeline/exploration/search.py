@@ -1,7 +1,7 @@
 """The native engine's search, with its levels split over executors of Spark.
 
-    explore(Check("rst", 3, 8))                      # on this machine
-    explore(Check("rst", 3, 9), spark, checkpoint=Path("/shared/rst-3-9"))
+    run_check(Check("rst", 3, 8), engine="spark", elsewhere=OnSpark())  # on this machine
+    run_check(Check("rst", 3, 9), engine="spark", elsewhere=OnSpark(spark), checkpoint=Path("/shared/rst-3-9"))
 
 The driver has the tables: only it numbers cells, packets and monitor states, and computes missed entries; executors
 follow (`published`). A level's rows belong to owners, determined by their cells. In each round executors expand rows of
@@ -18,25 +18,21 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
-from weakref import ref
 
 import numpy as np
 
-from crownless.model_check.engines import Engine, engine_for
-from crownless.model_check.exploration import Exploration, Progress
-from crownless.model_check.limits import Limits
+from crownless.model_check.engines import Engine
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import row_set_kernels
+from crownless.model_check.native.levels import ROWS_NOT_KEPT, Levels
 from crownless.model_check.native.saved_facts import SavedTables
 from crownless.model_check.native.saved_requests import request_of
-from crownless.model_check.native.saved_rows import problem_with_rows
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
-from crownless.model_check.request import Check, ResolvedCheck
+from crownless.model_check.request import ResolvedCheck
 from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
@@ -52,7 +48,7 @@ from .levels import (
     merge_into_partition,
     merge_on_executor,
 )
-from .manifest import Manifest, SavedLevels, drop, manifest_in, write_array
+from .manifest import Manifest, drop, manifest_in, write_array
 from .published import Published
 
 if TYPE_CHECKING:
@@ -65,40 +61,11 @@ Answer = TypeVar("Answer")
 MAX_ROWS_ON_DRIVER = 1 << 17
 
 
-def explore(
-    check: Check,
-    spark: SparkSession | None = None,
-    *,
-    limits: Limits | None = None,
-    progress: Progress | None = None,
-    reductions: Sequence[str] = (),
-    partitions: int | None = None,
-    checkpoint: Path | None = None,
-    resume: Path | None = None,
-) -> Exploration:
-    """Explores a check as the native engine does, on Spark, with the same counts. Raises `BadInput` for an unsupported
-    check.
-
-    `spark`: the session to use, or else the active one, or a new one. `partitions`: the number of owners of rows, by
-    default the number of tasks that Spark runs at once; each holds its part of a level in memory. The search is saved
-    at each level in the directory `checkpoint`, or resumed from the directory `resume`.
-    """
-    if checkpoint is not None and resume is not None:
-        raise BadInput("both `checkpoint` and `resume`", hint="leave out `checkpoint`")
-    resolved = check.resolve()
-    engine = engine_for(resolved, engine="native", reductions=reductions)
-    on_spark = OnSpark(spark, partitions)
-    with on_spark.saving(resolved, engine, checkpoint, resume) as saving:
-        with on_spark.search(resolved, engine, resolved.all_monitors(), resolved.properties(), saving) as search:
-            found = search.explore(limits, progress)
-        if saving is not None and not found.stopped:
-            saving.remove()
-    return found
-
-
 class OnSpark:
-    """The session of Spark for a search, and the number of owners. By default it is the active session, or a new one of
-    this `master`, started by the first search.
+    """The session of Spark for a search, and the number of owners of rows.
+
+    By default it is the active session, or a new one of this `master`, started by the first search, and there are as
+    many owners as tasks that Spark runs at once; each holds its part of a level in memory.
     """
 
     def __init__(
@@ -160,8 +127,8 @@ class OnSpark:
             )
 
 
-class LevelsOnSpark:
-    """See `native.search.Levels`. The workers of the search are the owners of rows."""
+class LevelsOnSpark(Levels):
+    """Levels in blocks of files. The workers of the search are the owners of rows."""
 
     #: Each owner's part of this level, or of the next one where that is found, and its parts of the levels before, if
     #: they are kept.
@@ -169,15 +136,8 @@ class LevelsOnSpark:
     earlier: list[list[Block]]
 
     def __init__(self, search: NativeSearch, spark: SparkSession, directory: Path, manifest: Manifest | None) -> None:
-        self._search = ref(search)
+        super().__init__(search)
         self._spark, self._directory, self._manifest = spark, directory, manifest
-
-    @property
-    def search(self) -> NativeSearch:
-        """The search, which owns this."""
-        search = self._search()
-        assert search is not None
-        return search
 
     def made_tables(self) -> None:
         """They are to be published, and their log to be written."""
@@ -186,10 +146,6 @@ class LevelsOnSpark:
         self._logs: list[Written] = []
         self._logged = 0
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Spark is at work already."""
-        return nullcontext()
-
     def start(self) -> None:
         """The initial state alone."""
         search = self.search
@@ -197,8 +153,8 @@ class LevelsOnSpark:
         self.earlier = [[] for _ in range(search.workers)]
         shape = self._shape(1)
         layout = shape.layout(search.n)
-        row, owner = search.first_row(layout), np.zeros(1, np.int64)
-        row_set_kernels.owners_of(row, layout, search.n, search.workers, np.zeros(len(layout.word), np.int64), owner)
+        row = search.first_row(layout)
+        owner = self.owners_of(row, layout)
         with new_file(self._directory, "found-first") as (name, file):
             first = append(file, name, shape, row, np.zeros(int(search.system.sleeps), np.uint32))
         self.parts = []
@@ -208,16 +164,9 @@ class LevelsOnSpark:
         """What was gathered is this level."""
         return any(part.size for part in self.parts)
 
-    def save(self) -> None:
-        """Each level is saved where it begins."""
-
-    def let_go(self) -> None:
-        """The driver has no rows but those of blocks that it expands."""
-
     def _shape(self, slots: int) -> Shape:
         """The shape with room for twice the current numbers."""
-        tables = self.search.tables
-        return Shape(slots, 2 * len(self.search.monitor_states), 2 * len(tables.cells), 2 * len(tables.packets))
+        return Shape(slots, *self.search.most_numbers())
 
     # -- levels --------------------------------------------------------------------------------------------------------
 
@@ -230,7 +179,7 @@ class LevelsOnSpark:
         while places:
             if len(misses):
                 self.search.fill(misses)
-            if not (self.search.keep or self.search.tables.graded) or self.search.over():
+            if self.search.over():
                 return
             answers = self._expand_all(places, shape)
             places = {answer.owner: answer.places for answer in answers if answer.places is not None}
@@ -267,18 +216,10 @@ class LevelsOnSpark:
 
     def _take_account(self, answers: Sequence[ExpandResult]) -> Any:
         """Adds up the results of a round; returns the missed entries."""
-        result = self.search.result
         for answer in answers:
-            result.transitions += int(answer.counts[0])
-            result.terminal_states += int(answer.counts[1])
-            self.search.see(int(answer.seen[0]), self.search.level + 1)
-            self.search.note_ending(int(answer.seen[1]), self.search.level)
-            for number, count in enumerate(answer.actions.tolist()):
-                name = self.search.tables.actions[number]
-                result.actions[name] = result.actions.get(name, 0) + count
+            self.search.add_counts(answer.counts, answer.seen, answer.actions)
             for cells in answer.waits.tolist():
-                positions = [self.search.tables.cells[cell][2] for cell in cells]
-                result.blocked.add(tuple(self.search.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+                self.search.add_blocked(cells)
         return np.unique(np.concatenate([answer.misses for answer in answers]))
 
     def _gather(self, found: Mapping[int, list[Block]], shape: Shape) -> None:
@@ -310,9 +251,7 @@ class LevelsOnSpark:
         self.parts = [answer.block for answer in answers]
         for answer in answers:
             self._files[answer.block.file] = answer.written
-            self.search.result.nodes += answer.block.size
-            self.search.result.states += answer.states
-            self.search.result.graded &= not answer.met_again
+            self.search.add_new(nodes=answer.block.size, states=answer.states, met_again=answer.met_again)
 
     def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """The results of tasks, each a partition."""
@@ -336,6 +275,10 @@ class LevelsOnSpark:
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
+    @property
+    def saving(self) -> Manifest | None:
+        return self._manifest
+
     def began(self) -> None:
         """Commits this level, as it starts, and removes the files of earlier ones."""
         if self._manifest is not None:
@@ -353,19 +296,15 @@ class LevelsOnSpark:
             self._manifest.commit(facts, [*self._files.values(), *self._logs])
         drop(self._directory, {*self._files, *(log.file for log in self._logs), *self._published.files})
 
-    def resume(self) -> None:
-        """Continues from the manifest, if it has a level."""
-        if self._manifest is not None and self._manifest.saved is not None:
-            self._restore(self._manifest.saved, self._manifest)
-            self._manifest.saved = None
-            self.search.resumed = self._directory
-
-    def _restore(self, saved: SavedLevels, manifest: Manifest) -> None:
+    def restore(self, saving: Manifest) -> None:
+        """The tables and blocks of the saved level; refused if they cannot be those of this search."""
+        saved = saving.saved
+        assert saved is not None
         facts = saved.facts
-        self.search.resume_tables(facts, manifest.log(saved), manifest)
+        self.search.resume_tables(facts, saving.log(saved), saving)
         self.parts = [saved_block.block() for saved_block in facts.parts]
         self.earlier = [[saved_block.block() for saved_block in blocks] for blocks in facts.earlier]
-        manifest.refuse_if(self._problem_with_blocks(facts))
+        saving.refuse_if(self._problem_with_blocks(facts, saving))
         # Owners stay as they were.
         self.search.workers = len(self.parts)
         files = {name: Written(name, sha256) for name, sha256 in saved.files.items()}
@@ -373,14 +312,13 @@ class LevelsOnSpark:
         self._logged = len(self.search.tables.log)
         self._files = files
 
-    def _problem_with_blocks(self, facts: SavedTables) -> str | None:
+    def _problem_with_blocks(self, facts: SavedTables, saving: Manifest) -> str | None:
         """The first problem found in the saved rows, all of which are checked; None if they are valid."""
-        assert self._manifest is not None
         if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.search.keep):
-            return "it keeps rows that such a search does not"
+            return ROWS_NOT_KEPT
         new = rows = 0
         for part in (*self.parts, *(block for blocks in self.earlier for block in blocks)):
-            layout = self.search.restored_layout(self._manifest, **part.shape._asdict())
+            layout = self.search.restored_layout(saving, **part.shape._asdict())
             content = whole(self._directory, part.file)
             if (
                 part.start % ALIGNED
@@ -391,7 +329,7 @@ class LevelsOnSpark:
             stored, _, is_new = read(content, part, layout.words, of_level=True)
             if (is_new.view(np.uint8) > 1).any():
                 return "marks that are neither true nor false"
-            problem = problem_with_rows(stored, layout, self.search.tables, self.search.system.channel)
+            problem = self.problem_with(stored, layout)
             if problem is not None:
                 return problem
             rows += part.size

@@ -38,11 +38,6 @@ BY_CLOCKS = ("fifo", "causal")
 _FIFO_UNDECIDED = "clocks show that FIFO order is kept only where causal order is"
 
 
-def causal_by_clocks(events: DataFrame, processes: Sequence[str]) -> DataFrame:
-    """run, order, verdict, witness, because: as in `judging`, for causal order alone (see `judge_by_clocks`)."""
-    return judge_by_clocks(events, processes, ("causal",)).verdicts
-
-
 def judge_by_clocks(events: DataFrame, processes: Sequence[str] = (), orders: Sequence[str] = ()) -> LogResult:
     """Judges every run of these events by their clocks: causal and FIFO order, unless one of them is named.
 
@@ -109,18 +104,6 @@ def read_with_clocks(spark: SparkSession, path: str) -> DataFrame:
     found = lines.select(f.col("value").cast("binary").alias("value"))
     found = found.mapInArrow(read, f"{PLAIN}, clock array<long>")
     return found.withColumn("text", f.col("text").alias("text", metadata=mark))
-
-
-def has_clocks(spark: SparkSession, path: str) -> bool:
-    """True if the log has clocks; of JSON Lines the first event decides."""
-    if is_parquet(path):
-        return "clock" in spark.read.parquet(path).columns
-    first = spark.read.text(path).where("trim(value) != ''").first()
-    try:
-        fields = json.loads(first["value"]) if first is not None else None
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(fields, dict) and fields.get("clock") is not None
 
 
 def _clock(line: bytes) -> list[int] | None:

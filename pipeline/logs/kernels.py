@@ -262,7 +262,7 @@ def _decide(
         return
     if queues:
         _mailbox(run, n, m, found, lines, events)
-        _one_n(run, n, m, pending, complete, found, lines, events)
+        _one_n(run, n, pending, complete, found, lines, events)
 
 
 @compiled
@@ -299,7 +299,6 @@ def _mailbox(
 def _one_n(
     run: Any,
     n: Any,
-    m: Any,
     pending: Any,
     complete: Any,
     found: Any,

@@ -180,13 +180,6 @@ class MonitoredByTheLetter(Monitored):
     kind = ByTheLetterWithRanks
 
 
-class Silent(ByTheLetter):
-    """RP as printed: an acknowledgement is sent by an active process only."""
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return super().internal(i, state) if state[0] else []
-
-
 @cache
 def monitored(kind: type[Monitored], n: int, m: int, program: str = "") -> CheckResult:
     """Every interleaving of a watched machine: up to m messages of n processes, or a program."""

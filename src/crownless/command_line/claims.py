@@ -61,7 +61,7 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as
 def _print(findings: list[Finding], drawn: bool) -> None:
     if len(findings) == 1 or drawn:
         for finding in findings:
-            _print_one(finding, drawn)
+            _print_one(finding)
     else:
         rows = Rows("claim", "source", "verdict", "scope", right=("seconds",))
         for finding in findings:
@@ -83,7 +83,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
             print_line(f"{finding.entry.id}: {name}, as it is bundled, is not what was found")
 
 
-def _print_one(finding: Finding, drawn: bool) -> None:
+def _print_one(finding: Finding) -> None:
     entry, evidence = finding.entry, finding.evidence
     print_line(f"{entry.id} {entry.source}: {entry.statement}")
     if entry.reading:

@@ -1,0 +1,45 @@
+"""The command line, run in this process."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from crownless.command_line import main
+from crownless.command_line.check import COMPILES
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Answer:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Crownless:
+    """Runs `crownless` in this process."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    def __call__(self, *arguments: str) -> Answer:
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        printed = self.capture.readouterr()
+        assert isinstance(exit_.value.code, int)
+        return Answer(exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", ""))
+
+
+def _event(process: str, index: int, kind: str, message: str, peer: str, run: int = 0) -> str:
+    event = {"run": run, "process": process, "index": index, "kind": kind, "message": message, "peer": peer}
+    return json.dumps(event) + "\n"

@@ -1,0 +1,32 @@
+"""Small experiments that the tests of costs share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from spark_session import spark  # noqa: F401
+
+from crownless.model_check.simulation.estimates import estimate
+from crownless.model_check.simulation.simulation import Experiment, Measured
+from crownless.model_check.simulation.studies import combinations as cost_studies
+
+if TYPE_CHECKING:
+    pass
+
+
+#: Columns enough for each row of a table to be one line.
+WIDE = {"COLUMNS": "300"}
+
+
+def mean(figure: str, runs: Sequence[Measured]) -> float:
+    found = estimate(getattr(run, figure) for run in runs)
+    assert found is not None
+    return found.mean
+
+
+def small(seeds: int = 3) -> list[Experiment]:
+    some = cost_studies.combinations(("rst", "buffer", "extra-messages"), seeds=seeds, messages=60, loads=(0.1, 0.3))
+    return some + cost_studies.combinations(
+        ("extra-messages",), parameters=[{"k": (5, 16, 5, 16)}], seeds=seeds, messages=60
+    )

@@ -1,0 +1,207 @@
+"""Bad input of any command is one line that says what to do, with exit code 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line_runner import Capture, Crownless, _event
+
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.request import protocols_supporting
+from crownless.spec.orders import ORDERS
+
+SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
+MULTICAST = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
+COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast')}"
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            "chek",
+            (
+                "unknown verb 'chek'; did you mean 'check'? "
+                "known: check, claims, classify, cost, count, list, new, prove, realize, show"
+            ),
+        ),
+        ("prove rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
+        ("check rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
+        (
+            "check rst --order casual",
+            f"unknown order 'casual'; did you mean 'causal'? known: {', '.join(ORDERS)}",
+        ),
+        (
+            "check rst --channel fif",
+            "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
+        ),
+        ("check rst --engine tlc", "unknown engine 'tlc'; known: native, plain, spark"),
+        ("check rst --reduce ordre", "unknown reduction 'ordre'; did you mean 'order'? known: symmetry, order, all"),
+        (
+            "check rst --engine plain --reduce all",
+            "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",
+        ),
+        (
+            "check ses --engine native --crash P1",
+            "ses: --engine native: the native engine knows no crashes; leave that out",
+        ),
+        (
+            "check rst --reduce order --channel lossy",
+            "rst does not admit --reduce order: a lossy channel acts between deliveries; leave that out",
+        ),
+        ("check rst --max-memory 4", "--max-memory 4: not a size of 1M or more, in M, G or T; such as 4G, or 512M"),
+        ("check rst --max-memory 0G", "--max-memory 0G: not a size of 1M or more, in M, G or T; such as 4G, or 512M"),
+        ("check rst -n 0", "-n/--processes 0: nothing to explore; give 1 to 16 processes"),
+        ("check rst -n -1", "-n/--processes -1: nothing to explore; give 1 to 16 processes"),
+        (
+            "check rst -n 1000000000",
+            "-n/--processes 1000000000: more than this tool takes; give at most 16 processes; 3 or 4 is a good start",
+        ),
+        ("check rst -m 0", "-m/--messages 0: nothing to explore; give 1 to 64 messages"),
+        (
+            "check rst -m 1000000000",
+            "-m/--messages 1000000000: more than this tool takes; give at most 64 messages; 3 or 4 is a good start",
+        ),
+        ("check rst -n 1", "1 process has nobody to send to; use two processes or more, or --self-sends"),
+        ("check rst --set k=4", "rst has no parameter 'k'; its parameters: none"),
+        (
+            "check extra-messages --set k=0",
+            "extra-messages: k=0: too small, an empty matrix has 0 non-zero entries; give 1 or more",
+        ),
+        (
+            "check extra-messages --set k=4,0,4",
+            "extra-messages: k=4,0,4: too small, an empty matrix has 0 non-zero entries; give 1 or more",
+        ),
+        (
+            "check extra-messages --set k=4,5",
+            "extra-messages: k=4,5: 2 values for 3 processes; give one for each, or one for all",
+        ),
+        (
+            "check buffer-bounded --set input=0",
+            "buffer-bounded: input=0: too small, a full buffer takes nothing in; give 1 or more",
+        ),
+        (
+            "check buffer-bounded --set output=1,2,3",
+            "buffer-bounded: output=1,2,3: it is one for all processes; give one number, such as output=1",
+        ),
+        ("check kearns --set server=4", "kearns: server=4: too great for 3 processes; give 1 to 3"),
+        (
+            "check kearns --order mailbox",
+            "kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal",
+        ),
+        ("check ses --crash P9", "unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3"),
+        ("check rst --sends multicast", f"rst has no messages to several processes; {MULTICAST}"),
+        ("check rst --sends some", "unknown kind of sends 'some'; known: unicast, multicast, broadcast"),
+        ("check rst --program ses-fig2", f"rst has no messages to several processes, and W1 is one; {COPIES}"),
+        (
+            "check rst --clock lamport",
+            "unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times",
+        ),
+        (
+            "check rst --set k",
+            "--set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process",
+        ),
+        ("check extra-messages --set k=3 --set k=4", "--set k=4: k is set twice; give it once"),
+        ("check rst --crash P1 --crash P2", "--crash P1 --crash P2: one process at most may crash; name one"),
+        (
+            "check rst --order asynchronous",
+            "--order asynchronous: what breaks it fails delivers-once, which is always checked; name another order",
+        ),
+        ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
+        (
+            "check rst --program mf-program-1 -n 4",
+            "a program brings its own processes and messages; leave out -n, -m, --sends and --self-sends",
+        ),
+        ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
+        ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
+        ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
+        (
+            "classify gone.parquet",
+            "gone.parquet: Parquet logs are read on Spark only; add --engine spark, or give JSON Lines",
+        ),
+    ],
+)
+def test_bad_usage_is_one_line_that_says_what_to_do(crownless: Crownless, arguments: str, line: str) -> None:
+    answer = crownless(*arguments.split())
+    assert (answer.code, answer.out, answer.err) == (2, "", f"crownless: {line}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "check rst -n two",
+        "check rst --bogus",
+        "check rst --workers 0",
+        "check rst --workers 65",
+        "count -n 3",
+        "classify",
+    ],
+)
+def test_what_the_option_parser_refuses_is_one_line_too(crownless: Crownless, arguments: str) -> None:
+    answer = crownless(*arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("crownless: ")
+    assert answer.err.count("\n") == 1
+    assert "--help" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("P1: receive x; send y to P2\nP2: receive y; send x to P1\n", "the computation is cyclic"),
+        ("P1: receive x\nP2:\n", "never sent"),
+        ("P1: send x to P2\nP2: receive x; receive x\n", "receives x twice"),
+        ("P1: send x to P4\nP2:\n", "unknown process 'P4'"),
+        ("P1: send x to\nP2:\n", "x is sent to nobody"),
+        ("P1: send x to P2\nP2: receive\n", "does not say which message"),
+    ],
+)
+def test_a_text_that_is_no_computation_is_refused_with_file_and_line(
+    crownless: Crownless, tmp_path: Path, text: str, line: str
+) -> None:
+    file = tmp_path / "bad.txt"
+    file.write_text(text)
+    answer = crownless("classify", str(file))
+    assert answer.code == 2
+    assert answer.err.startswith(f"crownless: {file}:")
+    assert line in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_malformed_line_in_the_middle_of_a_good_log_is_named_and_nothing_is_printed(
+    crownless: Crownless, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [_event("P1", index, "send", f"x{index}", "P2") for index in range(5)]
+    lines[2] = '{"process": "P1", "index": 2, "kind": "send", "message":\n'
+    log.write_text("".join(lines))
+    answer = crownless("classify", str(log))
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"crownless: {log}:3")
+    assert answer.err.count("\n") == 1
+
+
+def test_show_prints_what_it_would_draw_as_json(crownless: Crownless, tmp_path: Path) -> None:
+    (shown,) = crownless("show", "mg-fig4a", "--json").json["computations"]
+    assert [event["event"] for event in shown["lines"][0]] == ["send", "receive"]
+    file = tmp_path / "checks.json"
+    file.write_text(crownless("check", "unordered", "--order", "fifo", "--json").out)
+    (shown,) = crownless("show", str(file), "--json").json["runs"]
+    assert shown["processes"] == ["P1", "P2", "P3"]
+    assert shown["run"] == json.loads(file.read_text())["checks"][0]["properties"][0]["run"]
+
+
+def test_show_refuses_what_is_no_run(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "no.json"
+    file.write_text("[1, 2]")
+    answer = crownless("show", str(file))
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    file.write_text("[1,")
+    assert crownless("show", str(file)).err.startswith(f"crownless: {file}:1: not JSON")

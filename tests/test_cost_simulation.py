@@ -1,0 +1,385 @@
+"""Simulations agree with theory and with the specification."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cost_experiments import mean
+from hypothesis import given
+from hypothesis import strategies as st
+from spark_session import spark  # noqa: F401
+
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.registry import PROTOCOLS
+from crownless.impl.rst import Rst
+from crownless.model_check.simulation.encoding import HEADER
+from crownless.model_check.simulation.estimates import estimate
+from crownless.model_check.simulation.latencies import LATENCIES, output_wait
+from crownless.model_check.simulation.simulation import Experiment, Simulation, simulate, simulate_machine
+from crownless.model_check.simulation.studies import combinations as cost_studies
+from crownless.model_check.simulation.traffic import TRAFFIC, Applications
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.orders import decide
+
+if TYPE_CHECKING:
+    pass
+
+
+UNICAST = [
+    name
+    for name, kind in PROTOCOLS.items()
+    if kind.sends != "broadcast" and not kind.rolls_back and name != "rst-column"
+]
+
+
+def promising(order: str, name: str, n: int) -> ProtocolMachine:
+    """A protocol that promises an order which it does not keep."""
+    return type("Promising", (PROTOCOLS[name],), {"promises": order})(n)  # type: ignore[no-any-return]
+
+
+class Recorded(Simulation):
+    """A simulation that keeps the lines of events."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.lines: list[list[tuple[str, Message]]] = [[] for _ in range(self.n)]
+
+    def _observe(self, kind: Any, process: int, message: Message) -> None:
+        super()._observe(kind, process, message)
+        if kind != "hand":
+            self.lines[process].append(("send" if kind == "send" else "receive", message))
+
+    def computation(self) -> Computation:
+        messages = sorted({message for line in self.lines for _, message in line}, key=lambda each: int(each.name))
+        number = {message: k for k, message in enumerate(messages)}
+        lines = [[Event(kind, number[message]) for kind, message in line] for line in self.lines]  # type: ignore[arg-type]
+        return Computation.of_lines(self.n, messages, lines)
+
+
+@pytest.mark.parametrize("name", UNICAST)
+def test_every_run_has_a_computation_of_the_promised_order(name: str) -> None:
+    kind = PROTOCOLS[name]
+    workload = "client-server" if name == "rendezvous" else "uniform"
+    for seed in range(2):
+        run = Recorded(kind(4), Experiment(name, workload=workload, load=0.15, messages=120, seed=seed))
+        measured = run.run()
+        assert measured.undelivered == 0
+        assert measured.kept
+        if kind.ordered_at is None or name == "kearns":
+            continue
+        assert decide(run.computation(), kind.promises).kept
+
+
+@pytest.mark.parametrize("name", ["rst-column", "unordered"])
+def test_a_run_that_breaks_the_order_is_reported(name: str) -> None:
+    runs = [
+        simulate_machine(
+            promising("causal", name, 3), Experiment(name, 3, load=2, latency="pareto", messages=600, seed=seed)
+        )
+        for seed in range(3)
+    ]
+    assert not all(run.kept for run in runs)
+
+
+def test_a_message_delivered_twice_is_reported() -> None:
+    class Twice(Rst):
+        def on_packet(self, i: int, state: Any, packet: Packet) -> list[Step]:
+            (step,) = super().on_packet(i, state, packet)
+            return [step._replace(events=[*step.events, *step.events])]
+
+    assert not simulate_machine(Twice(3), Experiment("rst", 3, messages=50)).kept
+
+
+def test_a_simulation_is_a_function_of_its_experiment() -> None:
+    one = Experiment("extra-messages", latency="lognormal", workload="bursts", messages=200, seed=7)
+    assert simulate(one) == simulate(one)
+    assert simulate(one) != simulate(replace(one, seed=8))
+
+
+@given(
+    name=st.sampled_from(UNICAST),
+    workload=st.sampled_from(sorted(TRAFFIC)),
+    latency=st.sampled_from(sorted(LATENCIES)),
+    n=st.integers(2, 5),
+    work=st.sampled_from([0.0, 0.3]),
+    bandwidth=st.sampled_from([0.0, 1000.0]),
+    seed=st.integers(0, 10**6),
+)
+def test_delays_add_up_and_nothing_is_lost(
+    name: str, workload: str, latency: str, n: int, work: float, bandwidth: float, seed: int
+) -> None:
+    experiment = Experiment(name, n, workload, 0.2, latency, messages=40, seed=seed, work=work, bandwidth=bandwidth)
+    run = simulate(experiment)
+    assert run.kept
+    assert run.undelivered == 0 or name == "rendezvous"
+    if run.added is not None and run.before is not None and run.room is not None and run.after is not None:
+        assert run.added == pytest.approx(run.before + run.room + run.after, abs=1e-9)
+        assert run.before >= 0
+        assert run.room >= -1e-9
+        assert "isis" in name or run.after >= 0
+
+
+def test_without_a_protocol_nothing_is_added() -> None:
+    run = simulate(Experiment("unordered", messages=300))
+    assert run.added == run.control == run.bytes == 0
+
+
+def test_mean_latencies_are_1() -> None:
+    for latency in LATENCIES:
+        runs = [simulate(Experiment("unordered", 8, latency=latency, messages=500, seed=seed)) for seed in range(6)]
+        assert mean("delay", runs) == pytest.approx(1, abs=0.1), latency
+
+
+def test_the_load_is_what_processes_deliver() -> None:
+    for workload in ("uniform", "bursts", "pairs", "broadcast"):
+        runs = [simulate(Experiment("unordered", 4, workload, 0.5, messages=1500, seed=seed)) for seed in range(3)]
+        assert mean("throughput", runs) == pytest.approx(0.5, rel=0.15), workload
+
+
+@pytest.mark.parametrize(("latency", "squared"), [("constant", 4.0), ("exponential", 6.0)])
+@pytest.mark.parametrize("load", [0.1, 0.25])
+def test_an_output_buffer_is_the_queue_that_theory_says(latency: str, squared: float, load: float) -> None:
+    runs = [simulate(Experiment("buffer", 4, "uniform", load, latency, messages=1500, seed=s)) for s in range(5)]
+    found = estimate(run.before for run in runs)
+    assert found is not None
+    assert abs(found.mean - load * squared / (2 * (1 - 2 * load))) < 2 * found.error
+    assert output_wait(load, latency) == pytest.approx(load * squared / (2 * (1 - 2 * load)))
+
+
+def test_a_queue_never_emptied_in_time_drifts() -> None:
+    calm, full = (simulate(Experiment("buffer", load=load, messages=1500)).drift for load in (0.05, 1.0))
+    assert calm is not None
+    assert full is not None
+    assert abs(calm) < 0.5 < 10 < full
+
+
+def test_a_sender_that_blocks_waits_for_a_round_trip() -> None:
+    run = simulate(Experiment("rendezvous", 3, "client-server", 0.1, "constant", messages=300))
+    assert run.committed is not None
+    assert run.committed >= 2
+    assert simulate(Experiment("rst", 3, "client-server", 0.1, "constant", messages=300)).committed == 0
+
+
+def test_a_deadlock_of_blocking_senders_is_reported() -> None:
+    assert simulate(Experiment("rendezvous", 6, load=0.3, messages=300)).undelivered > 0
+    assert simulate(Experiment("murty-garg", 6, load=0.05, messages=300)).undelivered == 0
+
+
+@pytest.mark.parametrize(("workload", "control"), [("downward", 1), ("upward", 2)])
+def test_murty_and_garg_send_one_control_message_down_and_two_up(workload: str, control: int) -> None:
+    run = Simulation(PROTOCOLS["murty-garg"](4), Experiment("murty-garg", 4, workload, 0.02, messages=100))
+    run.run()
+    assert sum(each.control for each in run.sent) == 100 * control
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "workload", "load", "control"),
+    [
+        ("murty-garg", 4, "client-server", 0.02, 1.5),
+        ("murty-garg", 6, "upward", 0.3, 2),
+        ("murty-garg", 4, "downward", 0.1, 1),
+        ("rendezvous", 4, "client-server", 0.1, 1),
+        ("buffer", 6, "uniform", 0.45, 1),
+        ("buffer", 6, "bursts", 0.05, 1),
+        ("buffer-pipelined", 6, "pairs", 0.2, 1),
+        ("fifo-ack", 4, "uniform", 0.2, 1),
+    ],
+)
+def test_what_a_message_costs_is_exact_where_each_costs_the_same(
+    name: str, n: int, workload: str, load: float, control: float
+) -> None:
+    for seed in range(2):
+        run = simulate(Experiment(name, n, workload, load, messages=400, seed=seed))
+        assert run.control == control
+        assert run.bytes == control * HEADER + (control - 1) * 100 * (name == "murty-garg")
+
+
+class Notifying(ProtocolMachine):
+    """Every process transmits each submitted message at once, and after each delivery notifies P1 in a packet of its
+    own.
+    """
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> int:
+        return 0
+
+    def send(self, i: int, state: int, message: Message) -> list[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
+
+    def deliverable(self, i: int, state: int, packet: Packet) -> bool:
+        return True
+
+    def on_packet(self, i: int, state: int, packet: Packet) -> list[Step]:
+        if packet.message is None:
+            return [Step(state)]
+        return [Step(state, [Packet(i, (i + 1) % self.n, "notice")], [AppEvent("deliver", packet.message)])]
+
+
+def test_a_packet_without_a_message_counts_with_the_message_that_made_it() -> None:
+    run = Simulation(Notifying(3), Experiment("notifying", 3, load=1, latency="pareto", messages=100))
+    assert run.run().control == 1
+    assert sorted(each.about for each in run.sent) == sorted([*range(100), *range(100)])
+
+
+def test_an_acknowledgement_is_for_the_oldest_message_from_there() -> None:
+    class OneLate(Notifying):
+        """The second message from a process acknowledges the first, and so on."""
+
+        def initial(self, i: int) -> tuple[int, ...]:  # type: ignore[override]
+            return ()
+
+        def on_packet(self, i: int, state: Any, packet: Packet) -> list[Step]:
+            if packet.message is None:
+                return [Step(state)]
+            acknowledges = [Packet(i, packet.source, "ack")] if packet.source in state else []
+            return [Step((*state, packet.source), acknowledges, [AppEvent("deliver", packet.message)])]
+
+    run = Simulation(OneLate(2), Experiment("late", 2, load=0.1, latency="constant", messages=200))
+    measured = run.run()
+    assert sorted(each.about for each in run.sent if each.control) == sorted(
+        number
+        for q in range(2)
+        for number in sorted(run.copies[name, q].number for name, at in run.copies if at == q)[:-1]
+    )
+    assert measured.withheld == pytest.approx(10, rel=0.25), "a process waits for the next message, at load 0.1"
+
+
+def test_what_waits_on_the_average_is_what_comes_times_how_long_it_waits() -> None:
+    """Little's law, where something waits in each of the three places."""
+    for experiment in (
+        Experiment("buffer", 4, load=0.3, messages=4000),
+        Experiment("rst", 4, load=2, messages=4000),
+        Experiment("buffer", 4, load=0.2, messages=4000, work=1.5),
+    ):
+        run = simulate(experiment)
+        for length, most, wait in (
+            (run.unsent, run.unsent_most, run.before),
+            (run.waiting, run.waiting_most, run.room),
+            (run.unread, run.unread_most, run.after),
+        ):
+            assert wait is not None
+            assert length == pytest.approx(run.throughput * wait, rel=0.05, abs=0.002)
+            assert most >= length
+        assert max(run.unsent, run.waiting, run.unread) > 0.1
+
+
+def test_the_first_and_the_last_messages_are_not_measured() -> None:
+    """Four times what an output buffer can transmit: the k-th message of a process, of 1500, waits for 3k/2 latencies,
+    and of every four messages three wait then.
+    """
+    run = simulate(Experiment("buffer", 4, load=2, latency="constant", messages=6000))
+    assert run.before == pytest.approx((0.2 + 0.9) / 2 * 2250, rel=0.02)
+    assert run.drift == pytest.approx(0.35 * 2250, rel=0.03)
+    assert run.added_most is not None
+    assert 0.9 * 2250 < run.added_most < 0.97 * 2250
+    assert 0.9 * 1125 < run.unsent_most < 0.97 * 1125
+
+
+def test_what_waits_already_when_measuring_starts_counts_with_the_most() -> None:
+    run = Simulation(PROTOCOLS["buffer"](3), Experiment("buffer", 3, "downward", 0.01, messages=50))
+    run.lengths[0][0] = 7  # of P1, which hands nothing over
+    assert run.run().unsent_most == 7
+
+
+def test_near_saturation_the_studys_runs_are_long_enough() -> None:
+    messages = {
+        point.load: point.messages
+        for point in cost_studies.STUDIES["delay"](1)
+        if (point.workload, point.protocol, point.latency) == ("uniform", "buffer", "constant")
+    }
+    assert list(messages) == list(cost_studies.LOADS)
+    assert messages[0.1] == 1000
+    assert messages[0.45] == pytest.approx(4 * messages[0.4], rel=0.01)
+    runs = [
+        simulate(Experiment("buffer", 6, load=0.4, latency="constant", messages=messages[0.4], seed=s))
+        for s in (0, 1, 2)
+    ]
+    found = estimate(run.before for run in runs)
+    assert found is not None
+    assert abs(found.mean - 4.0) < found.error
+    assert found.mean == pytest.approx(4.0, rel=0.1)
+
+
+def test_all_outcomes_are_as_likely_also_where_the_application_is_busy() -> None:
+    class Loses(Notifying):
+        """Delivers a message, or does not."""
+
+        def on_packet(self, i: int, state: int, packet: Packet) -> list[Step]:
+            return [
+                Step(state, (), [AppEvent("deliver", packet.message)] if kept and packet.message else ())
+                for kept in (0, 1)
+            ]
+
+    run = simulate_machine(Loses(3), Experiment("loses", 3, load=0.5, messages=1000, work=1.0))
+    assert run.undelivered == pytest.approx(500, abs=60)
+
+
+def test_all_optimal_protocols_make_messages_wait_alike() -> None:
+    waits = {simulate(Experiment(name, load=1, messages=400)).added for name in ("rst", "ses", "optimal", "rst-before")}
+    assert len(waits) == 1
+    assert simulate(Experiment("extra-messages", load=1, messages=400, parameters={"k": 16})).added in waits
+    assert simulate(Experiment("extra-messages", load=1, messages=400)).added not in waits
+
+
+def test_clearing_one_way_costs_what_any_way_costs() -> None:
+    experiments = [Experiment("extra-messages", 4, load=1, messages=300, seed=seed) for seed in range(5)]
+    one = estimate(simulate(each).control for each in experiments)
+    any_ = estimate(simulate_machine(ExtraMessages(4), each).control for each in experiments)
+    assert one is not None
+    assert any_ is not None
+    assert abs(one.mean - any_.mean) < one.error + any_.error
+
+
+def test_an_application_that_takes_time_makes_messages_wait() -> None:
+    for name in ("rst", "buffer"):
+        busy = simulate(Experiment(name, work=1.0, messages=400))
+        idle = simulate(Experiment(name, messages=400))
+        assert busy.added is not None
+        assert idle.added is not None
+        assert busy.added > idle.added + 0.05
+    assert busy.unread > idle.unread == 0
+
+
+def test_over_fifo_channels_a_busy_application_does_not_let_messages_overtake() -> None:
+    experiment = Experiment("unordered", load=1, messages=400, work=0.5, channel="fifo")
+    assert simulate_machine(promising("fifo", "unordered", 4), experiment).kept
+    assert not simulate_machine(promising("fifo", "unordered", 4), replace(experiment, channel="unordered")).kept
+
+
+def test_a_narrow_line_takes_time() -> None:
+    wide = simulate(Experiment("unordered", latency="constant", messages=200))
+    narrow = simulate(Experiment("unordered", latency="constant", messages=200, bandwidth=120.0, payload=100))
+    assert wide.delay == pytest.approx(1)
+    assert narrow.delay is not None
+    assert narrow.delay >= 2 - 1e-9  # 20 + 100 bytes take a latency more
+
+
+def test_packets_leave_a_narrow_line_one_after_the_other() -> None:
+    experiment = Experiment("unordered", 4, "bursts", 0.001, "constant", messages=200, bandwidth=120.0)
+    assert simulate(experiment).before == pytest.approx((1 + 2 + 3 + 4 + 5) / 5, abs=0.05)
+
+
+def test_each_link_has_a_mean_of_its_own_from_a_tenth_to_nearly_two() -> None:
+    n = 24
+    means = []
+    for seed in range(4):
+        draw = LATENCIES["links"].links(n, random.Random(seed))
+        own = random.Random(f"{seed} packets")
+        means += [sum(draw(own, i, j) for _ in range(100)) / 100 for i in range(n) for j in range(n)]
+    assert fmean(means) == pytest.approx(1, abs=0.025)
+    assert stdev(means) == pytest.approx(1.8 / math.sqrt(12), rel=0.06)
+
+
+def test_a_client_thinks_for_a_random_time() -> None:
+    clients = Applications(TRAFFIC["client-server"], 2, 0.1, seed=3)
+    answer = Message("0", 0, (1,))
+    times = [intent.after for _ in range(2000) for intent in clients.delivered(answer, 1)]
+    assert fmean(times) == pytest.approx(10, rel=0.1)
+    assert stdev(times) == pytest.approx(10, rel=0.1)

@@ -1,0 +1,76 @@
+"""The parts of what judges one large run on Spark: names, the numbering of events, and tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from one_run_logs import (
+    OVERTAKEN,
+    _without_compiling,  # noqa: F401
+    frame,
+    log,
+)
+
+from crownless.pipeline.logs.one_run import (
+    _events,
+    _lines,
+    _messages,
+    _unprintable_characters,
+    checked,
+    is_no_name,
+)
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+from spark_session import spark  # noqa: F401
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:pyspark"),
+    pytest.mark.usefixtures("_without_compiling"),
+]
+
+
+def test_a_name_is_what_python_can_print(spark: SparkSession) -> None:  # noqa: F811
+    """Of all characters, but for halves of them, which no string of Spark holds."""
+    from pyspark.sql import functions as f
+
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    stretches = ["".join(every[k : k + 4096]) for k in range(0, len(every), 4096)]
+    printed = f.regexp_replace("name", _unprintable_characters(), "")
+    rows = spark.createDataFrame([(stretch,) for stretch in stretches], "name string").select(printed).collect()
+    assert [row[0] for row in rows] == ["".join(filter(str.isprintable, stretch)) for stretch in stretches]
+    some = ["P 1", "P\u00e9", "\U0001f600", "", None, "P\n", "\nP", "P\u00a0", "P\u0085", "P\x7f", "\U000e0001"]
+    found = spark.createDataFrame([(name,) for name in some], "name string").select(is_no_name(f.col("name"))).collect()
+    assert [row[0] for row in found] == [False] * 3 + [True] * 8
+
+
+def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: SparkSession) -> None:  # noqa: F811
+    # Internal events, the message that P3 may have received in its hole, and the unsent one are not walked.
+    lines = log("P1: - x>P2 l>P2 y>P4 h>P3", "P4: y z>P2", "P2: z x s", "P3: ? -")
+    found = checked(frame(spark, lines))
+    of_lines = _lines(found)
+    assert of_lines.numbers == {"P1": 0, "P2": 1, "P3": 2, "P4": 3}
+    # The send of s may have been of anybody but P2.
+    assert of_lines.processes_with_gaps == {"P1", "P3", "P4"}
+    assert (of_lines.judged, of_lines.quarantined, of_lines.multicasts) == (11, 0, False)
+    rows = {tuple(row) for row in _events(_messages(found, of_lines)).collect()}
+    no = (-1, -1)
+    assert rows == {
+        (0, 0, 0, 0, 0, 1, 1, *(3, 1), *no),  # x: before it P2 delivers z
+        (0, 1, 0, 0, 1, 1, -1, *(0, 0), *no),  # l, which P2 does not: all that it delivers comes before
+        (0, 2, 0, 0, 2, 3, 0, *no, *no),
+        (3, 0, 1, 0, 2, 3, 0, *no, *(1, 1)),  # y: what P1 sent before it and was received is x
+        (3, 1, 0, 3, 1, 1, 0, *no, *no),
+        (1, 0, 1, 3, 1, 1, 0, *no, *no),
+        (1, 1, 1, 0, 0, 1, 1, *no, *no),
+    }
+
+
+def test_few_rows_stay_in_one_task(spark: SparkSession) -> None:  # noqa: F811
+    found = checked(frame(spark, OVERTAKEN))
+    events = _events(_messages(found, _lines(found)))
+    assert "Exchange" not in events._jdf.queryExecution().executedPlan().toString()

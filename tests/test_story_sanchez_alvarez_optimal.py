@@ -1,0 +1,238 @@
+"""[SA] §5, replayed on the machines: the yardstick that it names, the optimal algorithm [KS98]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from broken_extra_messages import (
+    FOUR_ENTRIES,
+)
+from broken_optimal import (
+    DropsEveryDestinationOnSending,
+    ForgetsNothingInMerging,
+    KeepsNoEmptyEntries,
+    KeepsTheReceiver,
+    KeepsWhatIsImplied,
+    MergesDestinations,
+    OneStampForAll,
+)
+from replay import check, over, violations
+from sanchez_alvarez_setup import NEVER
+
+from crownless.impl import optimal
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.optimal import Optimal
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.reachable import reachable
+from crownless.spec import notation
+from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends
+
+
+class Sent(NamedTuple):
+    """A message in somebody's causal past: the c-th of its sender, and the messages sent in its own causal past."""
+
+    sender: int
+    clock: int
+    dests: frozenset[int]
+    after: frozenset[tuple[int, int]]
+
+
+class Past(NamedTuple):
+    """The causal past of a process or a message. `delivered`: sender, clock, where."""
+
+    sent: frozenset[Sent] = frozenset()
+    delivered: frozenset[tuple[int, int, int]] = frozenset()
+
+
+class Remembering(ProtocolMachine):
+    """A protocol, and with it everything that has happened before, which no guard uses."""
+
+    promises = "causal"
+    admits_multicast = True
+
+    def __init__(self, inner: ProtocolMachine) -> None:
+        super().__init__(inner.n)
+        self.inner = inner
+
+    def initial(self, i: int) -> Any:
+        return self.inner.initial(i), Past()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        inner, past = state
+        clock = 1 + sum(one.sender == i for one in past.sent)
+        before = frozenset((one.sender, one.clock) for one in past.sent)
+        sent = Sent(i, clock, frozenset(message.receivers), before)
+        after = past._replace(sent=past.sent | {sent})
+        return [
+            Step(
+                (step.state, after),
+                [packet._replace(stamp=(packet.stamp, sent, past)) for packet in step.packets],
+                step.events,
+            )
+            for step in self.inner.send(i, inner, message)
+        ]
+
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return bool(self.inner.deliverable(i, state[0], packet._replace(stamp=packet.stamp[0])))
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (stamp, sent, theirs), (inner, past) = packet.stamp, state
+        if sent is not None:
+            past = Past(
+                past.sent | theirs.sent | {sent},
+                past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)},
+            )
+        return [
+            Step(
+                (step.state, past),
+                [more._replace(stamp=(more.stamp, None, None)) for more in step.packets],
+                step.events,
+            )
+            for step in self.inner.on_packet(i, inner, packet._replace(stamp=stamp))
+        ]
+
+
+def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:
+    """What the copy to j must carry: every (sender, clock, destination) of a message before it for which no delivery
+    there is known, nor a later message there, this one included unless the destination is j.
+    """
+    return {
+        (first.sender, first.clock, d)
+        for first in past.sent
+        for d in first.dests
+        if (first.sender, first.clock, d) not in past.delivered
+        and not any((first.sender, first.clock) in second.after and d in second.dests for second in past.sent)
+        and (d == j or d not in sent.dests)
+    }
+
+
+def stamps(inner: ProtocolMachine, workload: Workload) -> Iterator[tuple[Any, Past, Sent, int]]:
+    """The stamp of every copy of a user message in every run, the past of its send, the message and the receiver."""
+    system = over(Remembering(inner), workload)
+    known: set[Packet] = set()
+    for now in reachable(system):
+        for step, _ in now.moves:
+            for packet in system.transmitted(step):
+                if packet.message is not None and packet not in known:
+                    known.add(packet)
+                    stamp, sent, past = packet.stamp
+                    yield stamp, past, sent, packet.destination
+
+
+def log_entries(stamp: optimal.Stamp) -> list[tuple[int, int, int]]:
+    """The log that travels, destination by destination."""
+    return [(k, clock, d) for (k, clock), left in stamp.log for d in left]
+
+
+WORKLOADS = [Free(3, 4), Free(3, 3, sends="multicast")]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_the_optimal_algorithm_carries_exactly_what_is_necessary(workload: Workload) -> None:
+    for stamp, past, sent, j in stamps(Optimal(3), workload):
+        assert set(log_entries(stamp)) == necessary(past, sent, j)
+
+
+@pytest.mark.parametrize(
+    "kind", [KeepsWhatIsImplied, KeepsTheReceiver, MergesDestinations, KeepsNoEmptyEntries, OneStampForAll]
+)
+def test_with_a_rule_less_it_is_as_safe_and_carries_more_than_is_necessary(kind: type[Optimal]) -> None:
+    more = 0
+    for stamp, past, sent, j in stamps(kind(3), Free(3, 3, sends="multicast")):
+        assert set(log_entries(stamp)) >= necessary(past, sent, j)
+        more += set(log_entries(stamp)) > necessary(past, sent, j)
+    assert more
+
+
+#: P3 knows of a to P2, and then hears from P1, which has sent to P2 again and has dropped a from its log.
+OUT_OF_DATE = """
+P1: send a to P2; send b to P3; send c to P2; send d to P3
+P2:
+P3: receive; receive; send e to P1
+"""
+
+
+def test_what_one_side_of_a_merge_has_dropped_comes_back_only_in_the_fifth_message() -> None:
+    def too_much(kind: type[Optimal], workload: Workload) -> list[set[tuple[int, int, int]]]:
+        surplus = (
+            set(log_entries(stamp)) - necessary(past, sent, j) for stamp, past, sent, j in stamps(kind(3), workload)
+        )
+        return [more for more in surplus if more]
+
+    for workload in WORKLOADS:
+        assert too_much(ForgetsNothingInMerging, workload) == []
+    program = Program(notation.parse(OUT_OF_DATE))
+    assert too_much(ForgetsNothingInMerging, program) == [{(0, 1, 1)}]
+    assert too_much(Optimal, program) == []
+
+
+def test_what_drops_too_much_carries_less_than_is_necessary() -> None:
+    assert any(
+        not necessary(past, sent, j) <= set(log_entries(stamp))
+        for stamp, past, sent, j in stamps(DropsEveryDestinationOnSending(3), Free(3, 3))
+    )
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_its_stamps_are_never_larger_than_the_matrix_without_its_zeroes(workload: Workload) -> None:
+    smaller = 0
+    for stamp, past, _, _ in stamps(Optimal(3), workload):
+        matrix = {(one.sender, d) for one in past.sent for d in one.dests}
+        of_a_channel = {(k, d) for k, _, d in log_entries(stamp)}
+        assert len(log_entries(stamp)) == len(of_a_channel), "of each sender a destination is named once"
+        assert of_a_channel <= matrix
+        assert len(stamp.log) <= len(matrix)
+        smaller += len(log_entries(stamp)) < len(matrix)
+    assert smaller
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_a_log_names_a_destination_once_a_sender_and_never_its_own_process_and_has_one_empty_entry_a_sender(
+    workload: Workload,
+) -> None:
+    system = over(Optimal(3), workload)
+    for now in reachable(system):
+        for i, local in enumerate(now.locals):
+            named = [(k, d) for (k, _), left in local.log for d in left]
+            assert len(named) == len(set(named))
+            assert all(d not in (i, k) for k, d in named)
+            empty = [k for (k, _), left in local.log if not left]
+            assert len(empty) == len(set(empty))
+
+
+@pytest.mark.parametrize("sends", ["unicast", "multicast"])
+def test_the_optimal_algorithm_is_causal_and_live(sends: Sends) -> None:
+    result = check(Optimal, 3, 3, sends=sends)
+    assert (result.verdict, violations(result)) == ("holds", {})
+
+
+def test_without_extra_messages_the_sparse_matrix_says_what_is_necessary_and_sometimes_more() -> None:
+    more = 0
+    for stamp, past, sent, j in stamps(ExtraMessages(3, parameters={"k": NEVER}), Free(3, 4)):
+        wanted = {(k, d) for k, _, d in necessary(past, sent, j)}
+        entries = {(k, l) for k, l, _ in stamp}
+        assert wanted <= entries
+        more += wanted < entries
+    assert more
+
+
+def test_an_extra_message_makes_stamps_smaller_than_the_so_called_optimal_ones() -> None:
+    # The optimum is that of algorithms which send no messages of their own. Of the last message of P1:
+    program = Program(notation.parse(FOUR_ENTRIES))
+
+    def sizes(machine: ProtocolMachine) -> set[int]:
+        found = set()
+        for stamp, past, sent, _ in stamps(machine, program):
+            if sent.sender == 0 and sent.clock == 3:
+                found.add(len(log_entries(stamp)) if isinstance(stamp, optimal.Stamp) else len(stamp))
+                assert len(necessary(past, sent, 1)) == 4
+        return found
+
+    assert sizes(Optimal(3)) == {4}
+    assert sizes(ExtraMessages(3, parameters={"k": NEVER})) == {4}
+    assert sizes(ExtraMessages(3)) == {3}
+    assert sizes(ExtraMessages(3, parameters={"k": 3})) == {2}
