@@ -48,6 +48,24 @@ def test_events_are_numbered_line_after_line() -> None:
     assert c.receive_events == ({1: 3}, {})
 
 
+def test_a_message_overtakes_one_that_is_received_after_it_or_not_at_all() -> None:
+    c = computation(
+        "P1: send x to P2; send y to P2; send z to P2; send w to P3\nP2: receive y; receive x\nP3: receive w"
+    )
+    x, y, z, w = range(4)
+    at_p2 = {(second, first) for second in range(4) for first in range(4) if c.overtakes(second, first, 1)}
+    assert at_p2 == {(y, x), (y, z), (x, z), (y, w), (x, w)}
+    assert [c.overtakes(w, m, 2) for m in (x, y, z)] == [True] * 3
+    assert not any(c.overtakes(second, first, 0) for second in range(4) for first in range(4))
+
+
+def test_a_computation_is_made_of_events_with_their_messages() -> None:
+    lines = [[("send", X), ("deliver", Y)], [("send", Y), ("receive", X)]]
+    assert Computation.of_message_lines(lines) == Computation.of_lines(
+        2, [X, Y], [[SEND_X, RECEIVE_Y], [SEND_Y, RECEIVE_X]]
+    )
+
+
 def test_a_computation_is_complete_when_every_copy_is_received() -> None:
     incomplete = computation("P1: send x to P2, P3\nP2: receive x; send y to P1\nP3:")
     assert incomplete.unreceived == ((0, 2), (1, 0))

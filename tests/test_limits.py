@@ -190,7 +190,7 @@ def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:
 
 
 def test_memory_that_cannot_be_had_ends_counting_and_the_plain_explorer() -> None:
-    with patch("crownless.model_check.counting.decide", side_effect=MemoryError):
+    with patch("crownless.model_check.counting.kept_orders", side_effect=MemoryError):
         counted = count(2, 2)
     assert counted.stopped is not None
     assert counted.stopped.startswith("no more memory could be had")

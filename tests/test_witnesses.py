@@ -64,8 +64,8 @@ def overtaking_chains(c: Computation, *, same_sender: bool) -> Iterator[int]:
     for (m, first), (other, second) in permutations(enumerate(c.messages), 2):
         if same_sender and first.sender != second.sender:
             continue
-        for q, received in c.receive_events[other].items():
-            if q in first.receivers and c.receive_events[m].get(q, received + 1) > received:
+        for q in first.receivers:
+            if c.overtakes(other, m, q):
                 length = lengths[c.send_event[m]].get(c.send_event[other])
                 if length is not None:
                     yield length + 1
@@ -148,10 +148,8 @@ def smallest_circle(c: Computation, order: str, *, pending: bool) -> float:
     for m, other in permutations(range(len(c.messages)), 2):
         ours, theirs = receives(c, happened_before, m), receives(c, happened_before, other)
         if order == "mailbox":
-            for q in set(c.receive_events[m]) & set(c.messages[other].receivers):
-                received = c.receive_events[m][q]
-                if c.receive_events[other].get(q, received + 1) > received:
-                    forced.add(sends_of(c, m, other))
+            if any(c.overtakes(m, other, q) for q in c.messages[other].receivers):
+                forced.add(sends_of(c, m, other))
         elif c.messages[m].sender == c.messages[other].sender and c.send_event[m] < c.send_event[other]:
             forced.update(product(ours.values(), theirs.values()))
     graph = weighed(happened_before, c)
