@@ -57,6 +57,8 @@ def difference(one: Any, other: Any, inside: tuple[tuple[int, int], ...] = ()) -
                     return found
                 order = order or found
         return (_of_attributes(one, other, inside) or order) if kind.__dictoffset__ else order
+    if kind is frozenset:
+        return _of_elements(one, other, inside)
     if kind is float or kind is complex:
         return None if repr(one) == repr(other) else Difference("value", one, other)
     return _of_objects(one, other, inside)
@@ -93,7 +95,8 @@ def _first(found: Iterable[Difference | None]) -> Difference | None:
 
 def _of_elements(one: Any, other: Any, inside: tuple[tuple[int, int], ...]) -> Difference | None:
     if list(one) == list(other):
-        return _first(difference(*pair, inside) for pair in zip(one, other, strict=True))
+        pairs = zip(one, other, strict=True)
+        return _first(difference(*pair, inside) for pair in pairs if pair[0] is not pair[1])
     equal = {element: element for element in other}
     return _first(
         [*(difference(element, equal[element], inside) for element in one), Difference("order", list(one), list(other))]

@@ -216,6 +216,11 @@ class GivesOneNamedStep(Right):
         return ("post", Step(state))
 
 
+def names(name: str) -> dict[str, Any]:
+    """An internal step of that name."""
+    return {"internal": lambda self, i, state: [(name, Step(state))]}
+
+
 NOT_SENT = Message("2→1#7", 1, (0,))
 
 
@@ -230,6 +235,23 @@ def readdresses(**changed: Any) -> Callable[..., Any]:
 
 
 ANSWERING = [
+    *(
+        wrong(f"NamesAStep{of}", **names(name))
+        for of, name in {
+            "AsASend": "send m1 to P2",
+            "AsADelivery": " Deliver  m1 from P2",
+            "AsAnArrival": "receive message",
+            "AsALoss": "lose m1",
+            "AsACopy": "duplicate m1",
+            "AsACrash": "crash",
+            "AsAnAgreement": "agree",
+            "ByNothing": "",
+            "ByBlanks": "  ",
+            "InTwoLines": "post\nmine holds within the bound",
+            "ByAnEscape": "post\x1b[2J",
+        }.items()
+    ),
+    wrong("NamesAStepByANumber", **names(7)),  # type: ignore[arg-type]
     wrong("SendsAStep", **answers("send", lambda i, step: step)),
     wrong("SendsNothing", **answers("send", lambda i, step: None)),
     wrong("SendsAGenerator", **answers("send", lambda i, step: (each for each in [step]))),
