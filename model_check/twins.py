@@ -24,12 +24,13 @@ from functools import cached_property, partial
 from types import FunctionType
 from typing import Any, Literal, NamedTuple
 
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, Step
 
 from .outside_state import slots_of
 
-#: Types whose values cannot be distinguished if they are equal.
-FIRM = frozenset({int, bool, str, bytes, type(None), type(...)})
+#: Types whose values cannot be distinguished if they are equal (messages as the free workload makes them).
+FIRM = frozenset({int, bool, str, bytes, type(None), type(...), FreeMessage})
 
 
 class Difference(NamedTuple):
@@ -127,7 +128,7 @@ def may_have_an_order(value: Any) -> bool:
     if type(value) in FIRM:
         return False
     if isinstance(value, tuple) and not type(value).__dictoffset__:
-        return any(map(may_have_an_order, value))
+        return not FIRM.issuperset(map(type, value)) and any(map(may_have_an_order, value))
     if isinstance(value, frozenset) and len(value) < 2:
         return any(map(may_have_an_order, value))
     return not isinstance(value, float | complex | Enum)

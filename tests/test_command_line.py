@@ -461,6 +461,13 @@ def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
             "check rst --engine plain --reduce all",
             "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",
         ),
+        *(
+            (
+                f"check {protocol}--engine plain --workers 2",
+                "--engine plain: the plain explorer has no workers; leave out --engine or --workers",
+            )
+            for protocol in ("rst ", "")
+        ),
         (
             "check ses --engine native --crash P1",
             "ses: --engine native: the native engine knows no crashes; leave that out",

@@ -415,8 +415,7 @@ class Alike:
     @staticmethod
     def _are_alike(one: Any, other: Any) -> bool:
         """True if they are equal, and no process can distinguish them but by the order of what is in a set."""
-        found = difference(one, other) if one == other else None
-        return bool(one == other) and (found is None or found.of == "order")
+        return bool(one == other) and ((found := difference(one, other)) is None or found.of == "order")
 
     @staticmethod
     def _fails(process: int, error: Exception) -> NotSymmetric:
