@@ -171,6 +171,71 @@ class Uncountable:
         return True
 
 
+def nested(often: int) -> Any:
+    value: Any = ()
+    for _ in range(often):
+        value = (value,)
+    return value
+
+
+class NestsAtTheStart(Right):
+    def initial(self, i: int) -> Any:
+        return nested(10_000)
+
+
+class NestsInAnArrival(Right):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        return [Step(nested(10_000))]
+
+
+class NestsInAStamp(Right):
+    def send(self, i: int, state: Any, message: Message) -> Any:
+        return [Step(state, [Packet(i, message.receiver, "message", message, nested(10_000))])]
+
+
+class HasNoText(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = __str__
+
+
+class EndsTheProcessInItsText(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+class FailsWithoutAText(Right):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        raise HasNoText
+
+
+class FailsWithATextThatEndsTheProcess(Right):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        raise EndsTheProcessInItsText
+
+
+class IsShownByNothing:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IsShownByNothing)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        raise SystemExit(0)
+
+
+class StartsWithWhatNothingShows(Right):
+    invariants = {}
+
+    def initial(self, i: int) -> Any:
+        return IsShownByNothing()
+
+    def send(self, i: int, state: Any, message: Message) -> Any:
+        raise KeyError(message.name)
+
+
 class FailsInAHash(Right):
     def initial(self, i: int) -> Any:
         return Uncountable(0, ())
