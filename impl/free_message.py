@@ -8,15 +8,17 @@ from crownless.spec.computation import Message
 
 
 class FreeMessage(Message):
-    """The message of that number on the channel from a process to some others."""
+    """The message of that number on the channel from a process to some others; nothing can be added to it."""
 
-    number: int
+    __slots__ = ()
 
     def __new__(cls, sender: int, receivers: tuple[int, ...], number: int) -> FreeMessage:
         name = f"{sender + 1}→{''.join([str(q + 1) for q in receivers])}#{number}"
-        message = super().__new__(cls, name, sender, receivers)
-        message.number = number
-        return message
+        return super().__new__(cls, name, sender, receivers)
+
+    @property
+    def number(self) -> int:
+        return int(self.name.rpartition("#")[2])
 
     def __getnewargs__(self) -> tuple[int, tuple[int, ...], int]:
         return self.sender, self.receivers, self.number

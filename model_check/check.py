@@ -19,7 +19,7 @@ from crownless.spec.printable import some
 
 from .check_result import CheckResult, PropertyResult
 from .early import EarlyReports, LimitsAfter, TrialLimits
-from .engines import Engine, RemoteEngine, SymmetryCheck, engine_for, may_be_native
+from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
 from .lassos import GaveUp, Lassos
@@ -85,6 +85,7 @@ def run_check(
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
+    check_workers(workers, engine)
     named = engine or reductions or workers or checkpoint or resume
     earlier: Exploration | None = None
     with watching():

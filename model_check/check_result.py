@@ -12,7 +12,7 @@ from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import Undecided
-from crownless.spec.printable import in_brackets, some
+from crownless.spec.printable import in_brackets, printable, some
 
 from .engines import Engine
 from .exploration import Exploration
@@ -48,7 +48,8 @@ class PropertyResult:
         return in_brackets(f"{self.property.name}: {self._verdict()}")
 
     def __str__(self) -> str:
-        line = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
+        said = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
+        line = printable(said)
         return line if self.run is None else f"{line}\n\n{self.run}"
 
     def _verdict(self) -> str:
@@ -99,8 +100,9 @@ class CheckResult:
         return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{broken}")
 
     def __str__(self) -> str:
-        drawn = [f"{self.protocol} breaks {', '.join(names)}:\n\n{run}" for run, names in self.shown_runs()]
-        return "\n\n".join([f"{self.protocol}: {self.verdict}; {self.scope}", *drawn])
+        breaks = printable(f"{self.protocol} breaks ")
+        drawn = [f"{breaks}{', '.join(map(printable, names))}:\n\n{run}" for run, names in self.shown_runs()]
+        return "\n\n".join([printable(f"{self.protocol}: {self.verdict}; {self.scope}"), *drawn])
 
     def shown_runs(self) -> list[tuple[Run, list[str]]]:
         """Each run that shows a violation, once, with the names of the properties that it breaks."""

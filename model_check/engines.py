@@ -177,6 +177,12 @@ def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...
     return tuple(name for name in REDUCTIONS if name in wanted)
 
 
+def check_workers(workers: int | None, engine: str | None) -> None:
+    """Raises `BadInput` if the engine requested by name has no workers, and several are requested."""
+    if engine == "plain" and workers is not None and workers > 1:
+        raise BadInput("--engine plain: the plain explorer has no workers", hint="leave out --engine or --workers")
+
+
 def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
     """Why this protocol admits no such check, or not by this engine with these reductions; None if it does."""
     try:

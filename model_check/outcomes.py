@@ -11,6 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
+from crownless.spec.printable import printable
 
 from .wrong_machine import NOT_GIVEN, Call, shown
 
@@ -19,6 +20,9 @@ Exists = Callable[[Message], bool]
 
 #: The kinds of events.
 EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
+
+#: How the actions begin that are no internal steps.
+ACTIONS = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
 
 #: The types of what is listed.
 LISTS = frozenset({list, tuple})
@@ -42,6 +46,8 @@ class Outcomes:
         self._exists = exists
         #: Messages that an application can send, as far as they have been met.
         self._known: set[Message] = set()
+        #: Names of internal steps with which nothing is wrong.
+        self._names: set[str] = set()
 
     def steps(self, method: str, i: int, state: Any, given: Any, answer: Any) -> Sequence[Step]:
         """The steps that an input gave; raises `WrongMachine` if they are none."""
@@ -64,6 +70,9 @@ class Outcomes:
                     f"returns {_a(named)} in its list, not a pair of a name and a Step",
                     f'return pairs such as ("post", {A_STEP})',
                 )
+            if named[0] not in self._names:
+                self._check_name(Call(self._kind, "internal", i, state), named[0])
+                self._names.add(named[0])
         if answer:
             self.steps("internal", i, state, NOT_GIVEN, [step for _, step in answer])
         return answer
@@ -148,6 +157,16 @@ class Outcomes:
             raise call.wrong(problem, "give Step a list, such as [delivered(message)], or ()")
         for event in events:
             self._check_event(call, event)
+
+    def _check_name(self, call: Call, name: str) -> None:
+        """Raises `WrongMachine` for a name of an internal step that a run could not be read by."""
+        if not name.strip() or printable(name) != name:
+            problem = f"names a step {shown(name, ascii)}, which cannot be printed as it is"
+            raise call.wrong(problem, "name it in characters that are shown, on one line")
+        word = name.split()[0].lower()
+        if word in ACTIONS:
+            problem = f"names a step {shown(name)}, which reads as an action of the engine's own"
+            raise call.wrong(problem, f"begin it with another word than {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}")
 
     def _check_packet(self, call: Call, packet: Any) -> None:
         if not isinstance(packet, Packet):

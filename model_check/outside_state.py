@@ -367,7 +367,7 @@ def contents(value: Any, inside: tuple[int, ...] = ()) -> Any:
         parts.append(value.tobytes())
     elif isinstance(value, type | ModuleType) or callable(value):
         return (kind, id(value))
-    for slot in (name for base in kind.__mro__ for name in _slots(base)):
+    for slot in (name for base in kind.__mro__ for name in slots_of(base)):
         if hasattr(value, slot):
             parts.append((slot, contents(getattr(value, slot), inside)))
     if hasattr(value, "__dict__"):
@@ -379,6 +379,11 @@ def contents(value: Any, inside: tuple[int, ...] = ()) -> Any:
     return tuple(parts)
 
 
-def _slots(base: type) -> Iterable[str]:
+def slots_of(base: type) -> Iterable[str]:
+    """The attributes that a class keeps in slots, by the names that `getattr` takes."""
     slots = vars(base).get("__slots__", ())
-    return [slots] if isinstance(slots, str) else slots
+    within = f"_{base.__name__.lstrip('_')}"
+    return [
+        f"{within}{slot}" if slot.startswith("__") and not slot.endswith("__") else slot
+        for slot in ([slots] if isinstance(slots, str) else slots)
+    ]

@@ -9,7 +9,6 @@ their entries instead of calls, and makes all calls of an entry twice or none (`
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -19,8 +18,9 @@ from crownless.spec.computation import Message
 from crownless.spec.printable import some
 
 from .outcomes import HASHABLE, Exists, Outcomes, any_message
-from .outside_state import PLAIN, OutsideState, contents, immutable
-from .wrong_machine import ARGUMENTS, NOT_GIVEN, Call, WrongMachine
+from .outside_state import OutsideState, contents, immutable
+from .twins import Difference, SetOrders, are_plainly_the_same, difference
+from .wrong_machine import ARGUMENTS, NOT_GIVEN, Call, WrongMachine, shown
 
 T = TypeVar("T")
 
@@ -28,30 +28,47 @@ T = TypeVar("T")
 FIRST_CALLS = 256
 EVERY = 64
 
+HINT_ON_ORDER = "equal sets may be in different orders: take min(…) or sorted(…) of one, or keep a tuple in its place"
 HINT = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
 
 
 class Once:
     """The inputs of a machine, each called once; raises `WrongMachine` for an answer that is none."""
 
-    def __init__(self, machine: ProtocolMachine, outcomes: Outcomes) -> None:
+    def __init__(self, machine: ProtocolMachine, outcomes: Outcomes, orders: SetOrders) -> None:
         self.machine = machine
         self._outcomes = outcomes
+        self._orders = orders
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return self._outcomes.steps("send", i, state, message, self.machine.send(i, state, message))
+        answer = self._outcomes.steps("send", i, state, message, self.machine.send(i, state, message))
+        if self._orders.kept:
+            self._orders.called("send", i, state, message)
+        return answer
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        return self._outcomes.truth("deliverable", i, state, packet, self.machine.deliverable(i, state, packet))
+        answer = self._outcomes.truth("deliverable", i, state, packet, self.machine.deliverable(i, state, packet))
+        if self._orders.kept:
+            self._orders.called("deliverable", i, state, packet)
+        return answer
 
     def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return self._outcomes.steps("on_packet", i, state, packet, self.machine.on_packet(i, state, packet))
+        answer = self._outcomes.steps("on_packet", i, state, packet, self.machine.on_packet(i, state, packet))
+        if self._orders.kept:
+            self._orders.called("on_packet", i, state, packet)
+        return answer
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        return self._outcomes.steps("receive", i, state, sender, self.machine.receive(i, state, sender))
+        answer = self._outcomes.steps("receive", i, state, sender, self.machine.receive(i, state, sender))
+        if self._orders.kept:
+            self._orders.called("receive", i, state, sender)
+        return answer
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return self._outcomes.internal(i, state, self.machine.internal(i, state))
+        answer = self._outcomes.internal(i, state, self.machine.internal(i, state))
+        if self._orders.kept:
+            self._orders.called("internal", i, state, NOT_GIVEN)
+        return answer
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         return self.machine.renamed(state, renaming)
@@ -68,7 +85,9 @@ class Purity:
     def __init__(self, machine: ProtocolMachine, exists: Exists = any_message) -> None:
         self.machine = machine
         self.outcomes = Outcomes(machine, exists)
-        self.once = Once(machine, self.outcomes)
+        #: Local states and packets that differ in the order of a set alone.
+        self.orders = SetOrders(self._answer, self._compare_judgements, self.same, self._refuse_order)
+        self.once = Once(machine, self.outcomes, self.orders)
         self._kind = type(machine)
         #: How many calls could be skipped so far, made once or twice.
         self.calls = 0
@@ -160,20 +179,54 @@ class Purity:
             f"{self._kind.__name__}: a {what} of P{i + 1} cannot be compared and counted: {error}", hint=HASHABLE
         )
 
-    def same_type(self, what: str, i: int, known: Any, value: Any) -> None:
-        """Raises unless a value that equals a known one, for which it is taken, is made of the same types too.
+    # -- twins ---------------------------------------------------------------------------------------------------------
 
-        Whether it is one type in another is looked at as often as calls are made twice.
+    def same(self, i: int, known: Any, value: Any) -> None:
+        """Raises if a machine can distinguish a local state, or a packet, from the known one that it equals, for which
+        it is taken.
         """
-        if type(known) is not type(value) or (self._looks_closely() and types_of(known) != types_of(value)):
-            raise WrongMachine(
-                f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is made of "
-                f"other types{_differing_types(types_of(known), types_of(value))}",
-                hint="give them a field that differs",
-            )
+        is_packet = type(value) is Packet
+        one, other = (known.stamp, value.stamp) if is_packet else (known, value)
+        if are_plainly_the_same(one, other) or (found := difference(one, other)) is None:
+            return
+        if found.of != "order":
+            raise self._wrong_twins("stamp" if is_packet else "local state", i, found)
+        if is_packet:
+            self.orders.packet(known, value)
+        else:
+            self.orders.local_state(i, known, value)
 
-    def _looks_closely(self) -> bool:
-        return self.calls <= FIRST_CALLS or self.calls % EVERY == 0
+    def _wrong_twins(self, what: str, i: int, found: Difference) -> WrongMachine:
+        said = f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is"
+        _, one, other = found
+        if found.of == "types":
+            types = f"{type(one).__name__} and {type(other).__name__}"
+            return WrongMachine(f"{said} made of other types, {types}", hint="give them a field that differs")
+        hint = "give them a field that differs, or make the same of both"
+        return WrongMachine(f"{said} another value, {shown(one)} and {shown(other)}", hint=hint)
+
+    def _answer(self, method: str, i: int, state: Any, given: Any) -> Any:
+        """The answer of the machine, called once."""
+        arguments = (i, state) if given is NOT_GIVEN else (i, state, given)
+        answer = getattr(self.machine, method)(*arguments)
+        if method == "internal":
+            return self.outcomes.internal(i, state, answer)
+        check = self.outcomes.truth if method == "deliverable" else self.outcomes.steps
+        return check(method, i, state, given, answer)
+
+    def _compare_judgements(self, i: int, state: Any, twin: Any) -> None:
+        """Raises if an invariant or a witness looks at the order of a set."""
+        for kind in ("invariant", "witness"):
+            predicates = self.machine.invariants if kind == "invariant" else self.machine.witnesses
+            for name, holds in predicates.items():
+                if bool(holds(self.machine, i, state)) != bool(holds(self.machine, i, twin)):
+                    self._refuse_order(f"{kind} '{name}'", i, state, NOT_GIVEN, (twin, NOT_GIVEN))
+
+    def _refuse_order(self, method: str, i: int, state: Any, given: Any, twins: tuple[Any, Any]) -> NoReturn:
+        what, twin = ("local state", twins[0]) if twins[0] is not state else ("stamp", twins[1].stamp)
+        raise Call(self._kind, method, i, state, given).wrong(
+            f"looks at the order of a set: it answers otherwise for the equal {what} {shown(twin)}", HINT_ON_ORDER
+        )
 
     # -- the canary ----------------------------------------------------------------------------------------------------
 
@@ -232,34 +285,9 @@ class PurityByEntry(Purity):
         self.calls += 1
         return not self.doubles
 
-    def _looks_closely(self) -> bool:
-        return self.doubles
-
 
 #: What has the inputs of a machine.
 Inputs = Purity | Once
-
-
-def types_of(value: Any) -> Any:
-    """The types of which a value is made, place by place; of a set, how often there is which."""
-    if type(value) in PLAIN:
-        return type(value)
-    if isinstance(value, tuple):
-        return (type(value), tuple([types_of(part) for part in value]))
-    if isinstance(value, frozenset):
-        return (type(value), frozenset(Counter(map(types_of, value)).items()))
-    return (type(value), contents(value))
-
-
-def _differing_types(one: Any, other: Any) -> str:
-    """The first types that differ, in words; nothing where they are in a set, or within a value."""
-    kinds = [types if isinstance(types, type) else types[0] for types in (one, other)]
-    if kinds[0] is not kinds[1]:
-        return f", {kinds[0].__name__} and {kinds[1].__name__}"
-    parts = [() if isinstance(types, type) else types[1] for types in (one, other)]
-    if not all(isinstance(each, tuple) for each in parts):
-        return ""
-    return next((_differing_types(*pair) for pair in zip(*parts, strict=True) if pair[0] != pair[1]), "")
 
 
 #: The inputs that yield steps.

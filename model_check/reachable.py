@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crownless.spec.printable import printable
+
 from .runs import Run, run_of
 from .system import LocalStep, MonitorState, Move, State, System
 from .wrong_machine import machine_errors
@@ -58,7 +60,7 @@ class Reached(NamedTuple):
 
     def __str__(self) -> str:
         states = "; ".join(f"{p}: {s}" for p, s in zip(self.system.workload.processes, self.locals, strict=True))
-        return f"after {self.depth} actions: {states}; {len(self.in_flight)} in flight"
+        return printable(f"after {self.depth} actions: {states}; {len(self.in_flight)} in flight")
 
 
 #: Whether a move may be taken from a state, in a search that leaves some out.

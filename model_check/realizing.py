@@ -16,7 +16,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.errors import Undecided
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
-from crownless.spec.printable import in_brackets
+from crownless.spec.printable import in_brackets, printable
 
 from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
 from .limits import Limits, allocation_failed
@@ -77,7 +77,7 @@ class Realization:
     def __str__(self) -> str:
         smallest = {"missing": self.shown_missing and self.orders[self.shown_missing].missing, "extra": self.broken_by}
         drawn = [f"{what}:\n{c}" for what, c in smallest.items() if c and possible(c)]
-        return "\n\n".join([f"{self._headline}; {self.scope}", *drawn])
+        return "\n\n".join([printable(f"{self._headline}; {self.scope}"), *drawn])
 
     @property
     def _headline(self) -> str:

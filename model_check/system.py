@@ -331,23 +331,29 @@ class System:
     # -- tables of local transitions -----------------------------------------------------------------------------------
 
     def _number_of_local(self, process: int, state: Any) -> int:
+        known = self._locals.values
+        before = len(known)
         try:
             number = self._locals.number(state, process)
         except TypeError as error:
             raise self.inputs.unhashable("local state", process, error) from error
-        if (known := self._locals.values[number]) is not state:
-            self.inputs.same_type("local state", process, known, state)
+        if number == before:
+            self.inputs.orders.new(state)
+        elif known[number] is not state:
+            self.inputs.same(process, known[number], state)
         return number
 
     def _number_of_packet(self, packet: Packet) -> int:
+        known = self._packets.values
         try:
             number = self._packets.number(packet)
         except TypeError as error:
             raise self.inputs.unhashable("packet", packet.source, error) from error
-        if (known := self._packets.values[number].stamp) is not packet.stamp:
-            self.inputs.same_type("stamp", packet.source, known, packet.stamp)
         if number == len(self._destinations):
             self._destinations.append(packet.destination)
+            self.inputs.orders.new(packet.stamp)
+        elif known[number].stamp is not packet.stamp:
+            self.inputs.same(packet.source, known[number], packet)
         return number
 
     def _link(self, packet: int) -> int:

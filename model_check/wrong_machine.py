@@ -137,7 +137,9 @@ def shown(value: Any, show: Callable[[Any], str] = repr) -> str:
     """A value on one line, shortened in the middle if it is long."""
     try:
         text = show(value)
-    except Exception as error:  # of any kind: it is the user's own code
+    except BaseException as error:  # of any kind: it is the user's own code
+        if isinstance(error, KeyboardInterrupt):
+            raise
         return f"<a {type(value).__name__} of which {show.__name__} fails: {type(error).__name__}>"
     return shortened(_AT_AN_ADDRESS.sub(r"<\1>", text), LONGEST_VALUE)
 
@@ -247,6 +249,8 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     def of_the_user(frames: Iterable[tuple[FrameType, int]]) -> list[tuple[FrameType, int]]:
         return [pair for pair in frames if _is_users(kind, pair[0].f_globals.get("__name__"), pair[0].f_code)]
 
+    if first is None and isinstance(error, RecursionError):
+        return _too_deep(kind, frames)
     if first is None:
         return _of_a_value(kind, error, of_the_user(frames))
     call = _call(kind, named, frames[first][0])
@@ -317,6 +321,20 @@ def missing_method(kind: type, name: str) -> WrongMachine:
     return WrongMachine(
         f"{kind.__name__} has no method {name}",
         hint=f"write {name}({', '.join(('self', *ARGUMENTS[name]))}), which returns {gives}",
+    )
+
+
+def _too_deep(kind: type, frames: Sequence[tuple[FrameType, int]]) -> WrongMachine:
+    """The message on a value that is nested so deeply that Python cannot go through it."""
+    calls = [frame.f_locals for frame, _ in frames if frame.f_globals.get("__name__") == _PURITY]
+    known = next((each for each in reversed(calls) if {"method", "arguments"} <= each.keys()), None)
+    call = Call(kind, "a local state or a packet")
+    if known is not None:
+        i = known["arguments"][0]
+        call = Call(kind, known["method"], i if isinstance(i, int) else None)
+    said = "is given, or gives, a value" if known is not None else "is"
+    return call.wrong(
+        f"{said} nested too deeply to be looked at", "keep what can grow in one tuple, not in tuples within tuples"
     )
 
 

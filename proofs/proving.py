@@ -17,7 +17,7 @@ from crownless.model_check.class_facts import check_class
 from crownless.model_check.stopping import Stopped, stop_reason
 from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import in_brackets, some
+from crownless.spec.printable import in_brackets, printable, some
 
 from .buffer import BUFFER
 from .causal_order import CausalOrder
@@ -131,9 +131,9 @@ class ProofReport:
         shown = [f"{shown}: {self.outcome(shown)}: {meaning}" for shown, (meaning, _) in self.proof.shown.items()]
         claims = [f"  {put.part}: {put.claim.name}: {put.verdict.outcome}" for put in self.claims]
         assumed = [f"- {assumption}" for assumption in self.proof.assumed]
-        scope = f"of {self.of}; processes: {self.processes}; messages: {self.messages}"
+        of = printable(f"{self.protocol}, of {self.of}; processes: {self.processes}; messages: {self.messages}")
         stopped = [f"not all was put to z3: {self.stopped}"] if self.stopped else []
-        return "\n".join([f"{self.protocol}, {scope}", *shown, *stopped, "claims:", *claims, "assumed:", *assumed])
+        return "\n".join([of, *shown, *stopped, "claims:", *claims, "assumed:", *assumed])
 
     def outcome(self, shown: str) -> PartOutcome:
         """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,

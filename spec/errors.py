@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from .printable import printable_name
+from .printable import printable, printable_name
 
 
 class BadInput(ValueError):
@@ -32,7 +32,7 @@ class BadInput(ValueError):
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return (f"{place}: " if place else "") + self.message + (f"; {self.hint}" if self.hint else "")
+        return printable((f"{place}: " if place else "") + self.message + (f"; {self.hint}" if self.hint else ""))
 
     def at(self, *, file: str | None = None, line: int | None = None, column: int | None = None) -> BadInput:
         """The same error, with the places it does not know yet filled in."""

@@ -29,4 +29,10 @@ def lacks_memory(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    return isinstance(error, Exception) and any(said in str(error) for said in _SAID)
+    if not isinstance(error, Exception):
+        return False
+    try:
+        text = str(error)
+    except (Exception, SystemExit):  # of any kind: it may be anybody's code
+        return False
+    return any(said in text for said in _SAID)

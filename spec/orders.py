@@ -39,7 +39,7 @@ from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
 from .errors import Undecided, unknown_name
-from .printable import in_brackets
+from .printable import in_brackets, printable
 from .witnesses import Witness
 
 UnreceivedPolicy = Literal["lost", "pending"]
@@ -83,7 +83,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.witness is None or self.computation is None:
             return f"{self.order}: {self._in_a_line}"
-        return "\n  ".join([f"{self.order}: {self._in_a_line}", *self.witness.details(self.computation)])
+        details = map(printable, self.witness.details(self.computation))
+        return "\n  ".join([f"{self.order}: {self._in_a_line}", *details])
 
     @property
     def shows_violation(self) -> bool:
@@ -97,10 +98,10 @@ class Verdict:
 
     @property
     def because(self) -> str:
-        """Why it is broken or unknown, in a line."""
+        """Why it is broken or unknown, in a line that is safe to print."""
         if self.witness is None or self.computation is None:
-            return self.unknown or ""
-        return self.witness.headline(self.computation)
+            return printable(self.unknown or "")
+        return printable(self.witness.headline(self.computation))
 
     @property
     def _in_a_line(self) -> str:

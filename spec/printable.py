@@ -66,7 +66,7 @@ def error_line(error: BaseException) -> str:
     """What an exception says, with its type, on one line; it may be anybody's, whose text cannot be had."""
     try:
         text = " ".join(str(error).split())
-    except Exception:
+    except (Exception, SystemExit):
         text = ""
     return printable_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 

@@ -68,6 +68,8 @@ cr.check("rst", checkpoint="a", resume="b")
     `checkpoint` and `resume`: a resumed search is saved further in the same directory; leave out `checkpoint`
 cr.check("rst", engine="plain", reductions="all")
     `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
+cr.check("rst", engine="plain", workers=2)
+    `engine` plain: the plain explorer has no workers; leave out `engine` or `workers`
 cr.check("rst", sends="multicast")
     rst has no messages to several processes; leave out `sends`, or name the protocols: unordered, isis, isis-gc, isis-gc-waits, cbcast, ses-multicast, optimal
 cr.realize("rst", max_seconds="x")

@@ -48,6 +48,13 @@ def crownless(capsys: Capture) -> Crownless:
             "check rst --engine plain --reduce all",
             "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",
         ),
+        *(
+            (
+                f"check {protocol}--engine plain --workers 2",
+                "--engine plain: the plain explorer has no workers; leave out --engine or --workers",
+            )
+            for protocol in ("rst ", "")
+        ),
         (
             "check ses --engine native --crash P1",
             "ses: --engine native: the native engine knows no crashes; leave that out",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fuzz_verdicts import Input, run, wrong_with
@@ -13,6 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+import crownless as cr
+from crownless.command_line.check_report import print_check
+from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Step
+from crownless.impl.unordered import Unordered
+from crownless.model_check.check import run_check
+from crownless.model_check.request import Check
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagram import draw
 from crownless.spec.printable import (
@@ -133,6 +141,71 @@ def test_no_verb_prints_a_name_raw(name: str, tmp_path: Path) -> None:
         code, out, err = run(Input(words))
         violated = ("violated", "broken")
         assert wrong_with(code, out, err, Input(words, frozenset({0, 3}), violated)) is None, words
+
+
+def hostile_machine(name: str) -> type[ProtocolMachine]:
+    """Breaks an invariant, and has a witness, a rule, a parameter and packets of that name."""
+
+    class Named(Unordered):
+        symmetric = False
+        invariants = {f"{name} is kept": lambda machine, i, state: False}
+        witnesses = {f"{name} is met": lambda machine, i, state: False}
+        rules = {f"{name} is used": lambda machine, transition: False}
+        parameters = {f"k{name}": Parameter(name, lambda n: 1, 1, name)}
+        remark = f"with {name}"
+
+        def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+            return [
+                step._replace(packets=[packet._replace(kind=name) for packet in step.packets])
+                for step in super().send(i, state, message)
+            ]
+
+    Named.__name__ = name
+    return Named
+
+
+class Misnamed(Unordered):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        return None
+
+
+def said_from_python(name: str) -> list[str]:
+    """What results and errors say of what has this name, all that is no plain datum."""
+    checked = cr.check(hostile_machine(name), processes=2, messages=2)
+    sends, receives = (Event("send", 0), Event("send", 1)), (Event("receive", 1), Event("receive", 0))
+    messages = (Message(f"{name}1", 0, (1,)), Message(f"{name}2", 0, (1,)))
+    classified = cr.classify(Computation((f"P{name}", f"Q{name}"), messages, (sends, receives)))
+    realized = cr.realize(hostile_machine(name), processes=2, messages=2)
+    results = [checked, *(checked[each] for each in checked), classified, *classified.values(), realized]
+    said = [text for result in results for text in (str(result), repr(result))]
+    misnamed = type(name, (Misnamed,), {})
+    calls: list[Callable[[], Any]] = [
+        lambda: cr.check(misnamed, processes=2, messages=2),
+        lambda: cr.check(name),
+        lambda: cr.check("rst", channel=name),
+    ]
+    for call in calls:
+        with pytest.raises(cr.BadInput) as error:
+            call()
+        said.append(str(error.value))
+    return [*said, *(verdict.because for verdict in classified.values())]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_no_result_and_no_error_says_a_name_raw(name: str) -> None:
+    for text, usual in zip(said_from_python(name), said_from_python("usual"), strict=True):
+        assert text.count("\n") == usual.count("\n"), text
+        assert all(map(is_shown, text.replace("\n", ""))), text
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_table_has_a_name_on_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_check(run_check(Check(hostile_machine(f"x{name}"), 2, 1)), drawings=True)
+    lines = capsys.readouterr().out.split("\n")
+    assert all(is_shown(character) for line in lines for character in line)
+    if len(name) < 12:
+        (row,) = [line for line in lines if " always " in line and printable(f"x{name} is kept")[:2] == line[:2]]
+        assert row.startswith(f"{printable(f'x{name} is kept')}  ")
 
 
 def test_json_output_has_names_exactly(tmp_path: Path) -> None:

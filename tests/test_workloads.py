@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Program, Workload
+from crownless.model_check.outside_state import immutable
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -30,6 +34,17 @@ def send(workload: Workload, position: Position, name: str) -> Position:
 
 def deliver(workload: Workload, position: Position, name: str, sender: int, receiver: int) -> Position | None:
     return workload.delivered(position, receiver, Message(name, sender, (receiver,)))
+
+
+def test_nothing_can_be_added_to_a_message() -> None:
+    free = Free(3, 2).message(1, 12)
+    (of_a_program,) = program("P: send x to Q\nQ: receive").all_messages
+    for message in (free, of_a_program):
+        assert immutable(message)
+        with pytest.raises(AttributeError):
+            message.number = 1  # type: ignore[attr-defined]
+    assert free == pickle.loads(pickle.dumps(free)) == Message("1→3#12", 0, (2,))
+    assert Renaming((1, 2, 0)).message(free) == Message("2→1#12", 1, (0,))
 
 
 # -- free --------------------------------------------------------------------------------------------------------------

@@ -173,6 +173,71 @@ class Uncountable:
         return True
 
 
+def nested(often: int) -> Any:
+    value: Any = ()
+    for _ in range(often):
+        value = (value,)
+    return value
+
+
+class NestsAtTheStart(Right):
+    def initial(self, i: int) -> Any:
+        return nested(10_000)
+
+
+class NestsInAnArrival(Right):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        return [Step(nested(10_000))]
+
+
+class NestsInAStamp(Right):
+    def send(self, i: int, state: Any, message: Message) -> Any:
+        return [Step(state, [Packet(i, message.receiver, "message", message, nested(10_000))])]
+
+
+class HasNoText(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = __str__
+
+
+class EndsTheProcessInItsText(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+class FailsWithoutAText(Right):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        raise HasNoText
+
+
+class FailsWithATextThatEndsTheProcess(Right):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
+        raise EndsTheProcessInItsText
+
+
+class IsShownByNothing:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IsShownByNothing)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        raise SystemExit(0)
+
+
+class StartsWithWhatNothingShows(Right):
+    invariants = {}
+
+    def initial(self, i: int) -> Any:
+        return IsShownByNothing()
+
+    def send(self, i: int, state: Any, message: Message) -> Any:
+        raise KeyError(message.name)
+
+
 class FailsInAHash(Right):
     def initial(self, i: int) -> Any:
         return Uncountable(0, ())
@@ -218,6 +283,11 @@ class GivesOneNamedStep(Right):
         return ("post", Step(state))
 
 
+def names(name: str) -> dict[str, Any]:
+    """An internal step of that name."""
+    return {"internal": lambda self, i, state: [(name, Step(state))]}
+
+
 NOT_SENT = Message("2→1#7", 1, (0,))
 
 
@@ -232,6 +302,23 @@ def readdresses(**changed: Any) -> Callable[..., Any]:
 
 
 ANSWERING = [
+    *(
+        wrong(f"NamesAStep{of}", **names(name))
+        for of, name in {
+            "AsASend": "send m1 to P2",
+            "AsADelivery": " Deliver  m1 from P2",
+            "AsAnArrival": "receive message",
+            "AsALoss": "lose m1",
+            "AsACopy": "duplicate m1",
+            "AsACrash": "crash",
+            "AsAnAgreement": "agree",
+            "ByNothing": "",
+            "ByBlanks": "  ",
+            "InTwoLines": "post\nmine holds within the bound",
+            "ByAnEscape": "post\x1b[2J",
+        }.items()
+    ),
+    wrong("NamesAStepByANumber", **names(7)),  # type: ignore[arg-type]
     wrong("SendsAStep", **answers("send", lambda i, step: step)),
     wrong("SendsNothing", **answers("send", lambda i, step: None)),
     wrong("SendsAGenerator", **answers("send", lambda i, step: (each for each in [step]))),

@@ -28,7 +28,8 @@ from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
-from crownless.model_check.purity import Inputs, Purity, types_of
+from crownless.model_check.purity import Inputs, Purity
+from crownless.model_check.twins import difference
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import error_line
@@ -101,8 +102,8 @@ class Alike:
         self.packet_frames: list[Sequence[int]] = []
         #: [process]: its local state → that at process 0.
         self._known_locals: list[dict[Any, Any]] = [{} for _ in shifts]
-        #: The number of each packet, as it really is.
-        self.real_packets: dict[Packet, int] = {}
+        #: The number of each packet, as it really is, and the packet as it was first met.
+        self.real_packets: dict[Packet, tuple[int, Packet]] = {}
         self._compared: set[tuple[int, int]] = set()
         #: [place among the comparisons]: what was renamed lately whose rules are examined.
         self._renamed_locals: list[dict[Any, Any]] = [{} for _ in comparisons]
@@ -197,7 +198,7 @@ class Alike:
     def _images_of_packet(self, number: int, packet: Packet) -> list[Packet]:
         images = [packet, *(self.renamed_packet(packet, shift) for shift in self._shifts[1:])]
         for image in images:
-            if self._known_as(self.real_packets, image, number) != number:
+            if self._known_as(self.real_packets, image, (number, image))[0] != number:
                 raise NotSymmetric("its `renamed_stamp` makes one packet of two")
         return images
 
@@ -218,15 +219,21 @@ class Alike:
             return number(packet)
         known = self.real_packets.get(packet)
         if known is not None:
-            if self._compares and not self._are_alike(self._packet(known, destination), packet):
-                raise NotSymmetric("a packet equals another, for which it would be taken, but is made of other types")
-            return known
-        known = number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
-        if self.real_packets.setdefault(packet, known) != known or (
-            self._compares and not self._are_alike(self._packet(known, destination), packet)
+            number_of, first = known
+            found = None if first.stamp is packet.stamp else difference(first.stamp, packet.stamp)
+            if (found is not None and found.of != "order") or (
+                self._compares and not self._are_alike(self._packet(number_of, destination), packet)
+            ):
+                raise NotSymmetric("a packet equals another, for which it would be taken, and can be distinguished")
+            if found is not None:
+                number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
+            return number_of
+        now = number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
+        if self.real_packets.setdefault(packet, (now, packet))[0] != now or (
+            self._compares and not self._are_alike(self._packet(now, destination), packet)
         ):
             raise NotSymmetric("its `renamed_stamp`, there and back, gives another packet")
-        return known
+        return now
 
     def seen_by_process_0(self, process: int, local: Any) -> Any:
         """The local state at process 0 of which this is the image at a process; one that does not occur if none is."""
@@ -240,7 +247,7 @@ class Alike:
     def known_packet(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet that occurs; `number` gives that of one to process 0."""
         if not self.parametric:
-            known = self.real_packets.get(packet, -1)
+            known, _ = self.real_packets.get(packet, (-1, None))
             if known >= 0 or self.compared == self.entries:
                 return known
         return number(self.renamed_packet(packet, self._shifts[-packet.destination]))
@@ -405,12 +412,10 @@ class Alike:
                 return False
         return True
 
-    def _are_alike(self, one: Any, other: Any) -> bool:
-        """True if they are equal and made of the same types, which a process can distinguish (0 and False); that is
-        looked at as often as calls are made twice.
-        """
-        closely = self.inputs is self._canary
-        return bool(one == other) and (not closely or types_of(one) == types_of(other))
+    @staticmethod
+    def _are_alike(one: Any, other: Any) -> bool:
+        """True if they are equal, and no process can distinguish them but by the order of what is in a set."""
+        return bool(one == other) and ((found := difference(one, other)) is None or found.of == "order")
 
     @staticmethod
     def _fails(process: int, error: Exception) -> NotSymmetric:

@@ -137,14 +137,15 @@ class Tables:
             number = self._new_cell(key)
             if len(self.frames) > 1:
                 self._close_cells(number)
-        elif (known := self.cells[number][1]) is not local and (self._canary.doubles or type(known) is not type(local)):
-            self._canary.same_type("local state", process, known, local)
+        elif (known := self.cells[number][1]) is not local:
+            self._canary.same(process, known, local)
         return number
 
     def _new_cell(self, key: tuple[int, Any, Position]) -> int:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
+        self._canary.orders.new(local)
         seen = self._evaluate(process, local)
         ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
@@ -234,15 +235,14 @@ class Tables:
                     image = self._packet_numbers.get(other)
                     images.append(self._new_packet(other) if image is None else image)
                 self._close(number, images, self.packet_renamed, self.alike.packet_frames)
-        elif (known := self.packets[number].stamp) is not packet.stamp and (
-            self._canary.doubles or type(known) is not type(packet.stamp)
-        ):
-            self._canary.same_type("stamp", packet.source, known, packet.stamp)
+        elif (known := self.packets[number]).stamp is not packet.stamp:
+            self._canary.same(packet.source, known, packet)
         return number
 
     def _new_packet(self, packet: Packet) -> int:
         number = self._packet_numbers[packet] = len(self.packets)
         self.packets.append(packet)
+        self._canary.orders.new(packet.stamp)
         for ranks in {self.ranks, self._all_ranks}:
             if self._channel == kernels.LOSSY:
                 ranks.by_channel((packet.kind,), ())

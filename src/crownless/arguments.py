@@ -32,6 +32,7 @@ _OPTIONS = {
     "--resume": "resume",
     "--self-sends": "self_sends",
     "--sends": "sends",
+    "--workers": "workers",
 }
 _OPTION = re.compile("|".join(rf"{re.escape(option)}(?![\w-])" for option in _OPTIONS))
 

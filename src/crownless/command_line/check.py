@@ -18,6 +18,7 @@ from crownless.model_check.check_result import CheckResult
 from crownless.model_check.engines import (
     MOST_WORKERS,
     RemoteEngine,
+    check_workers,
     compiling,
     reductions_named,
     why_not_applicable,
@@ -106,6 +107,7 @@ def check(
     More on reductions, engines and saved searches: docs/command_line.md.
     """
     reductions = reductions_named(reductions, engine)
+    check_workers(workers, engine)
     limits = replace(limits, states=max_states)
     if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
         raise BadInput(

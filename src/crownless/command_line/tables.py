@@ -11,7 +11,7 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from crownless.spec.printable import printable_lines
+from crownless.spec.printable import printable
 
 from .output import console, spelled
 from .widths import FOLDED, columns, fitting
@@ -69,11 +69,9 @@ def _room(count: int, indent: int) -> int:
 
 def _safe(cell: Cell) -> Text:
     if isinstance(cell, str):
-        return Text(spelled(printable_lines(cell)))
-    safe = cell.copy()
-    if spelled(cell.plain) != cell.plain:
-        safe = Text(spelled(cell.plain), style=cell.style)
-    return safe
+        return Text(spelled(printable(cell)))
+    safe = spelled(printable(cell.plain))
+    return cell.copy() if safe == cell.plain else Text(safe, style=cell.style)
 
 
 def _print(
