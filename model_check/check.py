@@ -31,7 +31,7 @@ from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
 from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import machine_errors
+from .wrong_machine import CallsOf, machine_errors
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -151,7 +151,7 @@ def _calls_of(
     reported, and ended by the limits, by this clock, which is yielded.
     """
     kind, began = type(check.machine), clock()
-    with machine_errors(kind), ending_calls(kind, lambda: limits.reached(clock() - began), report):
+    with machine_errors(kind), ending_calls(CallsOf(kind), lambda: limits.reached(clock() - began), report):
         yield clock
 
 

@@ -374,15 +374,15 @@ class CallsOf:
         self._kind = kind
         self._named = _named_code(kind)
 
-    def outermost(self, frame: FrameType | None) -> FrameType | None:
+    def outermost(self, innermost: FrameType | None) -> FrameType | None:
         """The frame of the call, if there is one."""
-        found = None
+        found, frame = None, innermost
         while frame is not None:
             if frame.f_code in self._named:
                 found = frame
             frame = frame.f_back
         return found
 
-    def call(self, frame: FrameType) -> Call:
+    def call(self, frame: FrameType, innermost: FrameType) -> Call:
         """The call that a frame runs."""
         return _call(self._kind, self._named, frame)

@@ -35,6 +35,7 @@ from .check_overview import Overview
 from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
+from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
 
@@ -140,6 +141,7 @@ def check(
         "crash": next(iter(crashes), None),
     }
     given = {name: value for name, value in given.items() if value not in (None, (), {}) and value is not False}
+    import_protocols(protocols, limits, {"checks": []} if as_json else None)
     if resume is not None and not protocols:
         saved, reductions = _saved(Path(resume), given, reductions, engine)
         checks = [saved]
