@@ -11,7 +11,7 @@ from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
-from crownless.spec.errors import Undecided
+from crownless.spec.errors import NoSuchName, Undecided, no_such_name
 from crownless.spec.printable import in_brackets, some
 
 from .engines import Engine
@@ -87,7 +87,9 @@ class CheckResult:
         return self.holds
 
     def __getitem__(self, name: str) -> PropertyResult:
-        """The result for the property of that name; raises `KeyError` if it was not decided."""
+        """The result for the property of that name; raises `NoSuchName`, a `KeyError`, if it was not decided."""
+        if name not in self._by_name:
+            raise no_such_name(f"{self.protocol}: no property {name!r}", name, self)
         return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -147,8 +149,8 @@ class CheckResult:
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name."""
-        return {name: line for name, line in self._by_name.items() if line.verdict == "violated"}
+        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        return _Violations(self)
 
     @property
     def verdict(self) -> Outcome:
@@ -303,6 +305,20 @@ class CheckResult:
             "scope": self.scope,
             "properties": [line.json() for line in self.properties],
         }
+
+
+class _Violations(dict[str, PropertyResult]):
+    """The properties violated, by name; a missing one is not violated, or not there at all."""
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        self._result = result
+
+    def __missing__(self, name: str) -> PropertyResult:
+        line = self._result[name]
+        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        violated = ", ".join(self) or "none"
+        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
 
 
 def rendered_setting(value: Setting) -> str:

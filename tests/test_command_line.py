@@ -12,11 +12,11 @@ from unittest.mock import patch
 import pytest
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES, how_far
+from crownless.command_line.check import how_far
 from crownless.command_line.options import parse_size
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
-from crownless.model_check.engines import cpus
+from crownless.model_check.engines import COMPILES, cpus
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.request import Check, load_program, protocols_supporting
 from crownless.spec.orders import ORDERS
@@ -51,7 +51,7 @@ class Crownless:
             main(arguments)
         printed = self.capture.readouterr()
         assert isinstance(exit_.value.code, int)
-        return Answer(exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", ""))
+        return Answer(exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", ""))
 
 
 @pytest.fixture
