@@ -203,7 +203,7 @@ def place(code: CodeType, line: int | None) -> str:
     return f"{file if relative.startswith(os.pardir) else relative}:{line}"
 
 
-_INSTALLED = tuple(os.path.realpath(path) for name in ("purelib", "platlib") if (path := sysconfig.get_path(name)))
+INSTALLED = tuple(os.path.realpath(path) for name in ("purelib", "platlib") if (path := sysconfig.get_path(name)))
 
 
 def _is_users(kind: type, module: str | None, code: CodeType) -> bool:
@@ -212,7 +212,7 @@ def _is_users(kind: type, module: str | None, code: CodeType) -> bool:
     if root == "crownless" or root in sys.stdlib_module_names - {"__main__"}:
         return False
     packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    return root in packages or not os.path.realpath(code.co_filename).startswith(_INSTALLED)
+    return root in packages or not os.path.realpath(code.co_filename).startswith(INSTALLED)
 
 
 # -- what failed -------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     call = _call(kind, named, frames[first][0])
     where = ", ".join(_in_lines(of_the_user(frames[first:]))) or "in code that it inherits"
     hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
-    return WrongMachine(f"{call.named} fails{call.at}: {_said(error)} ({where}){call.arguments}", hint=hint)
+    return WrongMachine(f"{call.named} fails{call.at}: {shown_error(error)} ({where}){call.arguments}", hint=hint)
 
 
 def _hint(kind: type, call: Call) -> str:
@@ -273,7 +273,8 @@ def _hint(kind: type, call: Call) -> str:
     return "it must have a value for every number of processes, and for every parameter"
 
 
-def _said(error: BaseException) -> str:
+def shown_error(error: BaseException) -> str:
+    """An exception on one line, shortened in the middle if it is long."""
     text = shortened(shown(error, str), LONGEST_ERROR)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -326,7 +327,7 @@ def _of_a_value(kind: type, error: BaseException, users: Sequence[tuple[FrameTyp
         return None
     owner = users[0][0].f_code.co_qualname.rpartition(".")[0] or "a value"
     return WrongMachine(
-        f"{kind.__name__}: {name} of {owner} fails: {_said(error)} ({', '.join(_in_lines(users))})",
+        f"{kind.__name__}: {name} of {owner} fails: {shown_error(error)} ({', '.join(_in_lines(users))})",
         hint="build local states and packets of tuples, frozensets and named tuples of them",
     )
 

@@ -6,7 +6,7 @@ import logging
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import getdoc, signature
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def test_a_text_is_classified_with_a_witness_for_each_order_broken() -> None:
 def test_a_name_that_an_answer_lacks_is_answered_with_those_that_it_has() -> None:
     violated, held = cr.check("unordered", 2, 2), cr.check("fifo-sequence", 2, 1)
     unknown = cr.check("rst", 2, 2, max_states=3)
-    for ask, said in {
+    asked: dict[Callable[[], object], str] = {
         lambda: held.violations["fifo"]: "fifo-sequence: 'fifo' is not violated, it holds; violated: none",
         lambda: violated.violations[
             "never-blocks"
@@ -100,7 +100,8 @@ def test_a_name_that_an_answer_lacks_is_answered_with_those_that_it_has() -> Non
         ]: f"unordered: no property 'Causal'; did you mean 'causal'? known: {', '.join(violated)}",
         lambda: cr.classify(SWAPPED, ["fifo"])["nope"]: "no order 'nope'; known: fifo",
         lambda: cr.classify(SWAPPED, ["fifo"])["causal"]: "'causal' was not requested; known: fifo",
-    }.items():
+    }
+    for ask, said in asked.items():
         with pytest.raises(KeyError) as problem:
             ask()
         assert (type(problem.value), str(problem.value)) == (cr.NoSuchName, said)
