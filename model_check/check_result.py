@@ -16,6 +16,7 @@ from crownless.spec.printable import in_brackets, some
 
 from .engines import Engine
 from .exploration import Exploration
+from .hints import hints
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES, Property
 from .reachable import Reached, reachable, state_graph
 from .request import ResolvedCheck
@@ -228,6 +229,11 @@ class CheckResult:
         return tuple(name for name, exercised in self.exercised.items() if not exercised)
 
     @property
+    def hints(self) -> tuple[str, ...]:
+        """What a protocol of one's own seems to lack: application events, or several receivers of its messages."""
+        return tuple(hints(self))
+
+    @property
     def _kinds_of_rules(self) -> dict[str, bool]:
         """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
@@ -298,6 +304,7 @@ class CheckResult:
             "actions": self.actions,
             "never": list(self.never),
             "never_exercised": list(self.never_exercised),
+            "hints": list(self.hints),
             "seconds": round(self.seconds, 3),
             "verdict": self.verdict,
             "completes": self.completes,

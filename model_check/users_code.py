@@ -1,4 +1,4 @@
-"""Which of the lines that are at work are the user's own code: not crownless, Python or an installed package."""
+"""The lines at work that are the user's own code, not that of crownless, Python or an installed package."""
 
 from __future__ import annotations
 

@@ -32,6 +32,8 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
     print_line(f"{counts}, {result.seconds:.1f} s")
     print_line(_coverage(result))
     _print_completion(result)
+    for hint in result.hints:
+        print_line(f"hint: {hint}")
     print_line(conclusion(result, result.never_exercised))
 
 
