@@ -18,7 +18,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
 from .check_result import CheckResult, PropertyResult
-from .early import EarlyReports, LimitsAfter, TrialLimits
+from .early import EarlyReports, FirstTryLimits, LimitsAfter
 from .engines import Engine, RemoteEngine, SymmetryCheck, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
@@ -90,17 +90,17 @@ def run_check(
     with watching():
         if not named and may_be_native(resolved):
             began = time.monotonic()
-            within = TrialLimits.within(limits, resolved.workload)
-            trial = Search(resolved, Engine("plain"), within, progress, first=first)
+            within = FirstTryLimits.within(limits, resolved.workload)
+            first_try = Search(resolved, Engine("plain"), within, progress, first=first)
             with _calls_of(resolved, time.monotonic, limits, report):
-                earlier, _ = trial.explore(None)
+                earlier, _ = first_try.explore(None)
                 if not within.ended(earlier):
-                    trial.limits = limits
-                    return trial.evaluate(earlier, lambda: time.monotonic() - began)
+                    first_try.limits = limits
+                    return first_try.evaluate(earlier, lambda: time.monotonic() - began)
             if reports is not None:
                 reports.report(earlier)
             limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
-            del trial
+            del first_try
         chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
         if chosen.name == "spark" and elsewhere is None:
             raise BadInput(

@@ -134,7 +134,10 @@ def test_the_command_line_prints_hints_and_explanations(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    for name, line in {"ToAll": f"hint: {ELSEWHERE}\n", "Counts": "false at P2 in the local state 2)"}.items():
+    for name, line in {
+        "ToAll": f"hint: {ELSEWHERE}\n",
+        "Counts": "at-most-one: false at P2 in the local state 2\n",
+    }.items():
         with pytest.raises(SystemExit) as ending:
             main(["check", f"test_explanations:{name}", "-n", "3", "-m", "2", "--quiet"])
         assert ending.value.code == 1

@@ -196,7 +196,7 @@ def test_what_lasts_is_logged_and_nothing_is_printed(
     with patch.object(lasting_calls, "REPORTED_AFTER", 0.0):
         cr.check(NeverAnswers, 2, 2, max_seconds=1.2)
         cr.realize(NeverAnswers, 2, 2, max_seconds=1.2)
-    with patch.object(early, "REPORTED_AFTER", 0.0), patch.object(early, "TRIED_STATES", 50):
+    with patch.object(early, "REPORTED_AFTER", 0.0), patch.object(early, "FIRST_TRY_STATES", 50):
         cr.check("unordered", 3, 3)
     cr.check(LastAcceptsAll, 3, 2, engine="native")
     warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
