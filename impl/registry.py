@@ -89,6 +89,11 @@ def qualified_name_of(kind: type[ProtocolMachine]) -> str:
     return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or f"{kind.__module__}:{kind.__qualname__}"
 
 
+def is_bundled(kind: type[ProtocolMachine]) -> bool:
+    """True if it is one of the protocols of this package."""
+    return _bundled_name(kind) is not None
+
+
 def _bundled_name(kind: type[ProtocolMachine]) -> str | None:
     package, _, module = kind.__module__.rpartition(".")
     where = f"{module}.{kind.__qualname__}" if package == __package__ else None

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import some
+from crownless.spec.printable import printable_name, some
 
 from .check_result import CheckResult, PropertyResult
-from .early import EarlyReports, LimitsAfter, TrialLimits
+from .early import EarlyReports, FirstTryLimits, LimitsAfter
 from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
 from .exploration import Exploration, Progress
 from .explorer import explore
@@ -31,7 +31,7 @@ from .runs import Run, run_of
 from .shortest import NoSuchRun, shortest_run
 from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import machine_errors
+from .wrong_machine import CallsOf, machine_errors, shown
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -91,17 +91,17 @@ def run_check(
     with watching():
         if not named and may_be_native(resolved):
             began = time.monotonic()
-            within = TrialLimits.within(limits, resolved.workload)
-            trial = Search(resolved, Engine("plain"), within, progress, first=first)
+            within = FirstTryLimits.within(limits, resolved.workload)
+            first_try = Search(resolved, Engine("plain"), within, progress, first=first)
             with _calls_of(resolved, time.monotonic, limits, report):
-                earlier, _ = trial.explore(None)
+                earlier, _ = first_try.explore(None)
                 if not within.ended(earlier):
-                    trial.limits = limits
-                    return trial.evaluate(earlier, lambda: time.monotonic() - began)
+                    first_try.limits = limits
+                    return first_try.evaluate(earlier, lambda: time.monotonic() - began)
             if reports is not None:
                 reports.report(earlier)
             limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
-            del trial
+            del first_try
         chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
         if chosen.name == "spark" and elsewhere is None:
             raise BadInput(
@@ -152,7 +152,7 @@ def _calls_of(
     reported, and ended by the limits, by this clock, which is yielded.
     """
     kind, began = type(check.machine), clock()
-    with machine_errors(kind), ending_calls(kind, lambda: limits.reached(clock() - began), report):
+    with machine_errors(kind), ending_calls(CallsOf(kind), lambda: limits.reached(clock() - began), report):
         yield clock
 
 
@@ -403,14 +403,22 @@ def _why(ending: BaseException) -> str:
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:
-    """At the end of a run that breaks a live property: who waits for what."""
+    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state."""
+    if known.name in system.machine.invariants:
+        predicate, crashed = system.machine.invariants[known.name], system.crashed(state)
+        states = [(i, local) for i, local in enumerate(system.local_states(state)) if i != crashed]
+        false = [(i, local) for i, local in states if not predicate(system.machine, i, local)]
+        return "; ".join(
+            f"false at {printable_name(run.processes[i])} in the local state {shown(local)}" for i, local in false
+        )
     if known.kind != "live":
         return ""
     if known.name == DELIVERS_ALL.name:
         lost = {action.message for action in run.actions if action.action == "lose"}
         owed = system.undelivered(monitor_state, state)
-        names = [run.names[message] for message, _ in owed]
-        return "never delivered: " + ", ".join(f"{name} (lost)" if name in lost else name for name in names)
+        places = [(run.names[message], printable_name(run.processes[q])) for message, q in owed]
+        said = (f"{name} at {receiver}{' (lost)' if name in lost else ''}" for name, receiver in places)
+        return f"never delivered: {', '.join(said)}"
     names_in_run = {message.name: name for message, name in run.names.items()}
     crashed = system.crashed(state)
     waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(monitor_state, crashed)]

@@ -11,11 +11,12 @@ from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
-from crownless.spec.errors import Undecided
+from crownless.spec.errors import NoSuchName, Undecided, no_such_name
 from crownless.spec.printable import in_brackets, printable, some
 
 from .engines import Engine
 from .exploration import Exploration
+from .hints import hints
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES, Property
 from .reachable import Reached, reachable, state_graph
 from .request import ResolvedCheck
@@ -88,7 +89,9 @@ class CheckResult:
         return self.holds
 
     def __getitem__(self, name: str) -> PropertyResult:
-        """The result for the property of that name; raises `KeyError` if it was not decided."""
+        """The result for the property of that name; raises `NoSuchName`, a `KeyError`, if it was not decided."""
+        if name not in self._by_name:
+            raise no_such_name(f"{self.protocol}: no property {name!r}", name, self)
         return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -149,8 +152,8 @@ class CheckResult:
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name."""
-        return {name: line for name, line in self._by_name.items() if line.verdict == "violated"}
+        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        return _Violations(self)
 
     @property
     def verdict(self) -> Outcome:
@@ -228,6 +231,11 @@ class CheckResult:
         return tuple(name for name, exercised in self.exercised.items() if not exercised)
 
     @property
+    def hints(self) -> tuple[str, ...]:
+        """What a protocol of one's own seems to lack: application events, or several receivers of its messages."""
+        return tuple(hints(self))
+
+    @property
     def _kinds_of_rules(self) -> dict[str, bool]:
         """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
@@ -298,6 +306,7 @@ class CheckResult:
             "actions": self.actions,
             "never": list(self.never),
             "never_exercised": list(self.never_exercised),
+            "hints": list(self.hints),
             "seconds": round(self.seconds, 3),
             "verdict": self.verdict,
             "completes": self.completes,
@@ -305,6 +314,20 @@ class CheckResult:
             "scope": self.scope,
             "properties": [line.json() for line in self.properties],
         }
+
+
+class _Violations(dict[str, PropertyResult]):
+    """The properties violated, by name; a missing one is not violated, or not there at all."""
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        self._result = result
+
+    def __missing__(self, name: str) -> PropertyResult:
+        line = self._result[name]
+        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        violated = ", ".join(self) or "none"
+        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
 
 
 def rendered_setting(value: Setting) -> str:

@@ -3,8 +3,8 @@
 The native engine takes half a second to load, and half a minute to compile where it never ran. A search of a few
 thousand states has ended by then: unless an engine, workers, reductions or a directory are named, the plain explorer
 has a first try, within so many states and seconds; a search that grows beyond is started over by the native one. Where
-so many sends can be chosen that it will surely grow, the try is short: what is violated after a few actions is known
-before anything is compiled.
+so many sends can be chosen that it will surely grow, the first try is short: what is violated after a few actions is
+known before anything is compiled.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .exploration import Exploration, Progress
 from .limits import Limits, states_are_reached
 from .properties import Property
 
-#: A search that is tried first in plain Python ends beyond so many states, or seconds of processor time.
-TRIED_STATES, TRIED_SECONDS = 10_000, 1.0
+#: A first try in plain Python ends beyond so many states, or seconds of processor time.
+FIRST_TRY_STATES, FIRST_TRY_SECONDS = 10_000, 1.0
 #: The same where it will surely not come to its end.
-GLANCED_STATES, GLANCED_SECONDS = 1_000, 0.1
+FIRST_TRY_STATES_IF_LARGE, FIRST_TRY_SECONDS_IF_LARGE = 1_000, 0.1
 #: With more sequences of sends in the free workload than these, there are mostly more states.
-TRIED_SENDS = 5_000
+FIRST_TRY_SENDS = 5_000
 #: Seconds after which a search reports a violation before its end.
 REPORTED_AFTER = 1.0
 
@@ -34,25 +34,27 @@ _GREW = "the search grows"
 
 
 @dataclass(frozen=True)
-class TrialLimits(Limits):
+class FirstTryLimits(Limits):
     """The limits of a first try, within those that were given."""
 
     #: In processor time, so that a busy machine does not change which engine answers.
-    tried_seconds: float = TRIED_SECONDS
+    processor_seconds: float = FIRST_TRY_SECONDS
     #: Does the first try end with fewer states than are allowed?
     has_fewer: bool = False
     _began: float = field(default_factory=time.process_time, init=False, repr=False, compare=False)
 
     @classmethod
-    def within(cls, given: Limits, workload: Workload) -> TrialLimits:
+    def within(cls, given: Limits, workload: Workload) -> FirstTryLimits:
         small = may_stay_small(workload)
-        states, seconds = (TRIED_STATES, TRIED_SECONDS) if small else (GLANCED_STATES, GLANCED_SECONDS)
+        states, seconds = FIRST_TRY_STATES, FIRST_TRY_SECONDS
+        if not small:
+            states, seconds = FIRST_TRY_STATES_IF_LARGE, FIRST_TRY_SECONDS_IF_LARGE
         has_fewer = given.states is None or given.states > states
         return cls(states if has_fewer else given.states, given.seconds, given.memory, seconds, has_fewer)
 
     def reached(self, seconds: float) -> str | None:
         reached = super().reached(seconds)
-        if reached is None and time.process_time() - self._began > self.tried_seconds:
+        if reached is None and time.process_time() - self._began > self.processor_seconds:
             return _GREW
         return reached
 
@@ -68,7 +70,7 @@ def may_stay_small(workload: Workload) -> bool:
     """True if a first try may come to an end, by how many sequences of sends there are in a free workload."""
     if not isinstance(workload, Free):
         return True
-    return workload.messages * log(max(1, len(workload.channels))) <= log(TRIED_SENDS)
+    return workload.messages * log(max(1, len(workload.channels))) <= log(FIRST_TRY_SENDS)
 
 
 @dataclass(frozen=True)

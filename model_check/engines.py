@@ -281,6 +281,11 @@ class RemoteEngine(Protocol):
         """A `NativeSearch`."""
 
 
+#: Reported where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can
+#: be written.
+COMPILES = "compiling a part of the engine for this machine, once: up to half a minute"
+
+
 @contextmanager
 def compiling(report: Callable[[], None]) -> Iterator[None]:
     """Reports if the native engine is compiled for this machine in here, when the one long part of that begins.

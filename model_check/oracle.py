@@ -16,7 +16,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import data_frame
-from crownless.spec.errors import BadInput
+from crownless.spec.errors import BadInput, no_such_name
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest
 from crownless.spec.printable import in_brackets, printable, printable_name, some
@@ -64,7 +64,8 @@ class Classification(Mapping[str, Verdict]):
         for verdict in self.verdicts:
             if verdict.order == order:
                 return verdict
-        raise KeyError(order)
+        what = f"'{printable_name(order)}' was not requested" if order in ORDERS else f"no order {order!r}"
+        raise no_such_name(what, order, self)
 
     def __iter__(self) -> Iterator[str]:
         return (verdict.order for verdict in self.verdicts)

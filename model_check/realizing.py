@@ -23,7 +23,7 @@ from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
 from .request import Check, ResolvedCheck
 from .stopping import ending_calls, reason_of
-from .wrong_machine import machine_errors
+from .wrong_machine import CallsOf, machine_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +238,7 @@ def realize(
     workload = resolved.workload
     assert isinstance(workload, Free), "programs are not for this question"
     kind = type(resolved.machine)
-    with machine_errors(kind), ending_calls(kind, clock.over, report):
+    with machine_errors(kind), ending_calls(CallsOf(kind), clock.over, report):
         found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:

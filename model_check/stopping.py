@@ -25,7 +25,7 @@ from types import FrameType
 
 from crownless.spec.memory import lacks_memory, release_reserve
 
-from .lasting_calls import LastingCalls
+from .lasting_calls import Calls, LastingCalls
 from .limits import NO_MEMORY, Limits, allocation_failed
 from .threads import Beside, Repeatedly
 
@@ -61,7 +61,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class StoppedInCall(Stopped):
-    """The same in the middle of a call of a machine's own code, which a search cannot end by itself."""
+    """The same in the middle of a call of a user's own code, which a search cannot end by itself."""
 
     def __init__(self, reason: str, call: str) -> None:
         super().__init__(f"{without_call(reason)}{_IN_A_CALL}{call}")
@@ -117,7 +117,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self.part: Part | None = None
-        #: The calls of a machine's own code that are made.
+        #: The calls of a user's own code that are made.
         self.calls: LastingCalls | None = None
         #: What is to be raised as soon as that can be.
         self.pending: KeyboardInterrupt | None = None
@@ -269,7 +269,10 @@ class _Watch:
             self._nudge()
         if now - calls.reason_since > LEAVES_WITHIN:
             code = _CODE_OF_SIGNALS if self._came else _CODE_OF_LIMITS
-            _end(code, f"{calls.reason}, in the middle of a call that cannot be ended otherwise")
+            _end(
+                code,
+                f"{calls.reason}, in the middle of a call that cannot be ended otherwise: {calls.lasting_now(now)}",
+            )
 
     def _nudge(self) -> None:
         main = threading.main_thread().ident
@@ -400,9 +403,9 @@ def deferred(unless: Callable[[], bool] = lambda: False) -> Iterator[Callable[[]
 
 @contextmanager
 def ending_calls(
-    kind: type, over: Callable[[], str | None], report: Callable[[str], None] | None = None
+    calls: Calls, over: Callable[[], str | None], report: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Within it a call of a machine's own code that does not return is ended by the first signal, and where a limit is
+    """Within it a call of a user's own code that does not return is ended by the first signal, and where a limit is
     reached, of which `over` says which it is: by `StoppedInCall`, also where a search looks for itself. `report` gets a
     line on one that lasts long.
     """
@@ -411,7 +414,7 @@ def ending_calls(
         return
     with watching():
         (watch,) = _watches
-        outer, watch.calls = watch.calls, LastingCalls(kind, over, report)
+        outer, watch.calls = watch.calls, LastingCalls(calls, over, report)
         try:
             yield
         finally:

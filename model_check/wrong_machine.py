@@ -205,7 +205,7 @@ def place(code: CodeType, line: int | None) -> str:
     return f"{file if relative.startswith(os.pardir) else relative}:{line}"
 
 
-_INSTALLED = tuple(os.path.realpath(path) for name in ("purelib", "platlib") if (path := sysconfig.get_path(name)))
+INSTALLED = tuple(os.path.realpath(path) for name in ("purelib", "platlib") if (path := sysconfig.get_path(name)))
 
 
 def _is_users(kind: type, module: str | None, code: CodeType) -> bool:
@@ -214,7 +214,7 @@ def _is_users(kind: type, module: str | None, code: CodeType) -> bool:
     if root == "crownless" or root in sys.stdlib_module_names - {"__main__"}:
         return False
     packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    return root in packages or not os.path.realpath(code.co_filename).startswith(_INSTALLED)
+    return root in packages or not os.path.realpath(code.co_filename).startswith(INSTALLED)
 
 
 # -- what failed -------------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     call = _call(kind, named, frames[first][0])
     where = ", ".join(_in_lines(of_the_user(frames[first:]))) or "in code that it inherits"
     hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
-    return WrongMachine(f"{call.named} fails{call.at}: {_said(error)} ({where}){call.arguments}", hint=hint)
+    return WrongMachine(f"{call.named} fails{call.at}: {shown_error(error)} ({where}){call.arguments}", hint=hint)
 
 
 def _hint(kind: type, call: Call) -> str:
@@ -277,7 +277,8 @@ def _hint(kind: type, call: Call) -> str:
     return "it must have a value for every number of processes, and for every parameter"
 
 
-def _said(error: BaseException) -> str:
+def shown_error(error: BaseException) -> str:
+    """An exception on one line, shortened in the middle if it is long."""
     text = shortened(shown(error, str), LONGEST_ERROR)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -344,7 +345,7 @@ def _of_a_value(kind: type, error: BaseException, users: Sequence[tuple[FrameTyp
         return None
     owner = users[0][0].f_code.co_qualname.rpartition(".")[0] or "a value"
     return WrongMachine(
-        f"{kind.__name__}: {name} of {owner} fails: {_said(error)} ({', '.join(_in_lines(users))})",
+        f"{kind.__name__}: {name} of {owner} fails: {shown_error(error)} ({', '.join(_in_lines(users))})",
         hint="build local states and packets of tuples, frozensets and named tuples of them",
     )
 
@@ -392,15 +393,15 @@ class CallsOf:
         self._kind = kind
         self._named = _named_code(kind)
 
-    def outermost(self, frame: FrameType | None) -> FrameType | None:
+    def outermost(self, innermost: FrameType | None) -> FrameType | None:
         """The frame of the call, if there is one."""
-        found = None
+        found, frame = None, innermost
         while frame is not None:
             if frame.f_code in self._named:
                 found = frame
             frame = frame.f_back
         return found
 
-    def call(self, frame: FrameType) -> Call:
+    def call(self, frame: FrameType, innermost: FrameType) -> Call:
         """The call that a frame runs."""
         return _call(self._kind, self._named, frame)

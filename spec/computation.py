@@ -39,8 +39,9 @@ class Message(NamedTuple):
     @property
     def receiver(self) -> int:
         """The only receiver of a unicast message."""
-        (receiver,) = self.receivers
-        return receiver
+        if len(self.receivers) != 1:
+            raise ValueError(f"a message to {len(self.receivers)} processes has no one receiver: use message.receivers")
+        return self.receivers[0]
 
 
 class Event(NamedTuple):

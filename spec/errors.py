@@ -49,10 +49,30 @@ class Undecided(ArithmeticError):
     """A verdict that is unknown was used as a truth value; compare its `verdict` or `outcome`."""
 
 
+class NoSuchName(KeyError):
+    """A result has nothing of that name. Its text says which names there are."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a `KeyError` shows the representation
+
+
+def no_such_name(message: str, name: object, known: Iterable[str]) -> NoSuchName:
+    """A name that a result lacks: with the nearest one and all that it has."""
+    names = list(known)
+    nearest = _nearest(name, names) if isinstance(name, str) else ""
+    return NoSuchName(f"{message}; {nearest}known: {', '.join(names)}")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """An unknown protocol, order, channel, …: with the nearest name and all known ones."""
     names = list(known)
+    return BadInput(
+        f"unknown {kind} '{printable_name(name)}'", hint=f"{_nearest(name, names)}known: {', '.join(names)}"
+    )
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    """The nearest name, as a question; empty if none is near."""
     nearest = [known for known in names if known.casefold() == name.casefold()]
     nearest = nearest or get_close_matches(name, names, n=1, cutoff=0.5)
-    suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-    return BadInput(f"unknown {kind} '{printable_name(name)}'", hint=f"{suggestion}known: {', '.join(names)}")
+    return f"did you mean '{nearest[0]}'? " if nearest else ""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES
+from crownless.model_check.engines import COMPILES
 
 Capture = pytest.CaptureFixture[str]
 
@@ -37,7 +37,7 @@ class Crownless:
             main(arguments)
         printed = self.capture.readouterr()
         assert isinstance(exit_.value.code, int)
-        return Answer(exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", ""))
+        return Answer(exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", ""))
 
 
 def _event(process: str, index: int, kind: str, message: str, peer: str, run: int = 0) -> str:

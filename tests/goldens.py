@@ -21,8 +21,8 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES
 from crownless.command_line.listing import parameter_said, protocol_facts
+from crownless.model_check.engines import COMPILES
 from crownless.proofs.ledger import bundled
 from crownless.proofs.ledger.ledger import CLAIMS
 
@@ -64,7 +64,7 @@ def printed(arguments: tuple[str, ...]) -> str:
 
 def timeless(text: str) -> str:
     """The text without what differs from run to run and from machine to machine."""
-    return _SECONDS.sub("", _WORKERS.sub("native engine", text.replace(f"{COMPILES}\n", "")))
+    return _SECONDS.sub("", _WORKERS.sub("native engine", text.replace(f"crownless: {COMPILES}\n", "")))
 
 
 #: The table of claims that are false as printed: its name, and the document.
@@ -169,7 +169,7 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
     """Puts what the commands print now into the document; what differs only in seconds is left alone."""
 
     def block(found: re.Match[str]) -> str:
-        now = run(tuple(found["arguments"].split())).replace(f"{COMPILES}\n", "")
+        now = run(tuple(found["arguments"].split())).replace(f"crownless: {COMPILES}\n", "")
         output = found["output"] if timeless(now) == timeless(found["output"]) else now
         return f"```console\n$ crownless {found['arguments']}\n{output}```"
 

@@ -11,8 +11,8 @@ import pytest
 from spark_session import spark  # noqa: F401
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES
 from crownless.model_check import check as checking
+from crownless.model_check.engines import COMPILES
 from crownless.pipeline.exploration import search as exploration
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def crownless(capsys: pytest.CaptureFixture[str]) -> Any:
         with pytest.raises(SystemExit) as exit_:
             main(list(arguments))
         printed = capsys.readouterr()
-        return exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", "")
+        return exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", "")
 
     return run
 

@@ -20,10 +20,9 @@ from unittest.mock import patch
 import pytest
 
 from crownless.command_line import main
-from crownless.command_line.check import COMPILES
 from crownless.model_check import check as checking
 from crownless.model_check.check import run_check
-from crownless.model_check.engines import why_not_applicable
+from crownless.model_check.engines import COMPILES, why_not_applicable
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import levels_in_memory
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
@@ -55,7 +54,7 @@ def crownless(capsys: pytest.CaptureFixture[str]) -> Run:
             main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
         assert isinstance(exit_.value.code, int)
-        return exit_.value.code, printed.out, printed.err.replace(f"{COMPILES}\n", "")
+        return exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", "")
 
     return run
 
@@ -160,7 +159,7 @@ def test_ctrl_c_leaves_a_checkpoint(crownless: Run, tmp_path: Path) -> None:
         wait_for(6, directory)
         search_.send_signal(signal.SIGINT)
         out, err = search_.communicate()
-    assert (search_.returncode, err.replace(f"{COMPILES}\n", "")) == (3, go_on(directory))
+    assert (search_.returncode, err.replace(f"crownless: {COMPILES}\n", "")) == (3, go_on(directory))
     assert "interrupted" in facts(out)["scope"]
     code, out, err = crownless("check", *arguments, "--resume", directory, "--json", "--workers", "1")
     assert (code, err) == (0, "")

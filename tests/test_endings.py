@@ -366,3 +366,33 @@ def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path, suffix: str, dam
     file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :] if damage is None else damage)
     assert answer().startswith("42 ")
     assert answer() == "42 0\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("/dev/full", "/dev/full is not a folder; name a new folder, or one that is there"),
+        ("/dev/full/x", "/dev/full is not a folder; name a new folder, or one that is there"),
+        ("file/x", "file is not a folder; name a new folder, or one that is there"),
+        ("loop", "loop is not a folder; name a new folder, or one that is there"),
+        ("x" * 300, "File name too long; name another folder"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["cost rst -m 10 --seeds 1 --out", "cost --page"])
+def test_a_folder_that_cannot_be_one_is_refused_at_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verb: str,
+    folder: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("loop").symlink_to("loop")
+    with pytest.raises(SystemExit) as ended:
+        command_line.main([*verb.split(), folder])
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.endswith(f": {said}\n")

@@ -19,7 +19,7 @@ from click.shell_completion import ShellComplete
 from crownless import command_line
 from crownless.command_line import main
 from crownless.command_line.tables import Rows
-from crownless.command_line.widths import fitting, wrapped
+from crownless.command_line.widths import fitting, lines_within, wrapped
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstColumn
@@ -190,13 +190,17 @@ def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once
         {"engine": "native"},
         {"checkpoint": tmp_path / "saved"},
     ]
-    with patch("crownless.model_check.check.TrialLimits.within", side_effect=AssertionError):
+    with patch("crownless.model_check.check.FirstTryLimits.within", side_effect=AssertionError):
         assert [run_check(Check("rst", 2, 2), **options).engine.name for options in variants] == ["native"] * 4
 
 
 def test_where_sends_alone_make_many_states_the_first_try_is_short() -> None:
-    assert early.TrialLimits.within(Limits(), Free(3, 5)).states == early.GLANCED_STATES < early.TRIED_STATES
-    assert early.TrialLimits.within(Limits(states=7), Free(3, 5)).states == 7
+    assert (
+        early.FirstTryLimits.within(Limits(), Free(3, 5)).states
+        == early.FIRST_TRY_STATES_IF_LARGE
+        < early.FIRST_TRY_STATES
+    )
+    assert early.FirstTryLimits.within(Limits(states=7), Free(3, 5)).states == 7
     assert run_check(Check("rst", 3, 5)).engine.name == "native"
     assert run_check(Check("rst", 2, 6)).engine.name == "plain"
     assert run_check(Check("cbcast", 3, 4)).engine.name == "plain"
@@ -205,11 +209,17 @@ def test_where_sends_alone_make_many_states_the_first_try_is_short() -> None:
 def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None:
     few_states = run_check(Check("buffer"), Limits(states=500))
     assert (few_states.engine.name, few_states.exploration.stopped) == ("plain", "500 states are reached")
-    as_many = run_check(Check("buffer"), Limits(states=early.TRIED_STATES))
-    assert (as_many.engine.name, as_many.exploration.stopped) == ("plain", f"{early.TRIED_STATES} states are reached")
-    more = run_check(Check("buffer"), Limits(states=early.TRIED_STATES + 1))
-    assert (more.engine.name, more.exploration.stopped) == ("native", f"{early.TRIED_STATES + 1} states are reached")
-    with patch.object(early, "TRIED_SECONDS", -1.0):
+    as_many = run_check(Check("buffer"), Limits(states=early.FIRST_TRY_STATES))
+    assert (as_many.engine.name, as_many.exploration.stopped) == (
+        "plain",
+        f"{early.FIRST_TRY_STATES} states are reached",
+    )
+    more = run_check(Check("buffer"), Limits(states=early.FIRST_TRY_STATES + 1))
+    assert (more.engine.name, more.exploration.stopped) == (
+        "native",
+        f"{early.FIRST_TRY_STATES + 1} states are reached",
+    )
+    with patch.object(early, "FIRST_TRY_SECONDS", -1.0):
         grown = run_check(Check("rst", 2, 2))
         ended = run_check(Check("buffer"), Limits(seconds=0.0))
     assert (grown.engine.name, grown.verdict) == ("native", "holds")
@@ -317,6 +327,39 @@ def test_columns_are_narrowed_between_words_before_within() -> None:
     assert fitting([["name"], ["a few words here", "x"], ["12"]], 30) == [4, 16, 2]
     assert fitting([["name"], ["a few words here", "x"], ["12"]], 15) == [4, 9, 2]
     assert sum(fitting([["a" * 50], ["b" * 50]], 20)) == 20
+    assert fitting([["one-long-name"], ["acknowledgement"]], 24) == [9, 15]
+
+
+@pytest.mark.parametrize(
+    ("cell", "width", "lines"),
+    [
+        ("a-message-that-comes-with-another one", 12, ["a-message-", "that-comes-", "with-another", "one"]),
+        ("not less-than-2", 11, ["not", "less-than-2"]),
+        ("acknowledgement", 6, ["acknow", "ledgem", "ent"]),
+        ("1 - 2 -- 3-", 3, ["1 -", "2", "--", "3-"]),
+        ("two words\nand more", 30, ["two words", "and more"]),
+        ("消息-消息", 5, ["消息-", "消息"]),
+        ("", 4, [""]),
+    ],
+)
+def test_a_cell_is_wrapped_between_words_and_after_hyphens(cell: str, width: int, lines: list[str]) -> None:
+    assert [cell[start:end] for start, end in lines_within(cell, width)] == lines
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_no_word_is_folded_where_a_hyphen_is_near(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        main(["list", "properties", "--json"])
+    known = {word for row in json.loads(capsys.readouterr().out)["properties"] for word in row["name"].split("-")}
+    with pytest.raises(SystemExit):
+        main(["list", "properties"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    names = [re.split(r"  +", line)[0] for line in lines[1:] if line[:1].strip()]
+    assert {part for name in names for part in name.split("-")} <= {*known, ""}
 
 
 def test_a_line_is_wrapped_between_words_with_an_indent() -> None:

@@ -96,7 +96,7 @@ def put(*keys: str | int, value: Any) -> Callable[[Manifest], None]:
         (("made",), "yes", "at $.made"),
         (("question", "parameters"), [1], "expected object, got array, at $.parameters"),
         (("question", "processes"), "2", "expected int, got str"),
-        (("question", "protocol"), "/tmp/x.py:Class", "unknown protocol"),
+        (("question", "protocol"), "/tmp/x.py:Class", "is of /tmp/x.py:Class, a protocol of one's own"),
         (("question", "orders"), [[["x"]]], "at $.question"),
         (("question", "code"), "", "its code was then, and it has changed"),
         (("question", "program"), {"name": "x", "file": "/dev/zero", "sha256": ""}, "its program is not a file"),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import getdoc, signature
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import networkx as nx
 import pytest
+from asymmetric_machines import LastAcceptsAll
 
 import crownless as cr
+from crownless.model_check import early, lasting_calls
 from crownless.model_check.monitors import Monitor, Observation
 from crownless.spec.computation import Message
 
@@ -80,6 +85,31 @@ def test_a_text_is_classified_with_a_witness_for_each_order_broken() -> None:
         cr.classify(SWAPPED, ["casual"])
 
 
+def test_a_name_that_an_answer_lacks_is_answered_with_those_that_it_has() -> None:
+    violated, held = cr.check("unordered", 2, 2), cr.check("fifo-sequence", 2, 1)
+    unknown = cr.check("rst", 2, 2, max_states=3)
+    asked: dict[Callable[[], object], str] = {
+        lambda: held.violations["fifo"]: "fifo-sequence: 'fifo' is not violated, it holds; violated: none",
+        lambda: violated.violations[
+            "never-blocks"
+        ]: "unordered: 'never-blocks' is not violated, it holds; violated: fifo, causal",
+        lambda: unknown.violations["fifo"]: "rst: 'fifo' is not violated, its verdict is unknown; violated: none",
+        lambda: violated.violations["nope"]: f"unordered: no property 'nope'; known: {', '.join(violated)}",
+        lambda: violated[
+            "Causal"
+        ]: f"unordered: no property 'Causal'; did you mean 'causal'? known: {', '.join(violated)}",
+        lambda: cr.classify(SWAPPED, ["fifo"])["nope"]: "no order 'nope'; known: fifo",
+        lambda: cr.classify(SWAPPED, ["fifo"])["causal"]: "'causal' was not requested; known: fifo",
+    }
+    for ask, said in asked.items():
+        with pytest.raises(KeyError) as problem:
+            ask()
+        assert (type(problem.value), str(problem.value)) == (cr.NoSuchName, said)
+        assert str(pickle.loads(pickle.dumps(problem.value))) == said
+    assert violated.violations.get("nope") is None
+    assert violated.violations == {name: violated[name] for name in ("fifo", "causal")}
+
+
 def test_a_verdict_is_true_if_the_order_is_kept() -> None:
     assert cr.classify(SWAPPED)["asynchronous"]
     assert not cr.classify(SWAPPED)["causal"]
@@ -144,6 +174,38 @@ def test_a_result_is_true_if_all_holds_and_has_no_truth_value_if_unknown() -> No
     assert not cr.check(Hub, 2, 2)
     with pytest.raises(cr.Undecided, match=r"<rst: unknown, \d+ states> is neither true nor false"):
         bool(cr.check("rst", 3, 3, max_states=3))
+
+
+def test_a_check_ends_with_its_first_violation_if_that_is_requested() -> None:
+    found = cr.check("unordered", 3, 3, first=True)
+    assert (found["fifo"].verdict, found["delivers-all"].verdict) == ("violated", "unknown")
+    assert found.exploration.states < cr.check("unordered", 3, 3).exploration.states
+    with pytest.raises(cr.BadInput, match="`first` 'yes': neither True nor False"):
+        cr.check("unordered", first="yes")  # type: ignore[arg-type]
+
+
+class NeverAnswers(Hub):
+    def deliverable(self, i: int, state: Any, packet: cr.Packet) -> Any:
+        while True:
+            pass
+
+
+def test_what_lasts_is_logged_and_nothing_is_printed(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with patch.object(lasting_calls, "REPORTED_AFTER", 0.0):
+        cr.check(NeverAnswers, 2, 2, max_seconds=1.2)
+        cr.realize(NeverAnswers, 2, 2, max_seconds=1.2)
+    with patch.object(early, "REPORTED_AFTER", 0.0), patch.object(early, "FIRST_TRY_STATES", 50):
+        cr.check("unordered", 3, 3)
+    cr.check(LastAcceptsAll, 3, 2, engine="native")
+    warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert {record.name for record in caplog.records} == {"crownless"}
+    assert len(warned) == 4
+    assert all("NeverAnswers.deliverable" in line and line.endswith("Ctrl-C ends it") for line in warned[:2])
+    assert warned[2].startswith("unordered: violated: fifo and causal, by a run of 3 actions; still searching")
+    assert warned[-1].startswith("LastAcceptsAll: declared symmetric, but process 3 accepts")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_machine_brings_its_number_of_processes_and_its_parameters() -> None:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import crownless as cr
+from crownless.impl.channels import CHANNELS
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
@@ -19,6 +20,8 @@ from crownless.spec.computation import Computation
 from crownless.spec.notation import Script, of_computation, parse, to_computation
 from crownless.testing import computations, programs, schedules, stateful
 from crownless.testing.network import Deliver, Transmit
+from crownless.testing.state_machine import _Nodes
+from crownless.testing.walks import Walks
 
 pytest_plugins = ["pytester"]
 
@@ -111,6 +114,97 @@ def test_random_walks_show_two_messages_of_which_one_is_lost() -> None:
     assert len(sends) == 2
 
 
+def test_a_walk_that_fails_is_shrunk() -> None:
+    def new(processes: int, messages: int) -> _Nodes:
+        return _Nodes(Direct, processes=processes, messages=messages, channel=CHANNELS["unordered"], order="fifo")
+
+    found = Walks(new, "fifo", True, 100).shortest_failure(iter([(3, 8)]), walks=1)
+    assert found is not None
+    assert re.findall(r"\d+\. P\d: (\w+)", found[0].story) == ["send", "send", "receives", "delivers"]
+    assert len(found[0].taken) == 3
+
+
+class Raises(Direct):
+    def on_packet(self, source: int, packet: Any) -> None:
+        if packet[0] == 1:
+            list[int]()[source]
+        super().on_packet(source, packet)
+
+
+class DeliversAgain(Direct):
+    def on_packet(self, source: int, packet: Any) -> None:
+        super().on_packet(source, packet)
+        super().on_packet(source, packet)
+
+
+class DeliversElsewhere(Direct):
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(1 - to, (0, message))
+
+
+class DeliversNothingSent(Direct):
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.deliver(packet)
+
+
+class TransmitsToNobody(Direct):
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(2, message)
+
+
+class TakesTwoArguments(Direct):
+    def __init__(self, process: int, processes: int) -> None:
+        pass
+
+
+class Guarded(Unordered):
+    def deliverable(self, i: int, state: Any, packet: Any) -> Any:
+        return 1 // packet.source if i == 1 else True
+
+
+@pytest.mark.parametrize("walks", [50, 0])
+@pytest.mark.parametrize(
+    ("subject", "problem", "actions"),
+    [
+        (Raises, "Raises.on_packet at P# (HERE): IndexError: ", "send send receives"),
+        (
+            DeliversAgain,
+            "DeliversAgain.on_packet at P# (HERE): delivers m1 a second time",
+            "send receives delivers delivers",
+        ),
+        (DeliversElsewhere, "DeliversElsewhere.on_packet at P# (HERE): delivers m1, which was sent to P#", None),
+        (
+            DeliversNothingSent,
+            "DeliversNothingSent.on_packet at P# (HERE): delivers (0, 'm1'), a tuple, which nobody sent; deliver takes",
+            "send receives delivers",
+        ),
+        (
+            TransmitsToNobody,
+            "TransmitsToNobody.on_send at P# (HERE): transmits to process 2, which is not there; they are 0 to 1",
+            "send",
+        ),
+        (TakesTwoArguments, "TakesTwoArguments.__init__ at P# (HERE): TypeError: ", None),
+        (
+            Guarded,
+            "Guarded.deliverable fails at P#: ZeroDivisionError: integer division or modulo by zero (HERE in",
+            "send",
+        ),
+    ],
+)
+def test_what_goes_wrong_in_a_node_is_reported_with_its_place_and_the_run(
+    subject: Any, problem: str, actions: str | None, walks: int
+) -> None:
+    machine = stateful(subject, order="asynchronous", processes=(2, 2), messages=2, walks=walks)
+    machine.TestCase.settings = QUICK
+    with pytest.raises(AssertionError) as error:
+        machine.TestCase("runTest").runTest()
+    said = re.sub(r"\bP\d", "P#", re.sub(r"[^\s(]*test_testing\.py:\d+", "HERE", str(error.value)))
+    assert said.startswith(problem)
+    if actions:
+        shown = re.findall(r"\d+\. P#: (\w+)", said)
+        assert shown == actions.split() or (not walks and shown[-1] == actions.split()[-1])
+
+
 @pytest.mark.thorough
 def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
     assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
@@ -120,7 +214,7 @@ def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() 
 @pytest.mark.thorough
 def test_what_is_delivered_twice_is_reported() -> None:
     said = failure(Direct, order="asynchronous", channel="duplicating")
-    assert "which is not owed to it" in said
+    assert "delivers m1 a second time" in said
 
 
 @pytest.mark.thorough
@@ -143,6 +237,44 @@ def test_what_cannot_be_driven_is_refused_in_a_line() -> None:
         stateful(Numbered, order="casual")
     with pytest.raises(cr.BadInput, match="unknown channel 'fast'"):
         stateful(Numbered, channel="fast")
+
+
+class Deaf:
+    def on_send(self, to: int, message: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("subject", "options", "said"),
+    [
+        (
+            Numbered(0, 2, print, print),
+            {},
+            "a Numbered cannot be driven: it is no class; give the class, not an object",
+        ),
+        ("rst", {}, "'rst' cannot be driven: it is no class; give the class, not an object"),
+        (Deaf, {}, "Deaf cannot be driven; give it on_send and on_packet, or derive it from crownless.Protocol"),
+        (Numbered, {"order": 3}, "`order` 3: not a string; give one"),
+        (Numbered, {"channel": 3}, "`channel` 3: not a string; give one"),
+        (Numbered, {"channel": int}, "`channel` <class 'int'>: not a string; give one"),
+        (Numbered, {"processes": 3}, "`processes` 3: not two numbers; such as processes=(2, 3): at least 2, at most 3"),
+        (Numbered, {"processes": (1, 3)}, "`processes[0]` 1: too small; give 2 to 16"),
+        (Numbered, {"processes": (2, "3")}, "`processes[1]` '3': not a whole number; give 2 to 16"),
+        (
+            Numbered,
+            {"processes": (3, 2)},
+            "`processes` (3, 2): the least is more than the most; give the smaller first",
+        ),
+        (Numbered, {"messages": 0}, "`messages` 0: too small; give 1 to 64"),
+        (Numbered, {"delivers_all": "no"}, "`delivers_all` 'no': neither True nor False; give one of the two"),
+        (Numbered, {"walks": -1}, "`walks` -1: too small; give 0 or more"),
+        (Numbered, {"walks": 1.5}, "`walks` 1.5: not a whole number; give 0 or more"),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_refused_at_once(subject: Any, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(cr.BadInput) as problem:
+        stateful(subject, **options)
+    assert str(problem.value) == said
 
 
 # -- strategies --------------------------------------------------------------------------------------------------------

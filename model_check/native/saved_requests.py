@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 import crownless
+from crownless.impl.own_protocols import is_own, registered
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS, qualified_name_of
 from crownless.impl.workloads import Free
@@ -21,6 +23,7 @@ from crownless.spec import library, notation
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
+from crownless.spec.printable import printable, printable_name
 
 from .saved_facts import convert
 
@@ -73,8 +76,16 @@ class SavedRequest(msgspec.Struct):
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
     """The check of a question (`question_of`), and its reductions; raises `BadInput`, beginning with `where`."""
     saved = convert(request, SavedRequest, where, "start anew with --checkpoint and another directory")
-    if saved.protocol not in PROTOCOLS:
-        raise unknown_name("protocol", saved.protocol, PROTOCOLS)  # a file is no place to name code to be run
+    if saved.protocol not in PROTOCOLS:  # a file is no place to name code to be run
+        if is_own(saved.protocol) or saved.protocol in registered():
+            named = f"crownless check {shlex.quote(saved.protocol)} {where}"
+            name = printable_name(saved.protocol)
+            raise BadInput(
+                f"{where}: the saved search is of {name}, a protocol of one's own, whose code is not run because a "
+                "saved file names it",
+                hint=f"name the protocol again, with the options of that check: {printable(named)}",
+            )
+        raise unknown_name("protocol", saved.protocol, PROTOCOLS)
     check = Check(
         saved.protocol,
         channel=saved.channel,

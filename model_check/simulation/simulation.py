@@ -51,7 +51,7 @@ from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
 from crownless.model_check.purity import Purity
 from crownless.model_check.request import settings_of
 from crownless.model_check.stopping import ending_calls
-from crownless.model_check.wrong_machine import machine_errors
+from crownless.model_check.wrong_machine import CallsOf, machine_errors
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -192,7 +192,7 @@ def simulate(experiment: Experiment) -> Measured:
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
     """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
-    with machine_errors(type(machine)), ending_calls(type(machine), lambda: None):
+    with machine_errors(type(machine)), ending_calls(CallsOf(type(machine)), lambda: None):
         return Simulation(machine, experiment).run()
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .spec.computation import Computation as Computation
     from .spec.computation import Message as Message
     from .spec.errors import BadInput as BadInput
+    from .spec.errors import NoSuchName as NoSuchName
     from .spec.errors import Undecided as Undecided
     from .spec.recorder import Recorder as Recorder
 
@@ -42,7 +43,7 @@ _HOME = {
     ".api": "check classify count draw parse program prove read_log realize states",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",
-    ".spec.errors": "BadInput Undecided",
+    ".spec.errors": "BadInput NoSuchName Undecided",
     ".spec.recorder": "Recorder",
 }
 

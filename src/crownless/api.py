@@ -15,6 +15,8 @@ from . import arguments
 from .spec.errors import BadInput
 
 if TYPE_CHECKING:
+    from logging import Logger
+
     from .impl.channels import Channel
     from .impl.protocol import Protocol, Setting
     from .impl.workloads import Workload
@@ -152,6 +154,7 @@ def check(
     clocks: Iterable[str] = (),
     crash: str | None = None,
     monitors: Iterable[Monitor] = (),
+    first: bool = False,
     engine: str | None = None,
     reductions: Iterable[str] = (),
     workers: int | None = None,
@@ -181,14 +184,18 @@ def check(
     `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
     which the search is saved; `resume`: one in which a search was saved, to continue it. `workers`: threads of the
     native engine, as many as there are processors unless given. `progress` is called with what is found so far and the
-    level.
+    level. `first`: the search ends with the first violation, and other properties stay unknown.
+
+    The logger `crownless` has a warning of each violation that is known while a long search goes on, of a call of the
+    protocol's code that does not return, and of a declared symmetry that is found false.
 
     Raises `BadInput` for what cannot be checked.
     """
     from .model_check.check import run_check
-    from .model_check.engines import MOST_WORKERS
+    from .model_check.engines import COMPILES, MOST_WORKERS, compiling
 
-    return run_check(
+    log = _logger()
+    result = run_check(
         _request(
             protocol,
             processes,
@@ -208,11 +215,18 @@ def check(
         arguments.optional(arguments.function, "progress", progress),
         engine=arguments.optional(arguments.text, "engine", engine),
         reductions=arguments.names("reductions", reductions),
+        first=arguments.truth("first", first),
+        report=log.warning,
+        on_violation=log.warning,
+        around_native=lambda: compiling(lambda: log.info(COMPILES)),
         workers=arguments.optional(arguments.whole_number, "workers", workers, most=MOST_WORKERS),
         checkpoint=arguments.optional(arguments.path, "checkpoint", checkpoint),
         resume=arguments.optional(arguments.path, "resume", resume),
         elsewhere=elsewhere,
     )
+    if result.engine.asymmetry is not None:
+        log.warning("%s: declared symmetric, but %s", result.protocol, result.engine.asymmetry)
+    return result
 
 
 @arguments.speaks_of_arguments
@@ -269,7 +283,7 @@ def realize(
     request = _request(
         protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
     )
-    return realizing.realize(request, limits=_limits(None, max_seconds, None))
+    return realizing.realize(request, limits=_limits(None, max_seconds, None), report=_logger().warning)
 
 
 @arguments.speaks_of_arguments
@@ -298,6 +312,13 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     request = Check(protocol)
     steps = arguments.optional(arguments.whole_number, "effort", effort)
     return prove(request.name, proof_of(request.kind), EFFORT if steps is None else steps)
+
+
+def _logger() -> Logger:
+    """The logger of what is reported while a function of this module is at work."""
+    import logging
+
+    return logging.getLogger("crownless")
 
 
 def _request(

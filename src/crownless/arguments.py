@@ -128,6 +128,13 @@ def lines(name: str, given: Any) -> Iterator[str]:
         yield text(name, line)
 
 
+def truth(name: str, given: Any) -> bool:
+    """True or false."""
+    if not isinstance(given, bool):
+        raise _refusal(name, given, "neither True nor False", "give one of the two")
+    return given
+
+
 def function(name: str, given: Any) -> Callable[..., Any]:
     """Something that can be called."""
     if not callable(given):

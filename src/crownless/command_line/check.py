@@ -16,6 +16,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.engines import (
+    COMPILES,
     MOST_WORKERS,
     RemoteEngine,
     check_workers,
@@ -36,12 +37,10 @@ from .check_overview import Overview
 from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
+from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
 
-#: Printed where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can
-#: be written.
-COMPILES = "crownless: compiling a part of the engine for this machine, once: up to half a minute"
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
 
@@ -142,6 +141,7 @@ def check(
         "crash": next(iter(crashes), None),
     }
     given = {name: value for name, value in given.items() if value not in (None, (), {}) and value is not False}
+    import_protocols(protocols, limits, {"checks": []} if as_json else None)
     if resume is not None and not protocols:
         saved, reductions = _saved(Path(resume), given, reductions, engine)
         checks = [saved]
@@ -253,7 +253,7 @@ def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) 
 
 
 def _say_compiling() -> None:
-    print(COMPILES, file=sys.stderr)
+    say(COMPILES)
 
 
 def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from rich.text import Text
 
@@ -21,7 +22,10 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
     for line in result.properties:
         never = line.property.name in result.never_exercised
         verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
-        note = _note(line)
+        in_a_line = (
+            line.property.name in result.machine.invariants and line.run is not None
+        )  # a local state is too long for a cell
+        note = _note(replace(line, note="") if in_a_line else line)
         if note:
             verdict.append(printable(f" ({note})"), style="")
         rows.add_row(line.property.name, line.property.kind, verdict)
@@ -32,6 +36,11 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
     print_line(f"{counts}, {result.seconds:.1f} s")
     print_line(_coverage(result))
     _print_completion(result)
+    for line in result.properties:
+        if line.note and line.property.name in result.machine.invariants and line.run is not None:
+            print_line(f"{line.property.name}: {line.note}")
+    for hint in result.hints:
+        print_line(f"hint: {hint}")
     print_line(conclusion(result, result.never_exercised))
 
 

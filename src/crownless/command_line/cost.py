@@ -20,6 +20,7 @@ from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
+from .imports import import_protocols
 from .options import Folder, parse_settings, with_limits, with_output
 from .output import ended_with_nothing, print_json, print_line, status
 from .tables import Rows
@@ -103,6 +104,7 @@ def cost(
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
         raise BadInput("--master without Spark", hint="add --engine spark")
+    import_protocols(protocols, limits, {"costs": []} if as_json else None)
     for name in protocols:
         protocol_named(name)
     if page is not None:

@@ -24,6 +24,7 @@ from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
 from .completion import complete_protocol
+from .imports import import_protocols
 from .options import with_ascii
 from .output import print_json, print_line
 from .tables import Rows
@@ -67,6 +68,7 @@ def list_(names: tuple[str, ...], as_json: bool) -> None:
       crownless list orders channels
       crownless list rst hub.py:Hub
     """
+    import_protocols(name for name in names if name not in SECTIONS)
     facts = {name: _FACTS[name]() for name in SECTIONS if not names or name in names}
     if protocols := [name for name in names if name not in SECTIONS]:
         facts["protocols"] = protocol_facts({name: _protocol(name) for name in protocols})

@@ -113,4 +113,22 @@ class Folder(click.Path):
         except UnicodeEncodeError:
             option = "--out" if param is None else max(param.opts, key=len)
             raise BadInput(f"{option} {path}: the name is not UTF-8", hint="name another folder") from None
+        _refuse_unusable(path, "--out" if param is None else max(param.opts, key=len))
         return path
+
+
+def _refuse_unusable(path: Path, option: str) -> None:
+    """Raises `BadInput` if this is no folder, and none can be made there."""
+    nearest = path
+    while True:
+        try:
+            nearest.lstat()
+            break
+        except (FileNotFoundError, NotADirectoryError):
+            nearest = nearest.parent
+        except OSError as error:
+            raise BadInput(f"{option} {path}: {error.strerror}", hint="name another folder") from None
+    if not nearest.is_dir():
+        raise BadInput(f"{option} {path}: {nearest} is not a folder", hint="name a new folder, or one that is there")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise BadInput(f"{option} {path}: nothing can be written to {nearest}", hint="name another folder")

@@ -21,6 +21,7 @@ from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import say
+from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
@@ -101,6 +102,7 @@ def prove_(
     if searched and program is not None:
         raise BadInput("--discover and --spacer are of every run, not of a program", hint="leave out --program")
     if program is not None:
+        import_protocols(protocols, limits, {"programs": []} if as_json else None)
         return prove_program(
             protocols,
             program,
@@ -114,6 +116,7 @@ def prove_(
         )
     if channel or orders or settings:
         raise BadInput("--channel, --order and --set go with --program", hint="name a program")
+    import_protocols(protocols, limits, {"discoveries" if searched else "proofs": []} if as_json else None)
     if searched:
         return prove_discovered(
             protocols,

@@ -20,6 +20,7 @@ from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import keep_to_the_end, say
+from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
@@ -65,6 +66,7 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
     reached first.
     """
+    import_protocols([protocol], limits, {"protocol": protocol, "decided": False} if as_json else None)
     request = Check(
         protocol,
         processes,

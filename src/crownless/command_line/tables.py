@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: cells are folded, and never cut off.
+"""Tables that fit the terminal: cells are wrapped, and never cut off.
 
 The first cell of a row stands on the row's first line, and is folded last, so that a program can look for it.
 """
@@ -14,7 +14,7 @@ from rich.text import Text
 from crownless.spec.printable import printable
 
 from .output import console, spelled
-from .widths import FOLDED, columns, fitting
+from .widths import FOLDED, columns, fitting, lines_within
 
 #: Spaces between two columns.
 GAP = 2
@@ -74,6 +74,11 @@ def _safe(cell: Cell) -> Text:
     return cell.copy() if safe == cell.plain else Text(safe, style=cell.style)
 
 
+def _wrapped(cell: Text, width: int) -> Text:
+    """The cell in lines that are no longer."""
+    return Text("\n").join(cell[start:end] for start, end in lines_within(cell.plain, width))
+
+
 def _print(
     headings: Sequence[str],
     rows: Sequence[Sequence[Text]],
@@ -86,9 +91,9 @@ def _print(
     plain = Table(box=None, padding=(0, GAP, 0, 0), header_style="bold", show_header=headed)
     for heading, width in zip(headings, widths, strict=True):
         justify: Literal["left", "right"] = "right" if heading in right else "left"
-        plain.add_column(spelled(heading), width=width, justify=justify, overflow="fold")
+        plain.add_column(_wrapped(Text(spelled(heading)), width), width=width, justify=justify, overflow="fold")
     for row in rows:
-        plain.add_row(*row)
+        plain.add_row(*(_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)))
     out = console()
     with out.capture() as captured:
         out.print(plain)

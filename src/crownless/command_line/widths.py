@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.cells import cell_len
 
@@ -13,6 +14,8 @@ from rich.cells import cell_len
 USUAL, LEAST = 80, 40
 #: A word is folded only where columns of so many characters would not fit.
 FOLDED = 12
+#: What is longer, and has no hyphen, is no word, but a path or a number.
+LONGEST_WORD = 20
 
 
 def columns_given() -> int | None:
@@ -47,19 +50,68 @@ def wrapped(line: str, room: int) -> str:
 def fitting(cells: Sequence[Collection[str]], room: int, whole: Collection[int] = (0,)) -> list[int]:
     """The widths of columns with these cells, so that all of them fit.
 
-    Cells are wrapped between words first, the widest column before others, and then within words. Columns in `whole`
-    are wrapped last.
+    Cells are wrapped between words first, the widest column before others, then after hyphens. Columns in `whole` are
+    wrapped after the others, and after what is too long for a word. Words are folded last.
     """
     natural = [max((cell_len(line) for cell in column for line in cell.split("\n")), default=0) for column in cells]
     words = [max((cell_len(word) for cell in column for word in cell.split()), default=0) for column in cells]
-    for place in whole:
-        words[place] = natural[place]
-    folded = [least if place in whole else min(least, FOLDED) for place, least in enumerate(words)]
+    pieces = [max((cell_len(piece) for cell in column for piece in _pieces(cell)), default=0) for column in cells]
+    folded = [min(least, FOLDED) for least in pieces]
     widths = list(natural)
-    for least in (words, folded, [1] * len(widths)):
+    no_words = [min(least, LONGEST_WORD) for least in pieces]
+    kept_whole = [
+        [natural[place] if place in whole else width for place, width in enumerate(least)]
+        for least in (words, pieces, no_words)
+    ]
+    for least in (*kept_whole, pieces, folded, [1] * len(widths)):
         while sum(widths) > room:
             place = max(range(len(widths)), key=lambda k: widths[k] if widths[k] > least[k] else 0)
             if widths[place] <= least[place]:
                 break
             widths[place] -= 1
     return widths
+
+
+#: A word, up to a space; a part of it, up to a hyphen.
+_WORD = re.compile(r"\S+")
+_PIECE = re.compile(r"\w[^\s-]*-(?=\w)|\S+?-(?=\w)|\S+")
+
+
+def _pieces(cell: str) -> list[str]:
+    return _PIECE.findall(cell)
+
+
+def lines_within(cell: str, width: int) -> Iterator[tuple[int, int]]:
+    """The lines of a cell in a column of that width, each from where to where: it is wrapped between words; in a word
+    that is too long after hyphens, and within a part that is too long where it must be.
+    """
+    start = end = 0
+    for word in _WORD.finditer(cell):
+        if cell_len(cell[start : word.end()]) <= width and "\n" not in cell[end : word.start()]:
+            end = word.end()
+            continue
+        if end > start:
+            yield start, end
+            start = word.start()
+        end = word.end()
+        if cell_len(word[0]) > width:
+            for line_start, line_end in _lines_of_word(cell, word.start(), word.end(), width):
+                if line_end == word.end():
+                    start = line_start
+                else:
+                    yield line_start, line_end
+    yield start, end
+
+
+def _lines_of_word(cell: str, start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
+    end = start
+    for piece in _PIECE.finditer(cell, start, stop):
+        if end > start and cell_len(cell[start : piece.end()]) > width:
+            yield start, end
+            start = end
+        end = piece.end()
+        while cell_len(cell[start:end]) > width:
+            cut = next(k for k in range(end, start, -1) if cell_len(cell[start:k]) <= width or k == start + 1)
+            yield start, cut
+            start = cut
+    yield start, end

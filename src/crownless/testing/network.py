@@ -12,12 +12,15 @@ A node is one object a process:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 from crownless.impl.channels import Channel
+from crownless.model_check.users_code import innermost_place, lines_of
+from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
 from crownless.spec.computation import Computation, process_names
 from crownless.spec.recorder import Recorder
 
@@ -39,11 +42,21 @@ class Node(Protocol):
 
 class Move(NamedTuple):
     """Something that may happen next: an application sends, a packet is received or a process takes a step of its own,
-    or the channel loses or duplicates a packet.
+    or the channel loses or duplicates a packet. Moves of another run have the same `like` if they are alike.
     """
 
     kind: Literal["send", "step", "fault"]
+    like: Hashable
     happen: Callable[[], None]
+
+
+class NodeFailure(AssertionError):
+    """A node did what no node may, or raised an exception; the text says where in the user's files."""
+
+
+def root_of(error: Exception | None) -> BaseException | None:
+    """The exception behind a failure, which is the user's own where there is one."""
+    return None if error is None else error.__cause__ or error
 
 
 class Network:
@@ -55,13 +68,16 @@ class Network:
         self._channel = channel(lambda packet: self._packets[packet][0] * processes + self._packets[packet][1])
         self._flight = self._channel.empty()
         self._sent, self._unsent = 0, messages
+        self._receivers: dict[str, str] = {}
         self._recorder = Recorder(self._names)
         self.said: list[str] = []
         #: What is sent and not delivered: (message, receiver).
         self.owed: set[tuple[str, str]] = set()
-        self._nodes = [
-            node(p, processes, partial(self._transmit, p), partial(self._deliver, p)) for p in range(processes)
-        ]
+        self._node = node
+        self._nodes: list[Node] = []
+        for p in range(processes):
+            with self._called("__init__", p):
+                self._nodes.append(node(p, processes, partial(self._transmit, p), partial(self._deliver, p)))
 
     @property
     def progress(self) -> int:
@@ -72,11 +88,12 @@ class Network:
         """All that may happen next: new sends, arrivals, and faults of the channel."""
         n = len(self._names)
         pairs = [(p, q) for p in range(n) for q in range(n) if p != q] if self._unsent else []
-        moves = [Move("send", partial(self._send, p, q)) for p, q in pairs]
+        moves = [Move("send", ("send", p, q), partial(self._send, p, q)) for p, q in pairs]
         for packet, after, *_ in self._channel.arrivals(self._flight):
-            moves.append(Move("step", partial(self._arrive, packet, after)))
+            moves.append(Move("step", ("receive", *self._packets[packet][:2]), partial(self._arrive, packet, after)))
         for name, packet, after in self._channel.faults(self._flight):
-            moves.append(Move("fault", partial(self._fault, name, packet, after)))
+            like = (name, *self._packets[packet][:2])
+            moves.append(Move("fault", like, partial(self._fault, name, packet, after)))
         return moves
 
     @property
@@ -91,13 +108,29 @@ class Network:
         self.said.append(f"{self._names[p]}: send {message} to {self._names[q]}")
         self._recorder.send(self._names[p], message, to=self._names[q])
         self.owed.add((message, self._names[q]))
-        self._nodes[p].on_send(q, message)
+        self._receivers[message] = self._names[q]
+        with self._called("on_send", p):
+            self._nodes[p].on_send(q, message)
 
     def _arrive(self, packet: int, after: Any) -> None:
         source, destination, body = self._packets[packet]
         self._flight = after
         self.said.append(f"{self._names[destination]}: receives a packet from {self._names[source]}")
-        self._nodes[destination].on_packet(source, deepcopy(body))
+        with self._called("on_packet", destination):
+            self._nodes[destination].on_packet(source, deepcopy(body))
+
+    @contextmanager
+    def _called(self, method: str, process: int) -> Iterator[None]:
+        """Around a call of a node: an exception that comes out of it is a `NodeFailure`, with the place."""
+        try:
+            yield
+        except Exception as error:
+            code = code_of(getattr(self._node, method))
+            known = innermost_place(lines_of(error.__traceback__)) or (code and place(code, code.co_firstlineno))
+            where = "" if known is None else f" ({known})"
+            said = str(error) if isinstance(error, NodeFailure) else shown_error(error)
+            called = f"{self._node.__name__}.{method} at {self._names[process]}"
+            raise NodeFailure(f"{called}{where}: {said}") from error
 
     def _fault(self, name: str, packet: int, after: Any) -> None:
         source, destination, _ = self._packets[packet]
@@ -105,16 +138,24 @@ class Network:
         self.said.append(f"the channel: {name} a packet from {self._names[source]} to {self._names[destination]}")
 
     def _transmit(self, source: int, to: int, packet: Any) -> None:
-        if not 0 <= to < len(self._names):
-            raise AssertionError(f"{self._names[source]} transmits to process {to}, which is not there")
+        if not isinstance(to, int) or not 0 <= to < len(self._names):
+            known = f"they are 0 to {len(self._names) - 1}"
+            raise NodeFailure(f"transmits to process {shown(to)}, which is not there; {known}")
         self._packets.append((source, to, deepcopy(packet)))
         self._flight = self._channel.put(self._flight, (len(self._packets) - 1,))
 
     def _deliver(self, process: int, message: str) -> None:
         name = self._names[process]
-        self.said.append(f"{name}: delivers {message}")
+        said = shown(message, str)
+        self.said.append(f"{name}: delivers {said}")
+        receiver = self._receivers.get(message) if isinstance(message, str) else None
+        if receiver is None:
+            kind = "" if isinstance(message, str) else f"a {type(message).__name__}, "
+            raise NodeFailure(f"delivers {said}, {kind}which nobody sent; deliver takes the messages that on_send got")
+        if receiver != name:
+            raise NodeFailure(f"delivers {said}, which was sent to {receiver}")
         if (message, name) not in self.owed:
-            raise AssertionError(f"{name} delivers {message}, which is not owed to it: {self.story()}")
+            raise NodeFailure(f"delivers {said} a second time")
         self.owed.discard((message, name))
         self._recorder.deliver(name, message)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar
@@ -10,16 +10,20 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
-from crownless.model_check.request import Check
+from crownless.model_check.class_facts import check_class
+from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import LocalStep, State, System
+from crownless.model_check.system import Action, LocalStep, State, System
+from crownless.model_check.wrong_machine import WrongMachine, machine_errors
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide, order_named
+from crownless.spec.printable import printable, some
 
-from .network import Move, Network, Node
-from .walks import shortest_failure
+from .network import Move, Network, Node, NodeFailure, root_of
+from .walks import WALKS, Walks, never_delivered, without_middle
 
 #: A run goes on to its end in fewer steps than this, or it is said not to end.
 MOST_STEPS = 1_000
@@ -33,6 +37,7 @@ def stateful(
     processes: tuple[int, int] = (2, 3),
     messages: int = 5,
     delivers_all: bool = True,
+    walks: int = WALKS,
 ) -> type[RuleBasedStateMachine]:
     """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
 
@@ -42,25 +47,34 @@ def stateful(
     `messages`: at most so many sends. `delivers_all`: over a channel that loses nothing every message must be delivered
     once nothing is in flight.
 
-    The test first makes random walks, from few processes and messages to many (see `walks`), and fails with the
-    shortest that it finds at the smallest size; then hypothesis looks for schedules that walks seldom take, and shrinks
-    what fails. Raises `BadInput` for names that are unknown.
+    The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
+    fails with the shortest that it finds at the smallest size, without the steps that it does not need. Then hypothesis
+    looks for schedules that walks seldom take, and shrinks what fails. Raises `BadInput` for arguments that cannot be
+    used.
     """
+    if not isinstance(subject, type):
+        raise BadInput(f"{_named(subject)} cannot be driven: it is no class", hint="give the class, not an object")
+    least, most = _bounds(processes)
+    messages = arguments.whole_number("messages", messages, most=MOST_MESSAGES)
+    walks = arguments.whole_number("walks", walks, least=0)
+    delivers_all = arguments.truth("delivers_all", delivers_all)
+    order = arguments.optional(arguments.text, "order", order)
     if issubclass(subject, ProtocolMachine):
+        check_class(subject)
         held_to, needed = order or subject.promises, subject.needs_channel
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
-    elif hasattr(subject, "on_send") and hasattr(subject, "on_packet"):
+    elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
         held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject)
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
     order_named(held_to)
-    kind = channel if isinstance(channel, type) else channel_named(channel or needed)
+    kind = _channel(needed if channel is None else channel)
     facts: dict[str, Any] = {
         "order": held_to,
         "must_deliver": delivers_all and kind.reliable,
-        "least": processes[0],
-        "most": processes[1],
+        "least": least,
+        "most": most,
         "new": partial(driven, messages=messages, channel=kind, order=held_to),
         "__doc__": f"{subject.__name__} is checked against {held_to} order.",
     }
@@ -69,19 +83,43 @@ def stateful(
     new = partial(driven, channel=kind, order=held_to)
 
     def runTest(self: Any) -> None:  # noqa: N802 (unittest's name)
-        sizes = ((n, m) for m in range(1, messages + 1) for n in range(processes[0], processes[1] + 1))
-        found = shortest_failure(
-            lambda n, m: new(processes=n, messages=m), held_to, sizes, facts["must_deliver"], MOST_STEPS
-        )
+        sizes = ((n, m) for m in range(1, messages + 1) for n in range(least, most + 1))
+        each = Walks(lambda n, m: new(processes=n, messages=m), held_to, facts["must_deliver"], MOST_STEPS)
+        found = each.shortest_failure(sizes, walks)
         if found is not None:
-            failure, walks = found
-            raise AssertionError(f"{failure.problem}\n{failure.story}\n(the shortest of {walks:,} random walks)")
+            failure, made = found
+            text = f"{failure.problem}\n{failure.story}\n(the shortest of {some(made, 'random walk')})"
+            raise AssertionError(text) from root_of(failure.error)
         by_hypothesis.runTest(self)
 
     by_hypothesis = machine.TestCase
     test_case: Any = type(machine.__name__, (by_hypothesis,), {"runTest": runTest, "__doc__": machine.__doc__})
     machine.TestCase = test_case
     return machine
+
+
+def _bounds(processes: Any) -> tuple[int, int]:
+    """The least and the greatest number of processes."""
+    if not isinstance(processes, tuple | list) or len(processes) != 2:
+        hint = "such as processes=(2, 3): at least 2, at most 3"
+        raise BadInput(f"`processes` {printable(repr(processes))}: not two numbers", hint=hint)
+    least, most = (
+        arguments.whole_number(f"processes[{k}]", number, least=2, most=MOST_PROCESSES)
+        for k, number in enumerate(processes)
+    )
+    if most < least:
+        raise BadInput(f"`processes` ({least}, {most}): the least is more than the most", hint="give the smaller first")
+    return least, most
+
+
+def _channel(given: Any) -> type[Channel]:
+    if isinstance(given, type) and issubclass(given, Channel):
+        return given
+    return channel_named(arguments.text("channel", given))
+
+
+def _named(subject: Any) -> str:
+    return printable(repr(subject)) if isinstance(subject, str) else f"a {type(subject).__name__}"
 
 
 class _Driven(RuleBasedStateMachine):
@@ -102,7 +140,9 @@ class _Driven(RuleBasedStateMachine):
     @initialize(pick=st.integers(0, 40))
     def begin(self, pick: int) -> None:
         """So many processes."""
+        self.failed = True
         self.subject = type(self).new(processes=self.least + pick % (self.most - self.least + 1))
+        self.failed = False
         self.moves = self.subject.moves()
 
     @precondition(lambda self: self.those("send"))
@@ -137,8 +177,11 @@ class _Driven(RuleBasedStateMachine):
         assert self.subject is not None
         moves = self.those(kind)
         self.failed = True
-        moves[pick % len(moves)].happen()
-        self.moves = self.subject.moves()
+        try:
+            moves[pick % len(moves)].happen()
+            self.moves = self.subject.moves()
+        except (NodeFailure, WrongMachine) as error:
+            raise AssertionError(f"{error}\n{self.subject.story()}") from root_of(error)
         self.failed = False
 
     @invariant()
@@ -161,11 +204,9 @@ class _Driven(RuleBasedStateMachine):
             self.take("step", -1 if steps % 3 else 0)
             self.the_order_is_kept()
             if steps >= MOST_STEPS:
-                raise AssertionError(f"it goes on for ever\n{self.subject.story()}")
-        if self.must_deliver:
-            owed = ", ".join(f"{message} at {receiver}" for message, receiver in sorted(self.subject.owed))
-            if owed:
-                raise AssertionError(f"never delivered: {owed}\n{self.subject.story()}")
+                raise AssertionError(f"it goes on for ever\n{without_middle(self.subject.story())}")
+        if self.must_deliver and self.subject.owed:
+            raise AssertionError(f"{never_delivered(self.subject.owed)}\n{self.subject.story()}")
 
 
 class _Nodes(Network):
@@ -201,20 +242,24 @@ class _Protocol:
         if (processes, messages) not in systems:
             check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
             systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
+        self._kind = subject
         self._system, self._properties = systems[processes, messages]
-        self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
+        with machine_errors(subject):
+            self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
         self._steps: list[LocalStep] = []
         self._broken: list[str] = []
 
     def moves(self) -> list[Move]:
         """All that may happen next."""
-        return [
-            Move(
-                "fault" if step.action.by_channel else "send" if step.hands_over else "step",
-                partial(self._take, step, target),
-            )
-            for step, target in self._system.moves(self._state)
-        ]
+        with machine_errors(self._kind):
+            return [
+                Move(
+                    "fault" if step.action.by_channel else "send" if step.hands_over else "step",
+                    _like(step.action),
+                    partial(self._take, step, target),
+                )
+                for step, target in self._system.moves(self._state)
+            ]
 
     @property
     def progress(self) -> int:
@@ -222,7 +267,8 @@ class _Protocol:
         return len(self._steps)
 
     def _take(self, step: LocalStep, target: State) -> None:
-        self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
+        with machine_errors(self._kind):
+            self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
         self._state = target
         self._steps.append(step)
         self._broken += [name for name in broken if name in self._properties]
@@ -243,3 +289,10 @@ class _Protocol:
 
     def _run(self) -> Run:
         return run_of(self._system, self._steps, keep_names=False)
+
+
+def _like(action: Action) -> Hashable:
+    """What actions have in common that are alike: all but which message and which packet it is."""
+    message, packet = action.message, action.packet
+    ends = None if message is None else (message.sender, message.receivers)
+    return action.process, action.name, ends, None if packet is None else (packet.source, packet.kind)

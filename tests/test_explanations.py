@@ -1,0 +1,147 @@
+"""What a violation is explained by: the local state of an invariant, the receiver of a message, what a class lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crownless as cr
+from crownless.command_line import main
+from crownless.model_check.hints import hints
+from crownless.spec.computation import Message
+
+
+class Counts(cr.Protocol):
+    """Delivers at once, and counts that."""
+
+    promises = "asynchronous"
+    invariants = {"at-most-one": lambda machine, i, state: state < 2}
+
+    def initial(self, i: int) -> int:
+        return 0
+
+    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
+        return [cr.Step(state, [cr.Packet(i, q, "message", message) for q in self.to(message)], [cr.sent(message)])]
+
+    def to(self, message: Message) -> Sequence[int]:
+        return message.receivers
+
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
+        return [cr.Step(state + 1, [], [cr.delivered(packet.message)])]
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_broken_invariant_is_shown_with_the_process_and_its_local_state(engine: str) -> None:
+    line = cr.check(Counts, 3, 2, engine=engine)["at-most-one"]
+    assert (line.verdict, line.note) == ("violated", "false at P2 in the local state 2")
+    assert line.run is not None
+    assert line.run.actions[-1].process == "P2"
+    assert line.json()["note"] == line.note
+    assert "false at P2 in the local state 2" in str(line)
+
+
+class DeafP3(Counts):
+    sends = "broadcast"
+    invariants = {}
+
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
+        return super().on_packet(i, state, packet) if i < 2 else [cr.Step(state)]
+
+
+class DeafToP1(DeafP3):
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
+        return [cr.Step(state)] if packet.source == 0 else super().on_packet(i, state, packet)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sends", "said"), [(DeafP3, 1, "m1 at P3"), (DeafToP1, 1, "m1 at P2, m1 at P3"), (DeafP3, 2, "m1 at P3")]
+)
+def test_what_is_never_delivered_is_named_with_its_receiver(kind: type[cr.Protocol], sends: int, said: str) -> None:
+    note = cr.check(kind, 3, sends)["delivers-all"].note
+    assert note in (f"never delivered: {said}", "never delivered: m1 at P3")
+
+
+class SaysNotSent(Counts):
+    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
+        return [step._replace(events=()) for step in super().send(i, state, message)]
+
+
+class SaysNotDelivered(Counts):
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
+        return [cr.Step(state)]
+
+
+class ToAll(Counts):
+    def to(self, message: Message) -> Sequence[int]:
+        return [q for q in range(self.n) if q != message.sender]
+
+
+class SendsOnce(Counts):
+    """Blocks, though not for lack of an event."""
+
+    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
+        return super().send(i, 10, message) if state < 10 else []
+
+
+class HasSeveralReceivers(Counts):
+    sends = "broadcast"
+
+    def to(self, message: Message) -> Sequence[int]:
+        return [message.receiver]
+
+
+NOT_SENT = (
+    "no message is ever sent, as the application sees it: list cr.sent(message) in the events of the step that sends it"
+)
+NOT_DELIVERED = (
+    "nothing is ever delivered: list cr.delivered(message) in the events of the step with which an application gets a "
+    "message"
+)
+ELSEWHERE = (
+    "m1 is for P2 and is delivered at P3: if messages have several receivers, say so in the class: "
+    'sends = "broadcast", or "multicast"'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (SaysNotSent, [NOT_SENT]),
+        (SaysNotDelivered, [NOT_DELIVERED]),
+        (ToAll, [ELSEWHERE]),
+        (SendsOnce, []),
+        (Counts, []),
+        (DeafP3, []),
+        ("murty-garg", []),
+    ],
+)
+def test_what_a_class_seems_to_lack_is_hinted_at(kind: Any, expected: list[str]) -> None:
+    result = cr.check(kind, 3, 2)
+    assert list(result.hints) == list(hints(result)) == result.json()["hints"] == expected
+
+
+def test_the_receiver_of_a_message_to_several_is_refused_with_the_name_of_the_right_attribute() -> None:
+    with pytest.raises(cr.BadInput, match=r"HasSeveralReceivers.send fails at P1: ValueError: .* message\.receivers"):
+        cr.check(HasSeveralReceivers, 3, 1)
+
+
+def test_the_command_line_prints_hints_and_explanations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    for name, line in {
+        "ToAll": f"hint: {ELSEWHERE}\n",
+        "Counts": "at-most-one: false at P2 in the local state 2\n",
+    }.items():
+        with pytest.raises(SystemExit) as ending:
+            main(["check", f"test_explanations:{name}", "-n", "3", "-m", "2", "--quiet"])
+        assert ending.value.code == 1
+        assert line in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["check", "test_explanations:ToAll", "-n", "3", "-m", "2", "--json"])
+    assert json.loads(capsys.readouterr().out)["checks"][0]["hints"] == [ELSEWHERE]
