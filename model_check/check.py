@@ -414,10 +414,10 @@ def _what_is_missing(system: System, known: Property, state: State, monitor_stat
     if known.kind != "live":
         return ""
     if known.name == DELIVERS_ALL.name:
-        lost = {action.message for action in run.actions if action.action == "lose"}
+        lost = {(at.message, at.packet.destination) for at in run.actions if at.action == "lose" and at.packet}
         owed = system.undelivered(monitor_state, state)
-        places = [(run.names[message], printable_name(run.processes[q])) for message, q in owed]
-        said = (f"{name} at {receiver}{' (lost)' if name in lost else ''}" for name, receiver in places)
+        places = [(run.names[message], run.processes[q]) for message, q in owed]
+        said = (f"{at[0]} at {printable_name(at[1])}{' (lost)' if at in lost else ''}" for at in places)
         return f"never delivered: {', '.join(said)}"
     names_in_run = {message.name: name for message, name in run.names.items()}
     crashed = system.crashed(state)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from crownless.impl.protocol import is_arrival
 from crownless.impl.registry import is_bundled
 from crownless.spec.printable import printable_name
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .runs import Run
 
 
-#: A send event that no step has in so many states is one that the protocol lacks.
+#: In so many states a send event is looked for.
 STATES_LOOKED_AT = 1_000
 
 
@@ -25,29 +26,30 @@ def hints(result: CheckResult) -> Iterator[str]:
     if is_bundled(type(result.machine)) or result.exploration.stopped:
         return
     violations, found = result.violations, result.exploration
-    if NEVER_BLOCKS.name in violations and "send" in found.actions and not _is_ever_sent(result):
+    delivers = DELIVERS_SOMETHING.name in found.reached and DELIVERS_ONCE.name not in violations
+    if NEVER_BLOCKS.name in violations and "send" in found.actions and not delivers and not _is_ever_sent(result):
         yield (
             "no message is ever sent, as the application sees it: list cr.sent(message) in the events of the step that "
             "sends it"
         )
-    if DELIVERS_SOMETHING.name not in found.reached and "send" in found.actions:
+    if DELIVERS_SOMETHING.name not in found.reached and any(map(is_arrival, found.actions)):
         yield (
             "nothing is ever delivered: list cr.delivered(message) in the events of the step with which an application "
             "gets a message"
         )
     misdelivered = violations.get(DELIVERS_ONCE.name)
-    if misdelivered is not None and misdelivered.run is not None:
+    if result.machine.sends == "unicast" and misdelivered is not None and misdelivered.run is not None:
         yield from _elsewhere(misdelivered.run)
 
 
 def _is_ever_sent(result: CheckResult) -> bool:
-    """True if a step has a send event, of those in the nearest states."""
-    return any(
-        seen.kind == "send"
-        for reached in islice(result.states(), STATES_LOOKED_AT)
-        for step, _ in reached.moves
-        for seen in step.observations
-    )
+    """True if a step has a send event, of those in the nearest states; also if there are more states than those."""
+    looked_at = 0
+    for reached in islice(result.states(), STATES_LOOKED_AT):
+        looked_at += 1
+        if any(seen.kind == "send" for step, _ in reached.moves for seen in step.observations):
+            return True
+    return looked_at == STATES_LOOKED_AT
 
 
 def _elsewhere(run: Run) -> Iterator[str]:
@@ -57,7 +59,11 @@ def _elsewhere(run: Run) -> Iterator[str]:
         for kind, message in action.happened:
             to = receivers.get(message, ())
             if kind == "deliver" and to and action.process not in to:
-                name, where, others = printable_name(message), printable_name(action.process), ", ".join(to)
+                name, where, others = (
+                    printable_name(message),
+                    printable_name(action.process),
+                    ", ".join(map(printable_name, to)),
+                )
                 yield (
                     f"{name} is for {others} and is delivered at {where}: if messages have several receivers, say so "
                     'in the class: sends = "broadcast", or "multicast"'

@@ -185,7 +185,7 @@ class Purity:
         """Raises if a machine can distinguish a local state, or a packet, from the known one that it equals, for which
         it is taken.
         """
-        is_packet = type(value) is Packet
+        is_packet = isinstance(value, Packet)
         one, other = (known.stamp, value.stamp) if is_packet else (known, value)
         if are_plainly_the_same(one, other) or (found := difference(one, other)) is None:
             return

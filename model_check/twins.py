@@ -12,7 +12,8 @@ right only where no machine can distinguish them. So each that meets an equal on
   that come of this are treated likewise (`SetOrders`).
 
 Not seen: differences between equal objects that neither their attributes nor their `repr` show; a set's room for
-more elements, by which the order of what is made of it may differ; how rules and renamings look at an order.
+more elements, by which the order of what is made of it may differ; how rules, renamings and `agree` look at an order;
+more than so many orders of the sets in one value (`MOST_ORDERS`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, Step
 
 from .outside_state import slots_of
+
+#: So many further orders of the sets in one local state or packet are compared.
+MOST_ORDERS = 4
 
 #: Types whose values cannot be distinguished if they are equal (messages as the free workload makes them).
 FIRM = frozenset({int, bool, str, bytes, type(None), type(...), FreeMessage})
@@ -51,6 +55,8 @@ def difference(one: Any, other: Any, inside: tuple[tuple[int, int], ...] = ()) -
     if kind in FIRM:
         return None
     if isinstance(one, tuple):
+        if not _are_compared_as_tuples(kind) and not tuple.__eq__(one, other):
+            return Difference("value", tuple(one), tuple(other))
         order = None
         for part, of_other in zip(one, other, strict=True):
             if part is not of_other and (found := difference(part, of_other, inside)) is not None:
@@ -68,7 +74,18 @@ def difference(one: Any, other: Any, inside: tuple[tuple[int, int], ...] = ()) -
 def are_plainly_the_same(one: Any, other: Any) -> bool:
     """True of nearly all equal tuples that cannot be distinguished, and of nothing else; made to be fast."""
     kind = type(one)
-    return kind is type(other) and issubclass(kind, tuple) and not kind.__dictoffset__ and _are_of_the_same(one, other)
+    return (
+        kind is type(other)
+        and issubclass(kind, tuple)
+        and _are_compared_as_tuples(kind)
+        and not kind.__dictoffset__
+        and _are_of_the_same(one, other)
+    )
+
+
+def _are_compared_as_tuples(kind: Any) -> bool:
+    """True if tuples of this kind are equal where their parts are."""
+    return kind.__eq__ is tuple.__eq__
 
 
 def _are_of_the_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -88,21 +105,39 @@ def _of_objects(one: Any, other: Any, inside: tuple[tuple[int, int], ...]) -> Di
         return None
     inside = (*inside, pair)
     if isinstance(one, Set | Mapping):
-        found = _first(
-            [_of_elements(one, other, inside)]
-            + ([difference(one[key], other[key], inside) for key in one] if isinstance(one, Mapping) else [])
-        )
+        found = _of_elements(one, other, inside)
+        if isinstance(one, Mapping) and (found is None or found.of == "order"):
+            found = _first([found, *(_of_parts(one[key], other[key], inside) for key in one)])
     elif isinstance(one, list | deque):
-        found = _first(difference(*parts, inside) for parts in zip(one, other, strict=True))
-    elif callable(one) or (not hasattr(one, "tobytes") and one.__class__.__repr__ is object.__repr__):
-        found = None
+        same_length = len(one) == len(other)
+        parts = zip(one, other, strict=True) if same_length else ()
+        found = _first(_of_parts(*pair, inside) for pair in parts) if same_length else Difference("value", one, other)
     elif hasattr(one, "tobytes"):
         found = None if one.tobytes() == other.tobytes() else Difference("value", one, other)
     else:
-        # What is in an object of Python's own, such as a decimal number, is shown by its `repr` alone.
-        known = isinstance(type(one).__repr__, FunctionType) or repr(one) == repr(other)
+        show = None if callable(one) else _repr_of_its_own(type(one))
+        known = show is None or show(one) == show(other)
         found = None if known else Difference("value", one, other)
     return _first([found, _of_attributes(one, other, inside)])
+
+
+def _repr_of_its_own(kind: type) -> Callable[[Any], str] | None:
+    """The `repr` of a type that is not written in Python, such as a decimal number, which alone shows its values; None
+    if there is none, and where attributes show them.
+    """
+    if hasattr(kind, "__struct_fields__"):
+        return None
+    shown = (vars(base)["__repr__"] for base in kind.__mro__[:-1] if "__repr__" in vars(base))
+    return next((show for show in shown if not isinstance(show, FunctionType)), None)
+
+
+def _of_parts(one: Any, other: Any, inside: tuple[tuple[int, int], ...]) -> Difference | None:
+    """The difference between parts of two equal values, which need not be equal themselves."""
+    try:
+        equal = one is other or bool(one == other)
+    except Exception:  # an array has no truth value
+        equal = True
+    return difference(one, other, inside) if equal else Difference("value", one, other)
 
 
 def _first(found: Iterable[Difference | None]) -> Difference | None:
@@ -112,12 +147,15 @@ def _first(found: Iterable[Difference | None]) -> Difference | None:
 
 
 def _of_elements(one: Any, other: Any, inside: tuple[tuple[int, int], ...]) -> Difference | None:
-    if list(one) == list(other):
-        pairs = zip(one, other, strict=True)
+    ones, others = list(one), list(other)
+    if ones == others:
+        pairs = zip(ones, others, strict=True)
         return _first(difference(*pair, inside) for pair in pairs if pair[0] is not pair[1])
-    equal = {element: element for element in other}
+    equal = {element: element for element in others}
+    if len(ones) != len(others) or any(element not in equal for element in ones):
+        return Difference("value", one, other)
     return _first(
-        [*(difference(element, equal[element], inside) for element in one), Difference("order", list(one), list(other))]
+        [*(difference(element, equal[element], inside) for element in ones), Difference("order", ones, others)]
     )
 
 
@@ -129,15 +167,11 @@ def _of_attributes(one: Any, other: Any, inside: tuple[tuple[int, int], ...]) ->
         + [
             name
             for value in (one, other)
-            for name in getattr(value, "__dict__", ())
+            for name in (*getattr(value, "__dict__", ()), *getattr(kind, "__struct_fields__", ()))
             if not isinstance(getattr(kind, name, None), cached_property)
         ]
     )
-    return _first(
-        Difference("value", *values) if values[0] != values[1] else difference(*values, inside)
-        for name in names
-        for values in [(getattr(one, name, None), getattr(other, name, None))]
-    )
+    return _first(_of_parts(getattr(one, name, None), getattr(other, name, None), inside) for name in names)
 
 
 def may_have_an_order(value: Any) -> bool:
@@ -190,14 +224,14 @@ class SetOrders:
         if (method, given) in inputs:
             return
         inputs[method, given] = state
-        if type(given) is Packet:
+        if isinstance(given, Packet):
             self._takers.setdefault(given, {})[method, i, state] = state
         if self._states or self._packets:
             self._compare(method, i, state, given, self._states.get((i, state), ()), self._twins_of(given))
             self._work()
 
     def _twins_of(self, given: Any) -> Iterable[Any]:
-        return self._packets.get(given, ()) if type(given) is Packet else ()
+        return self._packets.get(given, ()) if isinstance(given, Packet) else ()
 
     def local_state(self, i: int, known: Any, value: Any) -> None:
         """A local state was met that is a twin of a known one."""
@@ -252,8 +286,8 @@ class SetOrders:
 
 
 def _is_new(twins: list[Any], value: Any) -> bool:
-    """Adds a twin if it is none of those that are there."""
-    is_new = all(difference(each, value) is not None for each in twins)
+    """Adds a twin if it is none of those that are there, and they are not too many."""
+    is_new = len(twins) < MOST_ORDERS and all(difference(each, value) is not None for each in twins)
     if is_new:
         twins.append(value)
     return is_new

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from itertools import permutations
 from math import copysign
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pytest
 from native_engine_setup import question
 from test_equal_values import Counted, Mode, OfItsOwn
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.free_message import FreeMessage
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, delivered, sent
 from crownless.impl.rst import Rst
-from crownless.model_check.twins import difference, may_have_an_order
+from crownless.model_check.purity import Purity
+from crownless.model_check.twins import MOST_ORDERS, difference, may_have_an_order
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -232,6 +237,45 @@ def test_a_machine_may_hold_sets_at_whose_order_it_does_not_look(machine: type[P
     assert "causal" not in plain.broken
 
 
+class Abbreviated(NamedTuple):
+    shown: int
+    hidden: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Abbreviated) and self.shown == other.shown
+
+    def __hash__(self) -> int:
+        return hash(self.shown)
+
+
+class Prefix(tuple[int, ...]):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prefix) and self[:1] == other[:1]
+
+    __hash__ = tuple.__hash__
+
+
+class Amount(Decimal):
+    def __repr__(self) -> str:
+        return "an amount"
+
+
+class Folded(frozenset[str]):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Folded) and {x.lower() for x in self} == {x.lower() for x in other}
+
+    __hash__ = frozenset.__hash__
+
+
+class Held(msgspec.Struct, frozen=True):
+    held: Any
+
+
+@dataclass(frozen=True)
+class WithCache:
+    cache: Any = field(compare=False)
+
+
 class Slotted:
     __slots__ = ("__dict__", "__hidden")
 
@@ -268,6 +312,13 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
         (Decimal("1.0"), Decimal("1.00")),
         (range(0, 3, 2), range(0, 4, 2)),
         (NOON, NOON.astimezone(timezone(timedelta(hours=1)))),
+        (Abbreviated(1, 2), Abbreviated(1, 3)),
+        (((Abbreviated(1, 2),),), ((Abbreviated(1, 3),),)),
+        (Prefix((1, 2)), Prefix((1,))),
+        (Amount("1.0"), Amount("1.00")),
+        (Folded("a"), Folded("A")),
+        (Held(0.0), Held(-0.0)),
+        (WithCache(np.zeros(2)), WithCache(np.ones(2))),
         (Slotted(1), Slotted(2)),
         (Slotted(1, more=1), Slotted(1)),
         (Slotted(1, more=0.0), Slotted(1, more=-0.0)),
@@ -298,6 +349,7 @@ def test_types_that_differ(one: Any, other: Any) -> None:
         (frozenset([(1, ONE)]), frozenset([(1, OTHER)])),
         ({1: 2, 3: 4}, {3: 4, 1: 2}),
         (Slotted(ONE), Slotted(OTHER)),
+        (Held(ONE), Held(OTHER)),
         (Mode(ONE), Mode(OTHER)),  # type: ignore[arg-type]
     ],
 )
@@ -314,6 +366,8 @@ def test_orders_that_differ(one: Any, other: Any) -> None:
         lambda: (1, "two", (3, None), b"5"),
         lambda: (1.5, Decimal("2.50"), Fraction(1, 3), complex(1, 2)),
         lambda: frozenset(["only"]),
+        lambda: (Abbreviated(1, 2), Prefix((1, 2)), Amount("1.0"), Folded("a"), Held((0.0, {1: 2}))),
+        lambda: WithCache(np.zeros(2)),
         lambda: Slotted((1, 2), more=[3]),
         lambda: (Message("x", 0, (1,)), Mode(True)),
         lambda: (len, Mode, object.__repr__),
@@ -331,3 +385,28 @@ def test_an_object_within_itself_is_compared() -> None:
     one, other = Slotted(1), Slotted(1)
     vars(one)["itself"], vars(other)["itself"] = one, other
     assert difference(one, other) is None
+
+
+class GathersColliding(ProtocolMachine):
+    """Gathers numbers that share a place in small sets, in the order in which they come."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> Any:
+        return frozenset()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [sent(message)])]
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        assert isinstance(packet.message, FreeMessage)
+        return [Step(state | {packet.message.number * 1024}, [], [delivered(packet.message)])]
+
+
+def test_of_many_orders_of_one_set_some_are_compared() -> None:
+    machine = GathersColliding(2)
+    orders = Purity(machine).orders
+    known = frozenset(k * 1024 for k in range(6))
+    for order in permutations(range(6)):
+        orders.local_state(0, known, frozenset(k * 1024 for k in order))
+    assert len(orders._states[0, known]) == MOST_ORDERS

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
+from operator import index
 from typing import Any, Literal, NamedTuple, Protocol
 
 from crownless.impl.channels import Channel
@@ -124,7 +125,7 @@ class Network:
         """Around a call of a node: an exception that comes out of it is a `NodeFailure`, with the place."""
         try:
             yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             code = code_of(getattr(self._node, method))
             known = innermost_place(lines_of(error.__traceback__)) or (code and place(code, code.co_firstlineno))
             where = "" if known is None else f" ({known})"
@@ -138,10 +139,10 @@ class Network:
         self.said.append(f"the channel: {name} a packet from {self._names[source]} to {self._names[destination]}")
 
     def _transmit(self, source: int, to: int, packet: Any) -> None:
-        if not isinstance(to, int) or not 0 <= to < len(self._names):
+        if not hasattr(type(to), "__index__") or not 0 <= to < len(self._names):
             known = f"they are 0 to {len(self._names) - 1}"
             raise NodeFailure(f"transmits to process {shown(to)}, which is not there; {known}")
-        self._packets.append((source, to, deepcopy(packet)))
+        self._packets.append((source, index(to), deepcopy(packet)))
         self._flight = self._channel.put(self._flight, (len(self._packets) - 1,))
 
     def _deliver(self, process: int, message: str) -> None:
