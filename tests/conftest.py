@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import defaultdict
+from collections.abc import Iterator
 from zlib import crc32
 
 import pytest
@@ -24,6 +25,18 @@ os.environ.pop("COLUMNS", None)
 # No test depends on how fast the machine is.
 settings.register_profile("any-speed", deadline=None)
 settings.load_profile("any-speed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_the_end_is_reported() -> Iterator[None]:
+    """However long a search or a call takes here, nothing is said of it before its end, unless a test asks for it."""
+    from crownless.model_check import early, lasting_calls
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(early, "REPORTED_AFTER", float("inf"))
+        patched.setattr(lasting_calls, "REPORTED_AFTER", float("inf"))
+        yield
+
 
 #: Of these none is in the sample: in every process of the tests they start a Spark of their own.
 NOT_IN_THE_SAMPLE = {

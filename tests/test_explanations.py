@@ -94,6 +94,41 @@ class HasSeveralReceivers(Counts):
         return [message.receiver]
 
 
+class IsNeverReady(Counts):
+    """Refuses all packets, for another reason than a forgotten event."""
+
+    def deliverable(self, i: int, state: int, packet: cr.Packet) -> bool:
+        return False
+
+
+class DeliversToItselfToo(Counts):
+    """Says that it broadcasts; a sender is not among the receivers of its message."""
+
+    sends = "broadcast"
+
+    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
+        return [step._replace(events=(*step.events, cr.delivered(message))) for step in super().send(i, state, message)]
+
+
+class SendsLate(Counts):
+    """Its send event comes with the answer to a question; it forgets the second question that is answered."""
+
+    invariants = {}
+
+    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
+        return [cr.Step(state, [cr.Packet(i, message.receiver, "ask", message)])]
+
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
+        message = packet.message
+        assert message is not None
+        if packet.kind == "ask":
+            return [cr.Step(state, [cr.Packet(i, message.sender, "answer", message)])]
+        if packet.kind == "answer":
+            sends = [cr.Packet(i, message.receiver, "message", message)]
+            return [cr.Step(1, sends, [cr.sent(message)])] if not state else [cr.Step(state)]
+        return [cr.Step(state, [], [cr.delivered(message)])]
+
+
 NOT_SENT = (
     "no message is ever sent, as the application sees it: list cr.sent(message) in the events of the step that sends it"
 )
@@ -114,6 +149,9 @@ ELSEWHERE = (
         (SaysNotDelivered, [NOT_DELIVERED]),
         (ToAll, [ELSEWHERE]),
         (SendsOnce, []),
+        (IsNeverReady, []),
+        (DeliversToItselfToo, []),
+        (SendsLate, []),
         (Counts, []),
         (DeafP3, []),
         ("murty-garg", []),
@@ -122,6 +160,32 @@ ELSEWHERE = (
 def test_what_a_class_seems_to_lack_is_hinted_at(kind: Any, expected: list[str]) -> None:
     result = cr.check(kind, 3, 2)
     assert list(result.hints) == list(hints(result)) == result.json()["hints"] == expected
+
+
+@pytest.mark.parametrize("looked_at", [1, 1_000])
+def test_a_send_event_that_was_not_looked_for_everywhere_is_not_missed(
+    monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr("crownless.model_check.hints.STATES_LOOKED_AT", looked_at)
+    assert list(hints(cr.check(SaysNotSent, 2, 2))) == ([NOT_SENT] if looked_at == 1_000 else [])
+
+
+class RelaysToP3(Counts):
+    """P3 takes a message only if it comes with a packet of another kind, which nobody sends."""
+
+    sends = "broadcast"
+    invariants = {}
+
+    def deliverable(self, i: int, state: int, packet: cr.Packet) -> bool:
+        return i < 2 or packet.kind != "message"
+
+
+def test_a_message_to_several_is_lost_where_its_packet_is() -> None:
+    line = cr.check(RelaysToP3, 3, 1, channel="lossy")["delivers-all"]
+    assert line.run is not None
+    lost = {action.packet.destination for action in line.run.actions if action.action == "lose" and action.packet}
+    for part in line.note.removeprefix("never delivered: ").split(", "):
+        assert part.endswith(" (lost)") == (part.split()[2] in lost), line.note
 
 
 def test_the_receiver_of_a_message_to_several_is_refused_with_the_name_of_the_right_attribute() -> None:
