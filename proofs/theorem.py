@@ -16,6 +16,7 @@ import z3
 
 from crownless.spec.printable import in_brackets
 
+from .asking import ask
 from .interrupts import reason_for_giving_up
 from .terms import Term
 
@@ -67,7 +68,7 @@ def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFF
         solver = z3.Solver()
         solver.set(rlimit=effort, random_seed=seed)
         solver.add(*given.values(), z3.Not(shows))
-        answer = solver.check()
+        answer = ask(solver)
         if answer != z3.unknown:
             break
         reason = reason_for_giving_up(solver.reason_unknown())

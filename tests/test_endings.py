@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from unittest.mock import patch
 
 import pytest
 
+import crownless
 from crownless import command_line
 from crownless.command_line import VERBS, count, endings
 from crownless.model_check import stopping
@@ -293,6 +295,7 @@ def test_a_signal_gives_what_is_known_soon(arguments: str, number: signal.Signal
 #: Interrupts itself when it has looked at the clock a few times, and says how long it went on.
 SIGNALS_ITSELF = """
 import atexit, os, sys, threading, time
+import crownless
 from crownless import command_line
 from crownless.model_check.limits import Limits
 looks, look = [], Limits.seconds_are_over
@@ -366,6 +369,29 @@ def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path, suffix: str, dam
     file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :] if damage is None else damage)
     assert answer().startswith("42 ")
     assert answer() == "42 0\n"
+
+
+def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_path: Path) -> None:
+    """Which may be in another file: Numba looks at the file of the caller alone."""
+    package = tmp_path / "crownless"
+    shutil.copytree(Path(crownless.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    called = package / "model_check/native/called.py"
+    caller = package / "model_check/native/caller.py"
+    called.write_text("from .compiled import compiled\n@compiled\ndef one():\n    return 1\n")
+    caller.write_text(
+        "from .called import one\nfrom .compiled import compiled\n@compiled\ndef two():\n    return 2 * one()\n"
+    )
+    command = [sys.executable, "-c", "from crownless.model_check.native.caller import two; print(two())"]
+
+    def answer() -> str:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=LONG)
+        return done.stdout
+
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with patch.dict(os.environ, environment, clear=True):
+        assert answer() == "2\n"
+        called.write_text(called.read_text().replace("return 1", "return 7"))
+        assert answer() == "14\n"
 
 
 @pytest.mark.parametrize(

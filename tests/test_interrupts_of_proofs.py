@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
@@ -192,6 +193,21 @@ def _threaded(what: Callable[[], None]) -> None:
     thread.start()
     thread.join(LONG)
     assert not thread.is_alive()
+
+
+def test_no_garbage_is_collected_during_a_query() -> None:
+    collects: list[bool] = []
+
+    class Watched(z3.Solver):  # type: ignore[misc]
+        def check(self, *given: Any) -> Any:
+            collects.append(gc.isenabled())
+            return super().check(*given)
+
+    x = z3.Int("x")
+    with patch.object(z3, "Solver", Watched):
+        assert theorem("any", {"greater": x > 3}, x > 2)
+    assert collects == [False]
+    assert gc.isenabled()
 
 
 def test_all_is_as_before_when_it_is_left() -> None:

@@ -13,6 +13,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ NOT_COMPILED = bool(vars(config)["DISABLE_JIT"])
 if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalars warn of
     warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
 
+#: The folders of the package that have kernels.
+KERNELS = ("model_check/native", "pipeline/exploration", "pipeline/logs")
 #: Bytes of a digest.
 DIGEST = 32
 
@@ -59,6 +62,19 @@ class _Checked(IndexDataCacheFile):
             file.write(hashlib.sha256(dumped).digest() + dumped)
 
 
+@cache
+def sources() -> str:
+    """A digest of all files with kernels: what is compiled holds those that it calls, of other files, too.
+
+    Numba by itself compiles a kernel again only if its own file has changed.
+    """
+    package, digest = Path(__file__).parents[2], hashlib.sha256()
+    for folder in KERNELS:
+        for file in sorted((package / folder).glob("*.py")):
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def _by_numba(**options: Any) -> Decorator:
     if NOT_COMPILED:
         return lambda function: function
@@ -68,7 +84,7 @@ def _by_numba(**options: Any) -> Decorator:
             dispatcher = njit(cache=True, nogil=True, **options)(function)
             kept = dispatcher._cache._cache_file
             base = kept._index_name.removesuffix(".nbi")
-            dispatcher._cache._cache_file = _Checked(kept._cache_path, base, kept._source_stamp)
+            dispatcher._cache._cache_file = _Checked(kept._cache_path, base, (kept._source_stamp, sources()))
             return dispatcher
         except RuntimeError:  # there is nowhere to keep it: it is compiled in every process
             return njit(nogil=True, **options)(function)

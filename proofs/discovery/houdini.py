@@ -18,6 +18,7 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import AnyRun, Event, SymbolicState
+from crownless.proofs.asking import ask
 from crownless.proofs.ground import instances
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, is_array
@@ -114,7 +115,7 @@ class CounterexampleQuery:
         flags = [self._flags[placed] for placed in given if placed in self._flags]
         try:
             while True:
-                answer = self.solver.check(asked, *flags)
+                answer = ask(self.solver, asked, *flags)
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:
@@ -335,7 +336,7 @@ def always(run: AnyRun) -> Callable[[Context, Clause], bool]:
         }
         solver = z3.Solver()
         solver.add(z3.Not(OnTerms(run, run.before, things).clause(clause)))
-        return bool(solver.check() == z3.unsat)
+        return bool(ask(solver) == z3.unsat)
 
     return holds
 

@@ -24,7 +24,9 @@ import z3
 
 from crownless.impl.ops import Integers, Value
 from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.model_check.collector import collector_off
 from crownless.proofs.any_run import parts
+from crownless.proofs.asking import ask
 from crownless.proofs.guarded import for_every_n
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, Terms, as_term
@@ -279,7 +281,8 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     outcome: Literal["proved", "refuted", "unknown"] = "unknown"
     reason, parts = "", []
     try:
-        answer = engine.query(wrong())
+        with collector_off():
+            answer = engine.query(wrong())
         reason = reason_for_giving_up(engine.reason_unknown()) if answer == z3.unknown else ""
     except z3.Z3Exception as error:  # how Spacer says that it has come to its limit
         said = error.value.decode() if isinstance(error.value, bytes) else str(error)
@@ -319,7 +322,7 @@ def _inductive(system: BoundedSystem, steps: Sequence[tuple[str, Term, BoundedSt
     for claim in claims:
         solver = z3.Solver()
         solver.add(claim)
-        if solver.check() != z3.unsat:
+        if ask(solver) != z3.unsat:
             return False
     return True
 

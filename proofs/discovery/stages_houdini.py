@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import z3
 
+from crownless.proofs.asking import ask
 from crownless.proofs.ground import FiniteSort, Things, finite_sort, ground_over
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
@@ -88,7 +89,7 @@ class Few:
             }
             solver = z3.Solver()
             solver.add(z3.Not(clause.meaning(run, run.before, some)))
-            self._always[clause] = bool(solver.check() == z3.unsat)
+            self._always[clause] = bool(ask(solver) == z3.unsat)
         return self._always[clause]
 
     def situation(self, model: Term) -> TabulatedState:
@@ -130,7 +131,7 @@ class StagesQuery:
         broken = Broken(self.few.contexts, given)
         try:
             while True:
-                answer = self.solver.check(asked, *[self._flags[each] for each in given if each in self._flags])
+                answer = ask(self.solver, asked, *[self._flags[each] for each in given if each in self._flags])
                 if answer == z3.unsat:
                     return None
                 if answer == z3.unknown:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import z3
 
+from crownless.proofs.asking import ask
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term
 from crownless.spec.computation import Computation, Event, Message
@@ -161,7 +162,7 @@ class Bounded:
         return bool(self._check() == z3.sat)
 
     def _check(self, *assumed: Term) -> object:
-        answer = self.solver.check(*assumed)
+        answer = ask(self.solver, *assumed)
         if answer == z3.unknown:
             raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
         return answer

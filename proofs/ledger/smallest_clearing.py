@@ -14,6 +14,7 @@ from itertools import combinations
 
 import z3
 
+from crownless.proofs.asking import ask
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term
 
@@ -133,7 +134,7 @@ class Clearings:
 
     def program(self) -> str | None:
         """The program of one; None if there is none. Which of several depends on z3."""
-        answer = self.solver.check()
+        answer = ask(self.solver)
         if answer == z3.unknown:
             raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
         if answer == z3.unsat:

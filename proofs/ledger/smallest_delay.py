@@ -16,6 +16,7 @@ from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.system import State
+from crownless.proofs.asking import ask
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import ATTEMPTS, Claim, theorem, vacuous
 
@@ -100,7 +101,7 @@ def slowest(n: int, m: int) -> Slowest | None:
     times.add(ack[0] - r[0] > n * T)
     times.maximize(ack[0] - r[0])
     times.minimize(z3.Sum(s + r))
-    if times.check() != z3.sat:
+    if ask(times) != z3.sat:
         return None
     model = times.model()
 

@@ -36,6 +36,7 @@ from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State
 from crownless.model_check.wrong_machine import machine_errors
+from crownless.proofs.asking import ask
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
@@ -310,7 +311,7 @@ class _Queries:
             solver = z3.Solver()
             solver.set(rlimit=self.effort, random_seed=seed)
             solver.add(*self.run.axioms, wanted)
-            answer = solver.check()
+            answer = ask(solver)
             if answer != z3.unknown:
                 return _Answer(solver.model() if answer == z3.sat else None)
             reason = reason_for_giving_up(solver.reason_unknown()) or "no reason given"
