@@ -6,10 +6,11 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
@@ -18,11 +19,12 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import data_frame
 from crownless.spec.errors import BadInput, no_such_name
 from crownless.spec.notation import ReceiveStatement
-from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
 from crownless.spec.printable import in_brackets, printable, printable_name, some
-from crownless.spec.reading import read_text
+from crownless.spec.reading import as_text, read_bytes
 
 from .event_logs import Hole, read_log
+from .logs.files import COMPRESSIONS, Format, decompressed, format_in, format_of, json_lines, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 #: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
 N_N_UP_TO = 1_000
-LOG_SUFFIXES = (".jsonl", ".ndjson", ".json", ".log")
+FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,60 @@ class NamedComputation:
     def __str__(self) -> str:
         return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
 
+    @property
+    def processes(self) -> int:
+        return len(self.computation.processes)
+
+    @property
+    def messages(self) -> int:
+        return len(self.computation.messages)
+
+    @property
+    def events(self) -> int:
+        return self.computation.event_count
+
+    @property
+    def unreceived(self) -> tuple[tuple[str, str], ...]:
+        """Each message and receiver that does not receive it, by name."""
+        c = self.computation
+        return tuple((c.messages[m].name, c.processes[q]) for m, q in c.unreceived)
+
+    @property
+    def unicasts(self) -> bool:
+        """True if each message has one receiver."""
+        return all(len(message.receivers) == 1 for message in self.computation.messages)
+
+
+@dataclass(frozen=True)
+class LargeRun:
+    """A run of a log that is too large to be a computation; of its verdicts each has one of the messages that it takes.
+
+    `processes`, `messages` and `events` are numbers; internal events do not count.
+    """
+
+    file: str
+    run: str | None
+    processes: int
+    messages: int
+    events: int
+    unreceived: tuple[tuple[str, str], ...]
+    unicasts: bool
+    notes: tuple[str, ...] = ()
+    holes: tuple[Hole, ...] = ()
+
+    def __repr__(self) -> str:
+        where = ", ".join(part for part in (self.file, self.run) if part)
+        return in_brackets(f"{where or 'run'}: {some(self.messages, 'message')}")
+
+
+Subject = NamedComputation | LargeRun
+
 
 @dataclass(frozen=True)
 class Classification(Mapping[str, Verdict]):
     """The verdict on each requested order, by the order's name."""
 
-    subject: NamedComputation
+    subject: Subject
     reading: UnreceivedPolicy
     verdicts: tuple[Verdict, ...]
 
@@ -81,7 +131,7 @@ class Classification(Mapping[str, Verdict]):
 
     def __repr__(self) -> str:
         kept = ", ".join(self.kept) or "none"
-        return in_brackets(f"{some(len(self.subject.computation.messages), 'message')}: kept: {kept}")
+        return in_brackets(f"{some(self.subject.messages, 'message')}: kept: {kept}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))
@@ -108,13 +158,15 @@ class Classification(Mapping[str, Verdict]):
     @property
     def strongest(self) -> list[str]:
         """The strongest orders kept, of the requested ones; none while there are holes."""
-        return strongest(self.kept, self.subject.computation, self.reading)
+        subject = self.subject
+        complete = not subject.unreceived or self.reading == "pending"
+        return strongest_of(self.kept, unicasts=subject.unicasts, complete=complete)
 
     def crowns(self) -> dict[str, Any] | None:
         """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""
-        c = self.subject.computation
-        if c.event_count > SMALLEST_UP_TO:
+        if not isinstance(self.subject, NamedComputation) or self.subject.events > SMALLEST_UP_TO:
             return None
+        c = self.subject.computation
         crown, strong = smallest_crown(c), smallest_crown(c, strong=True)
         return {
             "smallest": None if crown is None else crown.json(c),
@@ -122,21 +174,49 @@ class Classification(Mapping[str, Verdict]):
         }
 
     def json(self) -> dict[str, Any]:
-        c = self.subject.computation
         return {
             "file": self.subject.file,
             "run": self.subject.run,
-            "processes": len(c.processes),
-            "messages": len(c.messages),
-            "unreceived": [{"message": c.messages[m].name, "receiver": c.processes[q]} for m, q in c.unreceived],
+            "processes": self.subject.processes,
+            "messages": self.subject.messages,
+            "unreceived": [{"message": name, "receiver": receiver} for name, receiver in self.subject.unreceived],
             "reading": self.reading,
             "notes": list(self.subject.notes),
             "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
-            "orders": {verdict.order: verdict.json(c) for verdict in self.verdicts},
+            "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
             "unknown": {verdict.order: verdict.unknown for verdict in self.verdicts if verdict.unknown is not None},
             "strongest": self.strongest,
             "crowns": self.crowns(),
         }
+
+
+class ClassifiedRuns(Protocol):
+    """The verdicts on several runs or computations; `classification` has those on one in full."""
+
+    def __len__(self) -> int: ...
+
+    def classification(self, number: int, /) -> Classification: ...
+
+    def counts(self, order: str, /) -> Mapping[str, int]:
+        """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
+
+    def first_broken(self, order: str, /) -> int | None:
+        """The first that breaks the order."""
+
+
+class Classifications(list[Classification]):
+    """Verdicts on several runs or computations, all of them in full."""
+
+    def classification(self, number: int, /) -> Classification:
+        return self[number]
+
+    def counts(self, order: str, /) -> Mapping[str, int]:
+        """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
+        return Counter(one[order].outcome for one in self)
+
+    def first_broken(self, order: str, /) -> int | None:
+        """The first that breaks the order."""
+        return next((number for number, one in enumerate(self) if one[order].outcome == "broken"), None)
 
 
 def classify(
@@ -168,8 +248,13 @@ def classified(
 ) -> Classification:
     """The classification of the decided orders; the others are unknown, with the reason."""
     known = {verdict.order for verdict in decided}
-    rest = (_unknown(order, f"not decided: {because}") for order in orders if order not in known)
+    rest = (not_decided(order, because) for order in orders if order not in known)
     return Classification(subject, reading, (*decided, *rest))
+
+
+def not_decided(order: str, because: str) -> Verdict:
+    """The verdict on an order that was not decided, and why."""
+    return _unknown(order, f"not decided: {because}")
 
 
 def _unknown(order: str, why: str) -> Verdict:
@@ -189,34 +274,65 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
 
 def subjects(name: str) -> Iterator[NamedComputation]:
     """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs."""
-    path = _path(name)
-    if path is not None and path.suffix == ".py":
-        hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
-        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
-    if path is not None and path.suffix in (".parquet", ".pq"):
-        raise BadInput("Parquet logs are read on Spark only", hint="add --engine spark, or give JSON Lines", file=name)
-    content = read_text(path, name)
-    if (path is not None and path.suffix in LOG_SUFFIXES) or content.lstrip().startswith("{"):
-        for logged in read_log(content.splitlines(), name):
-            notes = ("indices were taken to count from 1: no event of this run has index 0",) if logged.from_one else ()
-            yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
-    else:
-        script = notation.parse(content, name)
-        unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
-        try:
-            yield NamedComputation(name, None, notation.to_computation(script))
-        except BadInput as error:
-            if not unnamed:
-                raise
-            hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
-            raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None
+    content, form = content_of(name)
+    if form is None:
+        return computation_in(as_text(content, name), name)
+    return runs_in(lines_of(content, form, name), name)
 
 
-def _path(name: str) -> Path | None:
-    """The file to read; None is standard input."""
+def content_of(name: str, form: Format | None = None) -> tuple[bytes, Format | None]:
+    """What is in a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
+
+    The format is told by the name, or else by what the content begins with.
+    """
+    path = path_of(name)
+    content = read_bytes(path, name)
+    if path is not None and path.suffix in COMPRESSIONS:
+        content = decompressed(content, name)
+    if form is None and path is not None:
+        form = format_of(path.name)
+    return content, form or format_in(content)
+
+
+def lines_of(content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None) -> list[str]:
+    """The lines of a log, as JSON."""
+    if form == "jsonl" and not columns:
+        return as_text(content, name).splitlines()
+    table = read_table(content, form, name, columns)
+    if table is None:
+        hint = "give one event a line, as a JSON object, with the columns that --column names"
+        raise BadInput("a line is no event", hint=hint, file=name)
+    return list(json_lines(table))
+
+
+def runs_in(lines: Iterable[str], name: str) -> Iterator[NamedComputation]:
+    """The runs of a log, in lines of JSON."""
+    for logged in read_log(lines, name):
+        notes = (FROM_ONE,) if logged.from_one else ()
+        yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
+
+
+def computation_in(content: str, name: str) -> Iterator[NamedComputation]:
+    """The computation in a text in the papers' notation."""
+    script = notation.parse(content, name)
+    unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
+    try:
+        yield NamedComputation(name, None, notation.to_computation(script))
+    except BadInput as error:
+        if not unnamed:
+            raise
+        hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
+        raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None
+
+
+def path_of(name: str) -> Path | None:
+    """The file to read, of that name or bundled; None is standard input."""
     if name == "-":
         return None
     path = Path(name)
+    if path.suffix == ".py":
+        hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
+        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
     if library.is_file_name(name):
         return path
     if name in (*library.names(), *library.counterexamples()):

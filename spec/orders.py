@@ -107,10 +107,12 @@ class Verdict:
     def _in_a_line(self) -> str:
         return f"{self.outcome}, {self.because}" if self.because else self.outcome
 
-    def json(self, c: Computation) -> dict[str, Any]:
+    def json(self, c: Computation | None = None) -> dict[str, Any]:
+        """The outcome and the witness, as the command line prints them; of which computation need not be said again."""
+        c = self.computation if c is None else c
         return {
             "verdict": self.outcome,
-            "witness": None if self.witness is None else self.witness.json(c),
+            "witness": None if self.witness is None or c is None else self.witness.json(c),
         }
 
 
@@ -222,11 +224,16 @@ def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "
 
     That is one, but for mailbox and one-n where they are the same, and one-n beside another among multicasts.
     """
-    names = set(kept)
     unicasts = all(len(message.receivers) == 1 for message in c.messages)
+    return strongest_of(kept, unicasts=unicasts, complete=c.complete or reading == "pending")
+
+
+def strongest_of(kept: Iterable[str], *, unicasts: bool, complete: bool) -> list[str]:
+    """The same, given whether each message has one receiver, and whether all is received, or still may be."""
+    names = set(kept)
     implied = frozenset[str]().union(*(weaker(name, unicasts=unicasts) for name in names))
     top = names - implied
-    if top == {"one-n"} and unicasts and (c.complete or reading == "pending"):
+    if top == {"one-n"} and unicasts and complete:
         top = {"mailbox", "one-n"}  # on (completions to) complete computations of unicasts the two are one
     return [name for name in ORDERS if name in top]
 

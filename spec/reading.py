@@ -18,7 +18,11 @@ BLOCK = 1 << 20
 
 def read_text(path: Path | None, name: str) -> str:
     """The UTF-8 text in a file, or, without a path, from standard input; raises `BadInput`, which names it `name`."""
-    content = _read(path, name)
+    return as_text(read_bytes(path, name), name)
+
+
+def as_text(content: bytes, name: str) -> str:
+    """The UTF-8 text in these bytes; raises `BadInput`, which names them `name`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -26,7 +30,8 @@ def read_text(path: Path | None, name: str) -> str:
         raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=name, line=line) from None
 
 
-def _read(path: Path | None, name: str) -> bytes:
+def read_bytes(path: Path | None, name: str) -> bytes:
+    """What is in a file or, without a path, comes from standard input; raises `BadInput`, which names it `name`."""
     try:
         if path is None:
             if sys.stdin is None:

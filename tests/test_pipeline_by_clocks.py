@@ -15,9 +15,9 @@ from one_run_logs import (
     frame,
 )
 
+from crownless.model_check.logs.columns import PEER_SEPARATOR
 from crownless.pipeline.logs.clocks import judge_by_clocks, read_with_clocks
 from crownless.pipeline.logs.judging import judge, read
-from crownless.pipeline.logs.rows import PEER_SEPARATOR
 from crownless.spec.errors import BadInput
 
 pytest.importorskip("pyarrow")

@@ -17,15 +17,16 @@ import pytest
 from crownless.command_line import main
 from crownless.command_line.classify_spark import classify_on_spark
 from crownless.model_check.event_logs import read_log
+from crownless.model_check.logs.columns import COLUMNS
+from crownless.model_check.logs.monitor import BROKEN, KEPT, Monitor
 from crownless.model_check.oracle import NamedComputation, classify
 from crownless.pipeline.logs import blocks as log_blocks
-from crownless.pipeline.logs import kernels as log_kernels
 from crownless.pipeline.logs import records as log_records
 from crownless.pipeline.logs.clocks import judge_by_clocks
 from crownless.pipeline.logs.live import LiveRun, add_events, end_run, judge_live
 from crownless.pipeline.logs.one_run import _walk, judge_one_run
 from crownless.pipeline.logs.records import Query, records_of_runs
-from crownless.pipeline.logs.rows import COLUMNS, plain_line, plain_types
+from crownless.pipeline.logs.rows import plain_line, plain_types
 from crownless.pipeline.logs.runs import RunResult, judge_run
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
@@ -157,7 +158,7 @@ def test_every_verdict_and_witness_is_that_of_classify(
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_few_runs(
+def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_no_whole_run(
     reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged_by_spec: list[str] = []
@@ -167,23 +168,23 @@ def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_few_ru
         return judge_run(run, *rest)
 
     monkeypatch.setattr(log_records, "judge_run", counted)
-    lines = random_log(9, 500, holes=False, multicasts=False)
+    lines = random_log(9, 500, holes=False)
     known = {key: verdict for key, (verdict, _, _) in by_classify(lines, reading).items()}
     found = verdicts_in(records_without_spark(lines, reading, witnesses=False))
     assert {key: verdict for key, (verdict, _, _) in found.items()} == known
     assert all(witness is None for _, witness, _ in found.values())
-    assert len(judged_by_spec) < 150  # those where n-n does not follow from the others
+    assert judged_by_spec == []
 
 
-def test_a_kernel_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = log_kernels.decide_runs
+def test_a_monitor_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Monitor.outcomes
 
-    def wrong(*rows: Any, **reading: Any) -> Any:
-        found = right(*rows, **reading)
-        return np.where(found == log_kernels.KEPT, log_kernels.BROKEN, found)
+    def wrong(monitor: Monitor, *orders: Any) -> Any:
+        found = right(monitor, *orders)
+        return np.where(found == KEPT, BROKEN, found)
 
-    monkeypatch.setattr(log_kernels, "decide_runs", wrong)
-    with pytest.raises(AssertionError, match="broken by the kernels, kept by the spec"):
+    monkeypatch.setattr(Monitor, "outcomes", wrong)
+    with pytest.raises(AssertionError, match="broken by the monitor, kept by the spec"):
         records_without_spark(random_log(1, 20), "lost")
 
 

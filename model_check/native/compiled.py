@@ -29,7 +29,7 @@ if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalar
     warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
 
 #: The folders of the package that have kernels.
-KERNELS = ("model_check/native", "pipeline/exploration", "pipeline/logs")
+KERNELS = ("model_check/native", "model_check/logs", "pipeline/exploration", "pipeline/logs")
 #: Bytes of a digest.
 DIGEST = 32
 

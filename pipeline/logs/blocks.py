@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .kernels import compact, order_by
-from .rows import COLUMNS
-from .wait_queue import NONE
+from crownless.model_check.logs.grouping import compact, order_by
+from crownless.model_check.logs.layout import NONE, Numbers
+from crownless.model_check.logs.named_rows import MISSING, NAMED, Named, NamedRows, codes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,40 +25,6 @@ if TYPE_CHECKING:
 BLOCKS = "bucket int, rows long, block binary"
 #: The number of rows packed at once.
 STRETCH = 1 << 20
-_NAMED = ("run", "process", "kind", "message", "peer", "text")
-
-Numbers = np.ndarray[Any, Any]
-
-
-@dataclass
-class Named:
-    """A column of names as numbers: `names[codes[row]]`, or none where the number is negative."""
-
-    codes: Numbers
-    names: pa.StringArray
-
-    def name(self, row: int) -> str | None:
-        code = int(self.codes[row])
-        return None if code < 0 else str(self.names[code].as_py())
-
-
-@dataclass
-class Rows:
-    """Plain rows, column by column; `first` has the first row of each run, if the rows are ordered by run."""
-
-    named: dict[str, Named]
-    index: Numbers
-    first: Numbers
-
-    def row(self, row: int) -> dict[str, Any]:
-        index = int(self.index[row])
-        # A missing index is reported as missing.
-        plain = {name: self.named[name].name(row) if name in self.named else None for name in COLUMNS}
-        return {**plain, "index": None if index == MISSING else index}
-
-
-#: The index of a row without one; rejected like any negative index.
-MISSING = -(1 << 62)
 
 
 def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
@@ -89,7 +54,7 @@ def bucket_of(run: str, buckets: int) -> int:
 def _blocks(table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    named = {name: _named(table[name]) for name in _NAMED if table[name].null_count < table.num_rows}
+    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     index = table["index"].fill_null(MISSING).to_numpy()
     runs = named["run"]
     of_run = np.fromiter((bucket_of(name, buckets) for name in runs.names.to_pylist()), np.int32, len(runs.names))
@@ -129,24 +94,6 @@ def _blocks(table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _named(column: pa.ChunkedArray) -> Named:
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    encoded = column.unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0)
-    return Named(_codes(encoded), encoded.dictionary)
-
-
-def _codes(column: pa.DictionaryArray) -> Numbers:
-    """The numbers of a column of names, with NONE where there is none."""
-    indices = column.indices
-    codes: Numbers = (indices.fill_null(NONE) if indices.null_count else indices).to_numpy()
-    return codes.astype(np.int32)
-
-
 def _width(count: int) -> type[np.signedinteger[Any]]:
     return np.int8 if count < 1 << 7 else np.int16 if count < 1 << 15 else np.int32
 
@@ -159,19 +106,19 @@ def _narrow(index: Numbers) -> Numbers:
     return index
 
 
-def unpacked(blocks: Iterable[pa.Buffer]) -> Rows:
+def unpacked(blocks: Iterable[pa.Buffer]) -> NamedRows:
     """The rows of a bucket's blocks, in order of runs; within a run in the order of the blocks."""
     import pyarrow as pa
 
     batches = [pa.ipc.open_stream(block).read_next_batch() for block in blocks]
-    named = {name: _merged(batches, name) for name in _NAMED if any(name in batch.schema.names for batch in batches)}
+    named = {name: _merged(batches, name) for name in NAMED if any(name in batch.schema.names for batch in batches)}
     index = np.concatenate([batch["index"].to_numpy().astype(np.int64) for batch in batches])
     runs = named["run"]
     first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
     order_by(runs.codes, len(runs.names), first, place)
     for column in named.values():
         column.codes = column.codes[place]
-    return Rows(named, index[place], first)
+    return NamedRows(named, index[place], first)
 
 
 def _merged(batches: list[pa.RecordBatch], name: str) -> Named:
@@ -179,7 +126,7 @@ def _merged(batches: list[pa.RecordBatch], name: str) -> Named:
     import pyarrow as pa
 
     if len(batches) == 1:
-        return Named(_codes(batches[0][name]), batches[0][name].dictionary)
+        return Named(codes_of(batches[0][name]), batches[0][name].dictionary)
     columns = [batch[name] if name in batch.schema.names else None for batch in batches]
     held = [column for column in columns if column is not None]
     every = pa.concat_arrays([column.dictionary for column in held]).dictionary_encode()
@@ -190,7 +137,7 @@ def _merged(batches: list[pa.RecordBatch], name: str) -> Named:
         if column is None:
             parts.append(np.full(batch.num_rows, NONE, np.int32))
             continue
-        codes = _codes(column)
+        codes = codes_of(column)
         here = numbers[begin : begin + len(column.dictionary)]
         parts.append(np.where(codes < 0, NONE, here[codes]) if len(here) else codes)
         begin += len(column.dictionary)

@@ -21,12 +21,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR
 from crownless.spec.errors import BadInput
 
 from .judging import LogResult, is_parquet
 from .one_run import SMALL, checked, quarantined
 from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
-from .rows import COLUMNS, MAX_INDEX, PEER_SEPARATOR, PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
+from .rows import MAX_INDEX, PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
 
 if TYPE_CHECKING:
     import pyarrow as pa

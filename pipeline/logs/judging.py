@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crownless.model_check.logs.columns import COLUMNS, check_columns, plain_table
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
 from .blocks import BLOCKS, packed, unpacked
 from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query, records_of_runs
-from .rows import COLUMNS, as_bytes, check_columns, plain, plain_lines, plain_table, read_lines
+from .rows import as_bytes, plain, plain_lines, read_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa

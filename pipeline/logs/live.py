@@ -33,6 +33,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
+from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
@@ -50,7 +51,7 @@ from .live_run import (
     on_poll,
 )
 from .records import RECORD_SCHEMA, Query
-from .rows import COLUMNS, PEER_SEPARATOR, UNKNOWN_RUN, plain, plain_line
+from .rows import UNKNOWN_RUN, plain, plain_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, json_line
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
 from .judging import LogResult
 from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query
-from .rows import COLUMNS, PEER_SEPARATOR, UNKNOWN_RUN, json_line, plain
+from .rows import UNKNOWN_RUN, plain
 from .runs import OrderVerdict, process_of
 from .walks import TimedWalk, Walk
 

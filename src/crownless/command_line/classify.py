@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import click
 from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
+from crownless.model_check.logs.columns import TYPES
+from crownless.model_check.logs.contents import contents
+from crownless.model_check.logs.files import Format
 from crownless.model_check.stopping import stoppable
 from crownless.spec import library
+from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.diagram import draw
-from crownless.spec.errors import BadInput
+from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
@@ -36,6 +42,8 @@ from .tables import Rows
 DRAWN_UP_TO = 40
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
+#: Of more messages that are not received only the first ones are named.
+NAMED_UP_TO = 100
 
 
 @click.command()
@@ -48,6 +56,19 @@ SHOWN_UP_TO = 10
     default="lost",
     show_default=True,
     help="Messages that are not received: lost for good, or still in flight.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(Format)),
+    help="The format of the logs, where their names do not say it, as of standard input.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=THEIRS",
+    help="What a log calls a column, such as message=msg_id (repeatable).",
 )
 @click.option(
     "--engine",
@@ -78,6 +99,8 @@ def classify(
     files: tuple[str, ...],
     orders: tuple[str, ...],
     reading: UnreceivedPolicy,
+    form: Format | None,
+    columns: tuple[str, ...],
     engine: str,
     master: str | None,
     out: Path | None,
@@ -93,13 +116,14 @@ def classify(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Decide which orders computations keep: files in the papers' notation, JSON Lines event logs, or bundled names.
+    """Decide which orders computations keep: files in the papers' notation, event logs, or bundled names.
 
     \b
     Examples:
       crownless classify mf-fig8             a bundled computation
       crownless classify log.jsonl           an event log; - is standard input
-      crownless classify log.jsonl --order causal --quiet
+      crownless classify log.csv.gz --column message=msg_id
+      crownless classify log.parquet --order causal --quiet
 
     Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
     with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
@@ -161,27 +185,47 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
-    decided: list[tuple[oracle.NamedComputation, list[Verdict]]] = []
+    named = _columns(columns)
+    parts: list[oracle.ClassifiedRuns] = []
+    shown: list[oracle.Classification] = []
+    at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
-            for subject in oracle.subjects(name):
-                decided.append((subject, []))
-                for verdict in oracle.verdicts(subject, chosen, reading):
-                    decided[-1][1].append(verdict)
+            found = contents(name, chosen, reading, form, named)
+            if not isinstance(found, Iterator):
+                parts.append(found)
+            else:
+                parts.append(several := oracle.Classifications())
+                for subject in found:
+                    at_work = (subject, [])
+                    for verdict in oracle.verdicts(subject, chosen, reading):
+                        at_work[1].append(verdict)
+                    several.append(oracle.classified(*at_work, reading))
+                    at_work = None
             judged.add(name)
-    if part.reason is not None and not decided:
+        for classification in _shown(parts, chosen, as_json=as_json):
+            shown.append(classification)
+    if at_work is not None:
+        last = oracle.classified(*at_work, reading, chosen, part.reason or "")
+        parts.append(oracle.Classifications([last]))
+    if part.reason is not None:
+        small = (one for one in parts if isinstance(one, oracle.Classifications))
+        shown = shown or [classification for several in small for classification in several]
+    count = sum(map(len, parts))
+    if part.reason is not None and not count:
         return ended_with_nothing(part, {"classifications": []} if as_json else None)
-    found = [oracle.classified(*known, reading, chosen, part.reason or "") for known in decided]
     if as_json:
-        each = [classification.json() for classification in found]
+        each = [classification.json() for classification in shown]
         print_json(each[0] if len(each) == 1 else {"classifications": each})
-    elif len(found) > SHOWN_UP_TO:
-        _summarize(found, chosen)
     else:
-        for classification in found:
-            _print(classification, drawing=not quiet)
-    outcomes = {outcome for classification in found for outcome in classification.outcomes.values()}
+        if count > SHOWN_UP_TO:
+            _summarize(parts, chosen)
+        for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
+            if count > SHOWN_UP_TO:
+                print_line()
+            _print(classification, drawing=not quiet or count > SHOWN_UP_TO)
+    outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if part.reason is not None:
         outcomes.add("unknown")
         left_out = [name for name in dict.fromkeys(files) if name not in judged]
@@ -189,34 +233,66 @@ def classify(
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
+def _columns(given: tuple[str, ...]) -> dict[str, str]:
+    """What a log calls its columns, from `NAME=THEIRS`."""
+    columns: dict[str, str] = {}
+    for one in given:
+        name, equals, theirs = one.partition("=")
+        if not equals or not theirs:
+            raise BadInput(f"--column {printable_name(one)} is not NAME=THEIRS", hint="such as --column message=msg_id")
+        if name not in TYPES:
+            raise unknown_name("column", name, TYPES)
+        columns[name] = theirs
+    return columns
+
+
+def _shown(
+    parts: list[oracle.ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool
+) -> Iterator[oracle.Classification]:
+    """What is printed in full: all, or of many the first that breaks each order."""
+    if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
+        yield from (part.classification(number) for part in parts for number in range(len(part)))
+        return
+    firsts = (_first_broken(parts, order) for order in chosen)
+    for part, number in dict.fromkeys(first for first in firsts if first is not None):
+        yield parts[part].classification(number)
+
+
+def _first_broken(parts: list[oracle.ClassifiedRuns], order: str) -> tuple[int, int] | None:
+    """The first that breaks the order: in which part, and its number there."""
+    firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
+    return next(((number, first) for number, first in firsts if first is not None), None)
+
+
 def _print(classification: oracle.Classification, *, drawing: bool) -> None:
     subject = classification.subject
-    c = subject.computation
     run = f", run {printable_name(subject.run)}" if subject.run else ""
-    print_line(f"{subject.file}{run}: {some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}")
+    print_line(f"{subject.file}{run}: {some(subject.processes, 'process')}, {some(subject.messages, 'message')}")
     print_line(_conclusion(classification))
-    if drawing and c.event_count <= DRAWN_UP_TO:
+    if drawing and isinstance(subject, oracle.LargeRun):
+        _draw_violations(classification)
+    elif drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
         print_line()
-        unreceived = "is never received by" if classification.reading == "lost" else "is not received yet by"
-        print_drawing(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
+        _draw(subject.computation, classification.reading)
     elif drawing:
         print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
     rows = Rows("order", "verdict", "because")
     for verdict in classification.verdicts:
-        why = "" if verdict.witness is None else verdict.witness.headline(c)
+        c, witness = verdict.computation, verdict.witness
+        why = "" if witness is None or c is None else witness.headline(c)
         why = printable_line(why if verdict.unknown is None else verdict.unknown)
         rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), why)
     rows.print()
     explained: dict[tuple[str, ...], list[str]] = {}
     for verdict in classification.verdicts:
-        if verdict.witness is not None:
-            explained.setdefault(tuple(verdict.witness.details(c)), []).append(verdict.order)
+        if verdict.witness is not None and verdict.computation is not None:
+            explained.setdefault(tuple(verdict.witness.details(verdict.computation)), []).append(verdict.order)
     for details, broken in explained.items():
         if details:
             print_line(f"{', '.join(broken)}:")
         for detail in details:
             print_line(f"  {detail}")
-    if c.event_count > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
+    if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if (line := _about_control_messages(subject)) is not None:
         print_line(line)
@@ -224,8 +300,8 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         print_line(f"note: {note}")
     for hole in subject.holes:
         print_line(f"hole: {hole.text}")
-    if c.unreceived:
-        names = ", ".join(dict.fromkeys(c.messages[m].name for m, _ in c.unreceived))
+    if subject.unreceived:
+        names = _few(list(dict.fromkeys(name for name, _ in subject.unreceived)))
         how = (
             "lost for good [DFLL23]"
             if classification.reading == "lost"
@@ -233,6 +309,30 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         )
         print_line(f"not received: {names}; read as {how}; see --unreceived")
     print_line()
+
+
+def _few(names: list[str]) -> str:
+    """Names in a line; of very many the first ones, and how many there are."""
+    more = f" and {len(names) - NAMED_UP_TO:,} more" if len(names) > NAMED_UP_TO else ""
+    return ", ".join(names[:NAMED_UP_TO]) + more
+
+
+def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
+    unreceived = "is never received by" if reading == "lost" else "is not received yet by"
+    print_drawing(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
+
+
+def _draw_violations(classification: oracle.Classification) -> None:
+    """Of a large run only the messages that show a violation, once for all orders that they break."""
+    drawn: dict[str, tuple[Computation, list[str]]] = {}
+    for verdict in classification.verdicts:
+        c = verdict.computation
+        if verdict.witness is not None and c is not None and c.event_count <= DRAWN_UP_TO:
+            drawn.setdefault(str(c), (c, []))[1].append(verdict.order)
+    for c, orders in drawn.values():
+        print_line()
+        print_line(f"{', '.join(orders)}: of all messages only those that show it")
+        _draw(c, classification.reading)
 
 
 def _conclusion(classification: oracle.Classification) -> str:
@@ -250,8 +350,10 @@ def _conclusion(classification: oracle.Classification) -> str:
     return "; ".join(parts)
 
 
-def _about_control_messages(subject: oracle.NamedComputation) -> str | None:
+def _about_control_messages(subject: oracle.Subject) -> str | None:
     """Of a bundled counterexample with control messages, that they are there; None of all else."""
+    if isinstance(subject, oracle.LargeRun):
+        return None
     if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
         return None
     control = [message.name for message in subject.computation.messages if library.is_control(message)]
@@ -262,25 +364,17 @@ def _about_control_messages(subject: oracle.NamedComputation) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
-def _where(subject: oracle.NamedComputation) -> str:
+def _where(subject: oracle.Subject) -> str:
     return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
 
 
-def _summarize(found: list[oracle.Classification], chosen: tuple[str, ...]) -> None:
+def _summarize(parts: list[oracle.ClassifiedRuns], chosen: tuple[str, ...]) -> None:
     """The number that keep each order, and the first that breaks it."""
-    print_line(f"{len(found):,} computations; --json has each of them")
+    print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
     for order in chosen:
-        outcomes = [classification[order].outcome for classification in found]
-        first = outcomes.index("broken") if "broken" in outcomes else None
-        where = "" if first is None else _where(found[first].subject)
-        rows.add_row(order, where, *(f"{outcomes.count(kind):,}" for kind in ("kept", "broken", "unknown")))
+        first = _first_broken(parts, order)
+        where = "" if first is None else _where(parts[first[0]].classification(first[1]).subject)
+        counts = [sum(part.counts(order).get(kind, 0) for part in parts) for kind in ("kept", "broken", "unknown")]
+        rows.add_row(order, where, *(f"{count:,}" for count in counts))
     rows.print()
-    shown: list[oracle.Classification] = []
-    for order in chosen:
-        first_broken = next((one for one in found if one[order].outcome == "broken"), None)
-        if first_broken is not None and first_broken not in shown:
-            shown.append(first_broken)
-    for classification in shown:
-        print_line()
-        _print(classification, drawing=True)

@@ -1,0 +1,180 @@
+"""A log of any size, classified: the verdicts by the monitor, and each violation shown by the few messages it takes.
+
+Small runs are worded, and their smallest witnesses found, by the procedures of the spec; so is every run that the
+monitor leaves undecided, such as one with holes. Of a large run only the messages that show a violation are made into a
+computation, on which the spec finds the same order broken: what a part of a run breaks, the run breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crownless.model_check.event_logs import LoggedRun, read_log
+from crownless.model_check.oracle import (
+    FROM_ONE,
+    Classification,
+    LargeRun,
+    NamedComputation,
+    classify,
+    not_decided,
+)
+from crownless.spec.computation import Computation
+from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+
+from .columns import json_line
+from .grouping import order_by
+from .layout import COPIES, EVENTS, LINES, MESSAGES, NONE, Numbers
+from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from .named_rows import MISSING, NAMED, Named, NamedRows, are_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_OUTCOMES = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
+
+
+@dataclass
+class ClassifiedLog:
+    """The verdicts on every run of a log; `classification` has those on one in full."""
+
+    file: str
+    rows: NamedRows
+    orders: Sequence[str]
+    reading: UnreceivedPolicy
+    monitor: Monitor
+    #: For each run and order of `orders` KEPT, BROKEN or UNDECIDED, which is unknown.
+    outcomes: Numbers
+    #: The runs that the spec has decided.
+    by_spec: dict[int, Classification] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def name(self, number: int) -> str:
+        return str(self.rows.named["run"].names[number].as_py())
+
+    def counts(self, order: str) -> dict[str, int]:
+        """How many runs keep the order, break it, or leave it unknown."""
+        column = self.outcomes[:, self.orders.index(order)]
+        return {outcome: int((column == number).sum()) for number, outcome in _OUTCOMES.items()}
+
+    def first_broken(self, order: str) -> int | None:
+        """The first run that breaks the order."""
+        broken = np.flatnonzero(self.outcomes[:, self.orders.index(order)] == BROKEN)
+        return int(broken[0]) if len(broken) else None
+
+    def classification(self, number: int) -> Classification:
+        """The verdicts on one run, with witnesses."""
+        if number not in self.by_spec:
+            size = int(self.rows.first[number + 1] - self.rows.first[number])
+            if size > SMALLEST_UP_TO:
+                return self._of_large_run(number)
+            self.by_spec[number] = self._decided_by_spec(number)
+        return self.by_spec[number]
+
+    def leave_to_the_spec(self, number: int) -> None:
+        """Has a run decided that the monitor leaves undecided; raises `BadInput` if its rows contradict each other."""
+        found = self._decided_by_spec(number)
+        of = {outcome: number for number, outcome in _OUTCOMES.items()}
+        self.outcomes[number] = [of[found[order].outcome] for order in self.orders]
+        self.by_spec[number] = found
+
+    def _decided_by_spec(self, number: int) -> Classification:
+        first, past = int(self.rows.first[number]), int(self.rows.first[number + 1])
+        logged = self._logged(range(first, past))
+        notes = (FROM_ONE,) if logged.from_one else ()
+        subject = NamedComputation(self.file, self.name(number), logged.computation, logged.holes, notes)
+        found = classify(subject, self.orders, self.reading)
+        for order, verdict in found.items():
+            known = int(self.outcomes[number, self.orders.index(order)])
+            assert known == UNDECIDED or _OUTCOMES[known] == verdict.outcome, f"{self.name(number)}: {order}"
+        return found
+
+    def _logged(self, rows: Sequence[int]) -> LoggedRun:
+        (logged,) = read_log([json_line(self.rows.row(row)) for row in rows], self.file)
+        return logged
+
+    def _of_large_run(self, number: int) -> Classification:
+        verdicts: list[Verdict] = []
+        for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
+            if outcome == BROKEN:
+                c = self._shown(number, self.monitor.witness(number, order))
+                verdict = decide(c, order, self.reading)
+                assert not verdict.kept, f"{self.name(number)}: the messages that show {order} broken keep it"
+                verdicts.append(verdict)
+            elif outcome == KEPT:
+                verdicts.append(Verdict(order, kept=True))
+            else:
+                verdicts.append(not_decided(order, "there is no room for its constraints"))
+        return Classification(self._large_run(number), self.reading, tuple(verdicts))
+
+    def _large_run(self, number: int) -> LargeRun:
+        run, first = self.monitor.lay_out(number), int(self.rows.first[number])
+        never = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
+        sends = first + run.row[run.send[run.of_copy[never]]]
+        receivers = self.monitor.processes()[run.receiver[never]]
+        unreceived = tuple(
+            (str(self.rows.named["message"].name(send)), self.rows.processes[receiver])
+            for send, receiver in zip(sends.tolist(), receivers.tolist(), strict=True)
+        )
+        from_one = int(self.rows.index[first : int(self.rows.first[number + 1])].min()) == 1
+        return LargeRun(
+            self.file,
+            self.name(number),
+            int(run.sizes[LINES]),
+            int(run.sizes[MESSAGES]),
+            int(run.sizes[EVENTS]),
+            unreceived,
+            bool(run.sizes[COPIES] == run.sizes[MESSAGES]),
+            (FROM_ONE,) if from_one else (),
+        )
+
+    def _shown(self, number: int, sends: Sequence[int]) -> Computation:
+        """The computation of these messages alone, given by the rows of their sends."""
+        first, past = int(self.rows.first[number]), int(self.rows.first[number + 1])
+        message = self.rows.named["message"].codes[first:past]
+        rows = first + np.flatnonzero(np.isin(message, self.rows.named["message"].codes[list(sends)]))
+        place: dict[str, int] = {}
+        lines = []
+        for row in sorted(rows.tolist(), key=lambda row: int(self.rows.index[row])):
+            event = self.rows.row(row)
+            event["index"] = place.setdefault(event["process"], 0)
+            place[event["process"]] += 1
+            lines.append(json_line(event))
+        (logged,) = read_log(lines, self.file)
+        return logged.computation
+
+
+def classified(table: pa.Table, file: str, orders: Sequence[str], reading: UnreceivedPolicy) -> ClassifiedLog | None:
+    """The log of these rows, classified; None if some contradict each other."""
+    rows = _by_run(table)
+    monitor = Monitor(rows.numbers(), reading == "pending")
+    outcomes = monitor.outcomes(orders)
+    outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
+    log = ClassifiedLog(file, rows, orders, reading, monitor, outcomes[:, [COLUMN[order] for order in orders]])
+    for number in np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist():
+        try:
+            log.leave_to_the_spec(number)
+        except BadInput:  # of which all lines together say where it is
+            return None
+    return log
+
+
+def _by_run(table: pa.Table) -> NamedRows:
+    """The rows of a table, those of a run together, runs in the order of their first events."""
+    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
+    index: Numbers = table["index"].fill_null(MISSING).to_numpy()
+    runs = named["run"]
+    first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
+    order_by(runs.codes, len(runs.names), first, place)
+    if len(runs.names) > 1:
+        index = index[place]
+        for column in named.values():
+            column.codes = column.codes[place]
+    return NamedRows(named, index, first)

@@ -1,0 +1,45 @@
+"""What is in a file, to be decided by the spec if it is small, and by the monitor if it is a log of many lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from crownless.model_check.oracle import NamedComputation, computation_in, content_of, lines_of, runs_in
+from crownless.spec.orders import UnreceivedPolicy
+from crownless.spec.reading import as_text
+
+from .files import Format, read_table
+
+if TYPE_CHECKING:
+    from .classified import ClassifiedLog
+
+#: A log with no more lines than this is read and decided by the spec alone: nothing need be compiled for it.
+SMALL_UP_TO = 5_000
+
+
+def contents(
+    name: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    form: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> ClassifiedLog | Iterator[NamedComputation]:
+    """A log of the file of that name (`-`: standard input), classified; what is small enough, to be classified.
+
+    `form`: its format, if the name does not say it; `columns`: what its columns are called there, where that is
+    something else. Raises `BadInput` for a file that cannot be read.
+    """
+    content, form = content_of(name, form)
+    if form is None:
+        return computation_in(as_text(content, name), name)
+    table = None
+    if form != "jsonl" or columns or content.count(b"\n") > SMALL_UP_TO:
+        table = read_table(content, form, name, columns)
+    if table is None or table.num_rows <= SMALL_UP_TO:
+        return runs_in(lines_of(content, form, name, columns), name)
+    from .classified import classified  # which loads what is compiled
+
+    log = classified(table, name, orders, reading)
+    # All lines together say where a row contradicts another one.
+    return runs_in(lines_of(content, form, name, columns), name) if log is None else log

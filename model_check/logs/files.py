@@ -1,0 +1,267 @@
+"""Files of event logs: JSON Lines, CSV, Parquet and Arrow, also compressed, read into the columns of a log.
+
+By suffix, or by the name of the format: ``.jsonl``, ``.ndjson``, ``.json`` and ``.log`` are JSON Lines, ``.csv`` and
+``.tsv`` text with a line of column names, ``.parquet`` and ``.pq`` Parquet, ``.arrow``, ``.arrows`` and ``.feather``
+Arrow (files and streams). ``.gz``, ``.bz2``, ``.zst`` and ``.lz4`` may follow. In CSV the receivers of a message to
+several are separated by semicolons, and an empty cell is as good as none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from crownless.spec.errors import BadInput, unknown_name
+
+from .columns import COLUMNS, TYPES, check_columns, json_line, plain_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Format = Literal["jsonl", "csv", "parquet", "arrow"]
+
+SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".log": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+#: What separates receivers in a cell of a CSV file.
+SEVERAL = ";"
+#: Bytes that Arrow reads of JSON Lines at a time: no line may be longer.
+BLOCK = 1 << 24
+
+
+def format_of(name: str) -> Format | None:
+    """The format of a file by its name, or None."""
+    path = Path(name)
+    return SUFFIXES.get(Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix)
+
+
+def format_in(content: bytes) -> Format | None:
+    """The format of a content without a name; None if it is no log."""
+    if content.startswith(b"PAR1"):
+        return "parquet"
+    if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    return "jsonl" if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else None
+
+
+def format_named(name: str) -> Format:
+    """The format of that name; raises `BadInput` with the nearest otherwise."""
+    for known in get_args(Format):
+        if name == known:
+            return known  # type: ignore[no-any-return]
+    raise unknown_name("format", name, get_args(Format))
+
+
+def decompressed(content: bytes, name: str) -> bytes:
+    """The content of a file whose suffix is that of a compression, as it was before."""
+    import pyarrow as pa
+
+    compression = COMPRESSIONS[Path(name).suffix]
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(content), compression) as stream:
+            return bytes(stream.read())
+    except OSError as error:
+        hint = "compress it again, or name the file without that suffix"
+        raise BadInput(f"this is not {compression}, or is cut off: {_first(error)}", hint=hint, file=name) from None
+
+
+def read_table(content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None) -> pa.Table | None:
+    """The plain rows of a log; None if lines of JSON are not all events in one form, and must be read one by one.
+
+    `columns`: what the columns of a log are called in the file, where that is something else.
+    """
+    named = {column: (columns or {}).get(column, column) for column in TYPES}
+    if form == "jsonl":
+        table = _read_json(content, named)
+        return None if table is None else plain_table(table)
+    table = {"csv": _read_csv, "parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
+    missing = [given for given in (columns or {}).values() if given not in table.schema.names]
+    if missing:
+        hint = f"the file has {', '.join(map(repr, table.schema.names))}"
+        raise BadInput(f"there is no column {missing[0]!r}", hint=hint, file=name)
+    table = table.select([given for given in dict.fromkeys(named.values()) if given in table.schema.names])
+    table = table.rename_columns([next(k for k, v in named.items() if v == given) for given in table.schema.names])
+    if form == "csv" and "index" in table.schema.names:
+        table = _with_numbers(table, name)
+    check_columns(table.schema, name)
+    if form == "csv":
+        table = _with_several_receivers(table)
+    return plain_table(table)
+
+
+def _first(error: Exception) -> str:
+    return str(error).splitlines()[0].split(". ")[0] if str(error) else type(error).__name__
+
+
+# -- JSON Lines --------------------------------------------------------------------------------------------------------
+
+
+def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
+    import pyarrow as pa
+    import pyarrow.json as pj
+
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    fields = _first_event(content)
+    if fields is None:
+        return None
+    types = {"index": pa.int64(), **{name: pa.string() for name in ("process", "kind", "peer")}}
+    for name in ("run", "message"):
+        types[name] = pa.int64() if type(fields.get(named[name])) is int else pa.string()
+    schema = pa.schema([(named[name], types[name]) for name in TYPES])
+    try:
+        table = pj.read_json(
+            pa.BufferReader(content),
+            read_options=pj.ReadOptions(use_threads=False, block_size=BLOCK),
+            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return _read_json_of_several_types(content, named)
+    if table.num_rows != sum(1 for line in content.splitlines() if line.strip()):
+        return None
+    return table.rename_columns(list(TYPES))
+
+
+def _first_event(content: bytes) -> dict[str, Any] | None:
+    end = content.find(b"\n", len(content) - len(content.lstrip()))
+    try:
+        fields = json.loads(content[: end if end >= 0 else len(content)])
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def _read_json_of_several_types(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
+    """The same where a name is a number in one line and a text in another, or some messages have several receivers."""
+    import msgspec
+    import pyarrow as pa
+
+    types: dict[str, Any] = {
+        "run": str | int | None,
+        "process": str,
+        "index": int,
+        "kind": str,
+        "message": str | int | None,
+        "peer": str | list[str] | None,
+    }
+    event = msgspec.defstruct(
+        "Event",
+        [(name, kind) if name in ("process", "index", "kind") else (name, kind, None) for name, kind in types.items()],
+        rename=dict(named),
+        kw_only=True,
+    )
+    kinds = {"index": pa.int64(), "peer": pa.list_(pa.string())}
+    try:
+        events = msgspec.json.Decoder(event).decode_lines(content)
+        columns = {name: [getattr(one, name) for one in events] for name in TYPES}
+        columns["peer"] = [[peer] if isinstance(peer, str) else peer for peer in columns["peer"]]
+        for name in ("run", "message"):
+            columns[name] = [str(value) if type(value) is int else value for value in columns[name]]
+        return pa.table(
+            [pa.array(columns[name], kinds.get(name, pa.string())) for name in TYPES],
+            names=list(TYPES),
+        )
+    except (msgspec.MsgspecError, pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError, RecursionError):
+        return None
+
+
+# -- other formats -----------------------------------------------------------------------------------------------------
+
+
+def _read_csv(content: bytes, name: str) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    path = Path(name)
+    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) else ","
+    heading = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace").strip()
+    try:
+        return pc.read_csv(
+            pa.BufferReader(content),
+            read_options=pc.ReadOptions(use_threads=False),
+            parse_options=pc.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=pc.ConvertOptions(
+                column_types={cell.strip('"'): pa.string() for cell in heading.split(separator)},
+                strings_can_be_null=True,
+                null_values=[""],
+                quoted_strings_can_be_null=True,
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        hint = "give a line of column names, and each event on a line with a cell for each column"
+        raise BadInput(f"it cannot be read as CSV: {_first(error)}", hint=hint, file=name) from None
+
+
+def _with_numbers(table: pa.Table, name: str) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table["index"]
+    try:
+        numbers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        for number, text in enumerate(column.to_pylist(), start=1):
+            if text is not None and not (text.lstrip("-").isdigit() and text.isascii() and len(text) < 19):
+                hint = "number the events of a process 0, 1, 2, …"
+                raise BadInput(f"row {number:,}: 'index' cannot be {text!r}", hint=hint, file=name) from None
+        raise
+    if pc.any(pc.is_null(column)).as_py():
+        number = column.to_pylist().index(None) + 1
+        hint = "number the events of a process 0, 1, 2, …"
+        raise BadInput(f"row {number:,}: 'index' is missing", hint=hint, file=name)
+    return table.set_column(table.schema.get_field_index("index"), "index", numbers)
+
+
+def _with_several_receivers(table: pa.Table) -> pa.Table:
+    """Cells with several receivers as plain rows have them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if "peer" not in table.schema.names:
+        return table
+    as_lists = pc.split_pattern(table["peer"], SEVERAL)
+    if not pc.any(pc.greater(pc.list_value_length(as_lists), 1)).as_py():
+        return table
+    return table.set_column(table.schema.get_field_index("peer"), "peer", as_lists.cast(pa.list_(pa.string())))
+
+
+def _read_parquet(content: bytes, name: str) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+    except (OSError, ValueError) as error:
+        hint = "write it again, or name its format by --format"
+        raise BadInput(f"it cannot be read as Parquet: {_first(error)}", hint=hint, file=name) from None
+
+
+def _read_arrow(content: bytes, name: str) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        if content.startswith(b"ARROW1"):
+            return pa.ipc.open_file(pa.BufferReader(content)).read_all()
+        return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+    except (OSError, ValueError) as error:
+        hint = "write it again, or name its format by --format"
+        raise BadInput(f"it cannot be read as Arrow: {_first(error)}", hint=hint, file=name) from None
+
+
+def json_lines(table: pa.Table) -> Iterator[str]:
+    """Plain rows as lines of JSON."""
+    for batch in table.to_batches(max_chunksize=1 << 16):
+        for row in batch.to_pylist():
+            yield json_line({name: row[name] for name in COLUMNS})

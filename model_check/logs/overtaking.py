@@ -1,0 +1,149 @@
+"""FIFO and causal order of one run, in one pass over its events.
+
+The time of a process is the number of events of each line that it knows; a message carries its sender's time before the
+send. Of each channel the first copy that is still missing is known. A deliver breaks FIFO order if it is not of the
+first missing copy of its channel, and causal order if a first missing copy of any channel to the process was sent
+within the message's time: steps and memory are the number of events, times the number of processes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crownless.model_check.native.compiled import compiled
+
+from .layout import EVENTS, LINES, NONE, Numbers, Run
+
+#: Greater than the place of any event.
+NOTHING_MISSING = (1 << 31) - 1
+#: More lines than these have too many channels to be decided in memory.
+LINES_UP_TO = 4096
+
+
+class Channels(NamedTuple):
+    """What a pass knows, by line and channel; `stamps` holds the times of the messages in flight."""
+
+    #: Of each copy the next one on its channel; true if it was delivered.
+    following: Numbers
+    delivered: Numbers
+    #: Of each channel, by receiver and sender, the first missing copy and its place; and the last copy.
+    missing: Numbers
+    place: Numbers
+    last: Numbers
+    #: By line and line.
+    times: Numbers
+    #: Of each message where its time is in `stamps`, and how many copies are in flight.
+    slot: Numbers
+    in_flight: Numbers
+    #: Times of messages; the slots that are free.
+    stamps: Numbers
+    free: Numbers
+
+
+def channels(run: Run, lines: int, entries: int) -> Channels:
+    """Arrays for runs of so many lines, with so many entries of times in flight."""
+
+    def numbers(length: int) -> Numbers:
+        return np.zeros(length, np.int32)
+
+    copies, messages = len(run.of_copy), len(run.send)
+    return Channels(
+        numbers(copies),
+        np.zeros(copies, np.bool_),
+        *(numbers(lines * lines) for _ in range(4)),
+        *(numbers(messages) for _ in range(2)),
+        *(numbers(entries) for _ in range(2)),
+    )
+
+
+@compiled
+def overtakings(run: Run, by: Channels, found: Any) -> Any:
+    """Writes into `found` the first copies that overtake: by FIFO order the overtaken and the overtaking copy, then by
+    causal order; NONE where there is none. False if there is no room for the times.
+    """
+    found[0], found[1], found[2], found[3] = NONE, NONE, NONE, NONE
+    n = run.sizes[LINES]
+    _link_channels(run, by)
+    for entry in range(n * n):
+        by.times[entry] = 0
+    slots, free = 0, 0
+    for number in range(run.sizes[EVENTS]):
+        e = run.order[number]
+        p, m, copy = run.line[e], run.message[e], run.copy[e]
+        own = p * n
+        if copy == NONE:
+            if found[2] == NONE:
+                if free:
+                    free -= 1
+                    slot = by.free[free]
+                else:
+                    slot = slots
+                    slots += 1
+                    if slots * n > len(by.stamps):
+                        return False
+                stamp = slot * n
+                for l in range(n):
+                    by.stamps[stamp + l] = by.times[own + l]
+                by.slot[m] = slot
+                by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
+        else:
+            send = run.send[m]
+            sender = run.line[send]
+            channel = own + sender
+            if found[0] == NONE and by.missing[channel] != copy:
+                found[0], found[1] = by.missing[channel], copy
+            if found[2] == NONE:
+                stamp = by.slot[m] * n
+                overtakes = False
+                for l in range(n):
+                    overtakes |= by.place[own + l] < by.stamps[stamp + l]
+                if overtakes:
+                    for l in range(n):
+                        if found[2] == NONE and by.place[own + l] < by.stamps[stamp + l]:
+                            found[2], found[3] = by.missing[own + l], copy
+                for l in range(n):
+                    by.times[own + l] = max(by.times[own + l], by.stamps[stamp + l])
+                by.times[own + sender] = max(by.times[own + sender], send - run.begin[sender] + 1)
+                by.in_flight[m] -= 1
+                if not by.in_flight[m]:
+                    by.free[free] = by.slot[m]
+                    free += 1
+            elif found[0] != NONE:
+                break
+            by.delivered[copy] = True
+            if by.missing[channel] == copy:
+                while copy != NONE and by.delivered[copy]:
+                    copy = by.following[copy]
+                by.missing[channel] = copy
+                by.place[channel] = NOTHING_MISSING if copy == NONE else _place(run, copy)
+        by.times[own + p] = e - run.begin[p] + 1
+    return True
+
+
+@compiled
+def _place(run: Run, copy: Any) -> Any:
+    """The place on its line of the send of a copy."""
+    send = run.send[run.of_copy[copy]]
+    return send - run.begin[run.line[send]]
+
+
+@compiled
+def _link_channels(run: Run, by: Channels) -> Any:
+    """Puts the copies of each channel in the order of sending."""
+    n = run.sizes[LINES]
+    for channel in range(n * n):
+        by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
+    for e in range(run.sizes[EVENTS]):
+        if run.copy[e] != NONE:
+            continue
+        m, p = run.message[e], run.line[e]
+        for copy in range(run.first_copy[m], run.first_copy[m + 1]):
+            by.following[copy], by.delivered[copy] = NONE, False
+            channel = run.receiver[copy] * n + p
+            if by.missing[channel] == NONE:
+                by.missing[channel], by.place[channel] = copy, e - run.begin[p]
+            else:
+                by.following[by.last[channel]] = copy
+            by.last[channel] = copy

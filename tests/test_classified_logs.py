@@ -1,0 +1,246 @@
+"""Logs of many lines: what the monitor says of them is what the spec says, in whatever format they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from test_pipeline_logs import random_run
+
+from crownless.command_line import main
+from crownless.model_check.event_logs import read_log
+from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs.classified import ClassifiedLog
+from crownless.model_check.logs.contents import contents
+from crownless.model_check.oracle import Classification, NamedComputation, classify, runs_in
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
+
+pa = pytest.importorskip("pyarrow")
+
+READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
+Event = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def few_lines_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", 10)
+
+
+def events(seed: int, runs: int, **which: bool) -> list[Event]:
+    chance = Random(seed)
+    found = [event for k in range(runs) for event in random_run(chance, f"run{k}", **which)]
+    chance.shuffle(found)
+    return found
+
+
+def long_run(seed: int, steps: int, *, disorder: float, loss: float = 0.0) -> list[Event]:
+    chance, index = Random(seed), [0] * 6
+    flying: list[tuple[str, int, int]] = []
+    found: list[tuple[int, str, str, int]] = []
+    for step in range(steps):
+        if not flying or (len(flying) < 20 and chance.random() < 0.5):
+            p, q = chance.sample(range(6), 2)
+            found.append((p, "send", f"m{step}", q))
+            if chance.random() >= loss:
+                flying.append((f"m{step}", q, p))
+        else:
+            message, p, q = flying.pop(chance.randrange(len(flying)) if chance.random() < disorder else 0)
+            found.append((p, "deliver", message, q))
+    as_events = []
+    for p, kind, message, q in found:
+        names = {"process": f"P{p}", "index": index[p], "kind": kind, "message": message, "peer": f"P{q}"}
+        as_events.append({"run": "long", **names})
+        index[p] += 1
+    return as_events
+
+
+def written(path: Path, found: Sequence[Event]) -> str:
+    path.write_text("".join(json.dumps(event) + "\n" for event in found))
+    return str(path)
+
+
+def log_of(name: str, reading: UnreceivedPolicy = "lost", **how: Any) -> ClassifiedLog:
+    found = contents(name, tuple(ORDERS), reading, **how)
+    assert isinstance(found, ClassifiedLog)
+    return found
+
+
+def everything(name: str) -> list[Classification]:
+    found = contents(name, tuple(ORDERS), "lost")
+    if isinstance(found, ClassifiedLog):
+        return [found.classification(number) for number in range(len(found))]
+    return [classify(one) for one in found]
+
+
+def by_spec(found: Sequence[Event], reading: UnreceivedPolicy) -> Iterator[Classification]:
+    for logged in read_log(json.dumps(event) for event in found):
+        yield classify(NamedComputation("", logged.run, logged.computation, logged.holes), tuple(ORDERS), reading)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: UnreceivedPolicy) -> None:
+    found = events(5, 400)
+    log = log_of(written(tmp_path / "log.jsonl", found), reading)
+    expected = list(by_spec(found, reading))
+    assert len(log) == len(expected) == 400
+    for number, known in enumerate(expected):
+        assert log.name(number) == known.subject.run
+        outcomes = dict(zip(log.orders, log.outcomes[number].tolist(), strict=True))
+        assert {order: ["kept", "broken", "unknown"][k] for order, k in outcomes.items()} == known.outcomes
+        assert log.classification(number).outcomes == known.outcomes
+    for order in ORDERS:
+        assert log.counts(order) == {
+            outcome: sum(known.outcomes[order] == outcome for known in expected)
+            for outcome in ("kept", "broken", "unknown")
+        }
+        firsts = [number for number, known in enumerate(expected) if known.outcomes[order] == "broken"]
+        assert log.first_broken(order) == (firsts[0] if firsts else None)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(("disorder", "loss"), [(0.0, 0.0), (0.0, 0.001), (0.001, 0.0), (0.3, 0.01)])
+def test_a_long_run_is_shown_by_the_messages_that_break_each_order(
+    tmp_path: Path, disorder: float, loss: float, reading: UnreceivedPolicy
+) -> None:
+    found = long_run(3, 1_900, disorder=disorder, loss=loss)
+    log = log_of(written(tmp_path / "log.jsonl", found), reading)
+    (known,) = by_spec(found, reading)
+    shown = log.classification(0)
+    assert shown.outcomes == known.outcomes
+    assert shown.strongest == known.strongest
+    assert sorted(shown.subject.unreceived) == sorted(known.subject.unreceived)
+    for verdict in shown.verdicts:
+        assert (verdict.outcome == "broken") == (verdict.witness is not None)
+        if verdict.computation is not None:
+            assert len(verdict.computation.messages) < 60
+
+
+def formats(found: Sequence[Event]) -> dict[str, bytes]:
+    import io
+
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    table = pa.Table.from_pylist(list(found))
+    csv, parquet, arrow, stream = (io.BytesIO() for _ in range(4))
+    pyarrow.csv.write_csv(table, csv)
+    pyarrow.parquet.write_table(table, parquet)
+    with pa.ipc.new_file(arrow, table.schema) as file:
+        file.write_table(table)
+    with pa.ipc.new_stream(stream, table.schema) as file:
+        file.write_table(table)
+    lines = "".join(json.dumps(event) + "\n" for event in found).encode()
+    plain = {
+        "log.jsonl": lines,
+        "log.csv": csv.getvalue(),
+        "log.parquet": parquet.getvalue(),
+        "log.arrow": arrow.getvalue(),
+        "log.arrows": stream.getvalue(),
+    }
+
+    def packed(content: bytes, codec: str) -> bytes:
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, codec) as stream:
+            stream.write(content)
+        return bytes(sink.getvalue().to_pybytes())
+
+    compressed = {
+        f"{name}{suffix}": packed(content, codec)
+        for suffix, codec in ((".gz", "gzip"), (".zst", "zstd"), (".bz2", "bz2"), (".lz4", "lz4"))
+        for name, content in (("log.jsonl", lines), ("log.csv", csv.getvalue()))
+        if pa.Codec.is_available(codec)
+    }
+    return plain | compressed
+
+
+@pytest.mark.parametrize("small", [10, 5_000])
+def test_every_format_has_the_same_verdicts(tmp_path: Path, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small)
+    found = events(8, 60, multicasts=False)
+    expected = {one.subject.run: one.outcomes for one in by_spec(found, "lost")}
+    for name, content in formats(found).items():
+        (tmp_path / name).write_bytes(content)
+        log = contents(str(tmp_path / name), tuple(ORDERS), "lost")
+        assert isinstance(log, ClassifiedLog) == (small == 10)
+        runs = (
+            [log.classification(k) for k in range(len(log))] if isinstance(log, ClassifiedLog) else map(classify, log)
+        )
+        assert {one.subject.run: one.outcomes for one in runs} == expected, name
+
+
+def test_several_receivers_and_names_that_are_numbers(tmp_path: Path) -> None:
+    found = events(9, 60)
+    for number, event in enumerate(found):
+        if event.get("message", "").startswith("m") and number % 2:
+            event["message"] = event["message"][1:]  # as text
+    for event in found:
+        if "message" in event:
+            event["message"] = int(event["message"].removeprefix("m"))
+    assert any(isinstance(event.get("peer"), list) for event in found)
+    expected = [one.outcomes for one in by_spec(found, "lost")]
+    log = log_of(written(tmp_path / "log.jsonl", found))
+    assert [log.classification(k).outcomes for k in range(len(log))] == expected
+    rows = [{**event, "peer": ";".join(p) if isinstance(p := event.get("peer"), list) else p} for event in found]
+    table = pa.Table.from_pylist(rows)
+    pytest.importorskip("pyarrow.csv").write_csv(table, tmp_path / "log.csv")
+    log = log_of(str(tmp_path / "log.csv"))
+    assert [log.classification(k).outcomes for k in range(len(log))] == expected
+
+
+def test_columns_may_have_other_names(tmp_path: Path) -> None:
+    found = events(8, 60, multicasts=False)
+    other = [{"msg_id" if name == "message" else name: value for name, value in event.items()} for event in found]
+    named = {"message": "msg_id"}
+    expected = [one.outcomes for one in by_spec(found, "lost")]
+    for name, content in formats(other).items():
+        (tmp_path / name).write_bytes(content)
+        log = log_of(str(tmp_path / name), columns=named)
+        assert [log.classification(k).outcomes for k in range(len(log))] == expected, name
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "{",
+        "[]",
+        '{"process": "P1"}',
+        '{"process": "P1", "index": -1, "kind": "internal"}',
+        '{"process": "P1", "index": 1.0, "kind": "internal"}',
+        '{"process": "P1", "index": 0, "kind": "sent", "message": "x", "peer": "P2"}',
+        '{"process": "P1", "index": 99, "kind": "send", "message": "x", "peer": []}',
+        '{"process": "\\u001b[31mP1", "index": 99, "kind": "internal"}',
+        '{"run": "run3", "process": "P1", "index": 0, "kind": "internal"}',
+        '{"run": "run3", "process": "P1", "index": 0, "kind": "internal"} {}',
+    ],
+)
+def test_a_bad_line_is_refused_as_in_a_small_log(tmp_path: Path, bad: str) -> None:
+    lines = [json.dumps(event) for event in events(5, 40)]
+    lines.insert(30, bad)
+    name = str(tmp_path / "log.jsonl")
+    Path(name).write_text("\n".join(lines))
+    with pytest.raises(BadInput) as small:
+        list(runs_in(lines, name))
+    with pytest.raises(BadInput) as large:
+        everything(name)
+    assert str(large.value) == str(small.value)
+
+
+def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = written(tmp_path / "log.jsonl", events(5, 400))
+    with pytest.raises(SystemExit) as ended:
+        main(["classify", name])
+    summary = capsys.readouterr().out
+    assert ended.value.code == 1
+    assert summary.startswith("400 computations; --json has each of them\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "SMALL_UP_TO", 100_000)
+        with pytest.raises(SystemExit):
+            main(["classify", name])
+    assert capsys.readouterr().out == summary

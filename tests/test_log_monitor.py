@@ -1,0 +1,64 @@
+"""The monitor of logs decides what the procedures of the spec decide, and shows it by messages that break the order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from log_rows import of_messages, random_computation, rows_of
+
+from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import Sends, computations
+from crownless.spec.orders import UnreceivedPolicy, decide
+
+READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
+
+
+def agree(found: Sequence[Computation], reading: UnreceivedPolicy, chance: Random | None = None) -> None:
+    """The verdicts on all these computations are those of the spec; what shows a violation is one."""
+    rows = rows_of(found, chance)
+    monitor = Monitor(rows, reading == "pending")
+    outcomes = monitor.outcomes()
+    for number, c in enumerate(found):
+        for order, column in COLUMN.items():
+            verdict = decide(c, order, reading)
+            assert outcomes[number, column] == (KEPT if verdict.kept else BROKEN), (str(c), order, reading)
+            if not verdict.kept:
+                shown = [int(rows.message[row]) for row in monitor.witness(number, order)]
+                assert not decide(of_messages(c, shown), order, reading).kept, (str(c), order, reading, shown)
+
+
+SMALL: list[tuple[int, int, bool, bool, Sends]] = [
+    (2, 3, False, True, "unicast"),
+    (3, 3, False, False, "unicast"),
+    (3, 2, False, True, "multicast"),
+    (3, 3, True, False, "multicast"),
+    (4, 3, True, False, "unicast"),
+    (3, 4, True, False, "unicast"),
+]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(("n", "m", "complete", "self_sends", "sends"), SMALL)
+def test_all_small_computations(
+    n: int, m: int, complete: bool, self_sends: bool, sends: Sends, reading: UnreceivedPolicy
+) -> None:
+    found = list(computations(n, m, complete=complete, self_sends=self_sends, sends=sends))
+    chance = Random(1)
+    agree(chance.sample(found, min(len(found), 1_500)), reading, chance)
+
+
+@pytest.mark.parametrize("several", [0.0, 0.5])
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+@pytest.mark.parametrize("disorder", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize("reading", READINGS)
+def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: float, several: float) -> None:
+    chance = Random(hash((disorder, loss, several)))
+    found = [
+        random_computation(chance, chance.randint(2, 6), 14, disorder=disorder, loss=loss, several=several)
+        for _ in range(150)
+    ]
+    agree(found, reading)
+    agree(found, reading, chance)
