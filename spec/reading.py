@@ -13,7 +13,7 @@ from .errors import BadInput
 #: Seconds until somebody must have begun to write to a named pipe.
 PATIENCE = 5.0
 #: Read at a time: in between a signal has its turn.
-BLOCK = 1 << 20
+BLOCK = 1 << 24
 
 
 def read_text(path: Path | None, name: str) -> str:

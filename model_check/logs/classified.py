@@ -31,7 +31,7 @@ from .columns import json_line
 from .grouping import order_by
 from .layout import COPIES, EVENTS, LINES, MESSAGES, NONE, Numbers
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
-from .named_rows import MISSING, NAMED, Named, NamedRows, are_names
+from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,7 +169,7 @@ def classified(table: pa.Table, file: str, orders: Sequence[str], reading: Unrec
 def _by_run(table: pa.Table) -> NamedRows:
     """The rows of a table, those of a run together, runs in the order of their first events."""
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
-    index: Numbers = table["index"].fill_null(MISSING).to_numpy()
+    index = as_numbers(table["index"].combine_chunks(), MISSING)
     runs = named["run"]
     first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
     order_by(runs.codes, len(runs.names), first, place)

@@ -124,13 +124,14 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
     try:
         table = pj.read_json(
             pa.BufferReader(content),
-            read_options=pj.ReadOptions(use_threads=False, block_size=BLOCK),
+            read_options=pj.ReadOptions(block_size=BLOCK),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return _read_json_of_several_types(content, named)
-    if table.num_rows != sum(1 for line in content.splitlines() if line.strip()):
-        return None
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    if table.num_rows != lines and table.num_rows != sum(1 for line in content.splitlines() if line.strip()):
+        return None  # several objects on a line, or one on several
     return table.rename_columns(list(TYPES))
 
 

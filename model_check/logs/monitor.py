@@ -28,6 +28,7 @@ from .constraints import (
     graph,
     is_linearizable,
     message_at,
+    sort_edges,
 )
 from .cycles import path, short_cycle
 from .layout import COPIES, LAID_OUT, LINES, MESSAGES, NONE, Names, Numbers, Rows, Run, lay_out, room
@@ -64,6 +65,9 @@ class Monitor:
         self._queue = queue(self._run)
         self._channels = channels(self._run, 16, ENTRIES)
         self._found = np.full(4, NONE, np.int32)
+        #: The run that is laid out, and its witnesses by the copies of which one overtakes the other.
+        self._number = NONE
+        self._by_overtaking: dict[tuple[int, int], list[int]] = {}
 
     def outcomes(self, orders: Collection[str] = tuple(COLUMN)) -> Numbers:
         """For each run a row: of each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not asked for.
@@ -73,7 +77,7 @@ class Monitor:
         runs = len(self.rows.first) - 1
         found = np.full((runs, len(COLUMN)), UNDECIDED, np.int8)
         asked = np.array([order in orders for order in COLUMN], np.bool_)
-        number = 0
+        number, self._number = 0, NONE
         while number < runs:
             number = _decide_runs(
                 number, self.rows, self._run, self._names, self._channels, self._graph, self._queue, self._found,
@@ -97,7 +101,12 @@ class Monitor:
 
     def lay_out(self, number: int) -> Run:
         """The run of that number, which is well-formed, laid out until another one is."""
-        lay_out(number, self.rows, self._run, self._names)
+        if number != self._number:
+            lay_out(number, self.rows, self._run, self._names)
+            while not _has_room(self._run, self._channels) or not overtakings(self._run, self._channels, self._found):
+                self._grow()
+            self._number = number
+            self._by_overtaking = {}
         return self._run
 
     def processes(self) -> Numbers:
@@ -109,14 +118,28 @@ class Monitor:
 
     def witness(self, number: int, order: str) -> list[int]:
         """The rows of the sends whose messages show that the run breaks the order, which it does."""
-        sends = np.zeros(len(self._run.send), np.bool_)
-        while not _show(
-            number, COLUMN[order], self.rows, self._run, self._names, self._channels, self._graph, self._queue,
-            self._found, self.pending, sends,
-        ):  # fmt: skip
-            self._grow()
+        run, column = self.lay_out(number), COLUMN[order]
+        unicasts = run.sizes[COPIES] == run.sizes[MESSAGES]
+        overtaken, overtaking = self._found[:2].tolist() if column == FIFO else self._found[2:].tolist()
+        if overtaken == NONE or (column == ONE_N and not unicasts):
+            sends = np.zeros(len(run.send), np.bool_)
+            _show(column, run, self._graph, self._queue, self.pending, sends)
+            return self._rows_of(sends)
+        if (overtaken, overtaking) not in self._by_overtaking:  # by which other orders are broken, too
+            sends = np.zeros(len(run.send), np.bool_)
+            _show_overtaking(run, self._graph, overtaken, overtaking, sends)
+            self._by_overtaking[overtaken, overtaking] = self._rows_of(sends)
+        return self._by_overtaking[overtaken, overtaking]
+
+    def _rows_of(self, sends: Numbers) -> list[int]:
         messages = np.flatnonzero(sends[: self._run.sizes[MESSAGES]])
-        return sorted((self.rows.first[number] + self._run.row[self._run.send[messages]]).tolist())
+        rows: list[int] = sorted((self.rows.first[self._number] + self._run.row[self._run.send[messages]]).tolist())
+        return rows
+
+
+@compiled
+def _has_room(run: Run, channels: Channels) -> Any:
+    return run.sizes[LINES] * run.sizes[LINES] <= len(channels.missing)
 
 
 @compiled
@@ -137,10 +160,9 @@ def _decide_runs(
     for run_number in range(number, len(rows.first) - 1):
         if not lay_out(run_number, rows, run, names):
             continue
-        n = run.sizes[LINES]
-        if n > LINES_UP_TO:
+        if run.sizes[LINES] > LINES_UP_TO:
             continue
-        if n * n > len(channels.missing) or not overtakings(run, channels, found):
+        if not _has_room(run, channels) or not overtakings(run, channels, found):
             return run_number
         _decide_one(run, graph, queue, found, pending, asked, outcomes[run_number])
     return len(rows.first) - 1
@@ -199,58 +221,36 @@ def _keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
 
 
 @compiled
-def _show(
-    number: Any,
-    order: Any,
-    rows: Rows,
-    run: Run,
-    names: Names,
-    channels: Channels,
-    graph: Graph,
-    queue: Queue,
-    found: Any,
-    pending: Any,
-    shows: Any,
-) -> Any:
-    """Marks the messages that show that the run breaks the order; False if there is too little room."""
-    lay_out(number, rows, run, names)
-    n = run.sizes[LINES]
-    if n * n > len(channels.missing) or not overtakings(run, channels, found):
-        return False
-    for m in range(run.sizes[MESSAGES]):
-        shows[m] = False
-    unicasts = run.sizes[COPIES] == run.sizes[MESSAGES]
-    overtaken, overtaking = (found[0], found[1]) if order == FIFO else (found[2], found[3])
-    if overtaken != NONE and (order != ONE_N or unicasts):
-        _show_overtaking(run, graph, run.of_copy[overtaken], run.of_copy[overtaking], shows)
-        return True
+def _show(order: Any, run: Run, graph: Graph, queue: Queue, pending: Any, shows: Any) -> Any:
+    """Marks the messages that show that the run breaks the order, though none is overtaken."""
     if order == ONE_N and not pending:
         begin(run, graph, pending)
         both = behind_an_unreceived_one(run, graph)
         if both != NONE:
             shows[both >> 32], shows[both & ((1 << 32) - 1)] = True, True
-            return True
+            return
     if order == N_N:
         begin(run, graph, pending)
         demand_one_queue(run, graph, pending)
         if is_one_queue(run, graph, queue) == 0 and not is_linearizable(run, graph):
             _show_cycle(run, graph, shows)
-        return True
+        return
     if not _keeps(run, graph, order, pending):
         _show_cycle(run, graph, shows)
-        return True
+        return
     for copy in range(run.sizes[COPIES]):
         if run.deliver[copy] == NONE:
             shows[run.of_copy[copy]] = True
-            return True
-    return True
+            return
 
 
 @compiled
 def _show_overtaking(run: Run, graph: Graph, overtaken: Any, overtaking: Any, shows: Any) -> Any:
+    """Marks the messages of a shortest chain from the send of one copy to that of another."""
     begin(run, graph, False)
-    is_linearizable(run, graph)
-    length = path(run, graph, run.send[overtaken], run.send[overtaking], 0, False)
+    sort_edges(graph)
+    send, later = run.send[run.of_copy[overtaken]], run.send[run.of_copy[overtaking]]
+    length = path(run, graph, send, later, 0, False)
     for k in range(length):
         shows[run.message[graph.path[k]]] = True
 

@@ -50,9 +50,12 @@ class Named:
 
 def codes_of(column: pa.DictionaryArray) -> Numbers:
     """The numbers of a column of names, with NONE where there is none."""
-    indices = column.indices
-    numbers: Numbers = (indices.fill_null(NONE) if indices.null_count else indices).to_numpy()
-    return numbers.astype(np.int32)
+    return as_numbers(column.indices, NONE).astype(np.int32)
+
+
+def as_numbers(column: pa.Array, otherwise: int) -> Numbers:
+    """A column of numbers, with another one where there is none (`to_numpy` would import pandas)."""
+    return np.from_dlpack(column.fill_null(otherwise) if column.null_count else column)
 
 
 @dataclass
@@ -112,8 +115,7 @@ def are_names(names: pa.StringArray, *, empty: bool = False) -> Numbers:
     content = names.buffers()[2]
     plain = content is None or _is_plain_ascii(np.frombuffer(content, np.uint8))
     if plain:
-        lengths: Numbers = pc.binary_length(names).to_numpy(zero_copy_only=False)
-        return np.ones(len(names), bool) if empty else lengths > 0
+        return np.ones(len(names), bool) if empty else as_numbers(pc.binary_length(names), 0) > 0
     texts = names.to_pylist()
     return np.fromiter((text.isprintable() and (empty or text != "") for text in texts), bool, len(texts))
 
