@@ -1,1 +1,1 @@
-"""Event logs of any size: rows in columns, and the monitor that decides every order of a run from them."""
+"""Event logs in columns: formats, rows as numbers, and the compiled monitor that decides all orders of a run."""

@@ -153,7 +153,7 @@ class ClassifiedLog:
 
 def classified(table: pa.Table, file: str, orders: Sequence[str], reading: UnreceivedPolicy) -> ClassifiedLog | None:
     """The log of these rows, classified; None if some contradict each other."""
-    rows = _by_run(table)
+    rows = by_run(table)
     monitor = Monitor(rows.numbers(), reading == "pending")
     outcomes = monitor.outcomes(orders)
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
@@ -166,7 +166,7 @@ def classified(table: pa.Table, file: str, orders: Sequence[str], reading: Unrec
     return log
 
 
-def _by_run(table: pa.Table) -> NamedRows:
+def by_run(table: pa.Table) -> NamedRows:
     """The rows of a table, those of a run together, runs in the order of their first events."""
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     index = as_numbers(table["index"].combine_chunks(), MISSING)

@@ -1,4 +1,4 @@
-"""What is in a file, to be decided by the spec if it is small, and by the monitor if it is a log of many lines."""
+"""The contents of a file: what is small for the spec to decide, and a log of many lines decided by the monitor."""
 
 from __future__ import annotations
 
