@@ -244,3 +244,19 @@ def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
         with pytest.raises(SystemExit):
             main(["classify", name])
     assert capsys.readouterr().out == summary
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+OTHER_NAMES = ("process=node", "index=seq", "message=msg_id", "peer=to_or_from")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (EXAMPLES / "logs").iterdir()))
+def test_the_examples_are_one_log_in_every_format(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*arguments: str) -> str:
+        with pytest.raises(SystemExit):
+            main(["classify", "--json", *arguments])
+        found = json.loads(capsys.readouterr().out)["classifications"]
+        return json.dumps([{**one, "file": ""} for one in found])
+
+    named = [part for column in OTHER_NAMES for part in ("--column", column)] if name == "other_names.tsv" else []
+    assert said(str(EXAMPLES / "logs" / name), *named) == said(str(EXAMPLES / "events.jsonl"))

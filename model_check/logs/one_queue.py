@@ -1,4 +1,4 @@
-"""n-n order of one run: is there a linearization in which all messages go through one queue?
+"""n-n order of one run: linearizations in which all messages go through one queue.
 
 The constraints of single lines are not enough ([DFLL23]): where a receive must come before another one, so must the
 sends, and the other way round. What follows is derived only where it is needed. All events are walked as one queue
