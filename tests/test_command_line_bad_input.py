@@ -131,7 +131,7 @@ def crownless(capsys: Capture) -> Crownless:
         ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
         (
             "classify gone.parquet",
-            "gone.parquet: Parquet logs are read on Spark only; add --engine spark, or give JSON Lines",
+            "gone.parquet: cannot read it: No such file or directory; name a text file or a log",
         ),
     ],
 )

@@ -243,7 +243,9 @@ def _read_parquet(content: bytes, name: str) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+        schema = pq.read_schema(pa.BufferReader(content))
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        return pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
     except (OSError, ValueError) as error:
         hint = "write it again, or name its format by --format"
         raise BadInput(f"it cannot be read as Parquet: {_first(error)}", hint=hint, file=name) from None
