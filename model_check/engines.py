@@ -18,7 +18,7 @@ each is valid for some checks only:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import factorial
@@ -48,6 +48,8 @@ MOST_WORKERS = 64
 MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take a second at most.
 LONG_TO_COMPILE = ("expand", "expand_reduced")
+#: The same of the monitor of logs.
+LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
 #: The orders that one delivery breaks, by what happened before it.
 BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
 
@@ -287,8 +289,8 @@ COMPILES = "compiling a part of the engine for this machine, once: up to half a 
 
 
 @contextmanager
-def compiling(report: Callable[[], None]) -> Iterator[None]:
-    """Reports if the native engine is compiled for this machine in here, when the one long part of that begins.
+def compiling(report: Callable[[], None], kernels: Collection[str] = LONG_TO_COMPILE) -> Iterator[None]:
+    """Reports if one of these kernels is compiled for this machine in here, when that begins.
 
     What is compiled is kept on disk: a part that is only loaded from there is not reported.
     """
@@ -296,7 +298,7 @@ def compiling(report: Callable[[], None]) -> Iterator[None]:
 
     class Listener(event.Listener):
         def on_start(self, event: event.Event) -> None:
-            if event.data["dispatcher"].__name__ in LONG_TO_COMPILE:
+            if event.data["dispatcher"].__name__ in kernels:
                 report()
 
         def on_end(self, event: event.Event) -> None:

@@ -246,6 +246,30 @@ def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
     assert capsys.readouterr().out == summary
 
 
+def test_compilation_of_the_monitor_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As Numba reports it of its kernel, here in its stead."""
+    from crownless.model_check import engines
+    from crownless.model_check.logs import classified
+
+    name, right = written(tmp_path / "log.jsonl", events(5, 40)), classified.classified
+
+    def compiles(*rows: Any) -> Any:
+        from numba.core import event
+
+        dispatcher = type("Dispatcher", (), {"__name__": engines.LONG_TO_COMPILE_FOR_LOGS[0]})()
+        event.broadcast(event.Event("numba:compile", event.EventStatus.START, {"dispatcher": dispatcher}))
+        event.broadcast(event.Event("numba:compile", event.EventStatus.END, {"dispatcher": dispatcher}))
+        return right(*rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classified, "classified", compiles)
+        for arguments, said in (([], f"crownless: {engines.COMPILES}\n"), (["--quiet"], "")):
+            capsys.readouterr()
+            with pytest.raises(SystemExit):
+                main(["classify", name, *arguments])
+            assert capsys.readouterr().err == said
+
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 OTHER_NAMES = ("process=node", "index=seq", "message=msg_id", "peer=to_or_from")
 

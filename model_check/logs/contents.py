@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from crownless.model_check.oracle import NamedComputation, computation_in, content_of, lines_of, runs_in
@@ -24,11 +25,13 @@ def contents(
     reading: UnreceivedPolicy,
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
+    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> ClassifiedLog | Iterator[NamedComputation]:
     """A log of the file of that name (`-`: standard input), classified; what is small enough, to be classified.
 
     `form`: its format, if the name does not say it; `columns`: what its columns are called there, where that is
-    something else. Raises `BadInput` for a file that cannot be read.
+    something else. `around_monitor`: what is open while the monitor is at work. Raises `BadInput` for a file that
+    cannot be read.
     """
     content, form = content_of(name, form)
     if form is None:
@@ -40,6 +43,7 @@ def contents(
         return runs_in(lines_of(content, form, name, columns), name)
     from .classified import classified  # which loads what is compiled
 
-    log = classified(table, name, orders, reading)
+    with around_monitor():
+        log = classified(table, name, orders, reading)
     # All lines together say where a row contradicts another one.
     return runs_in(lines_of(content, form, name, columns), name) if log is None else log

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import get_args
 
@@ -192,7 +193,7 @@ def classify(
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
-            found = contents(name, chosen, reading, form, named)
+            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -231,6 +232,13 @@ def classify(
         left_out = [name for name in dict.fromkeys(files) if name not in judged]
         say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out))
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
+
+
+def _compiling() -> AbstractContextManager[None]:
+    """Says so if the monitor of logs is compiled in here."""
+    from crownless.model_check.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
+
+    return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
 
 
 def _columns(given: tuple[str, ...]) -> dict[str, str]:
