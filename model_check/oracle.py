@@ -291,18 +291,22 @@ def content_of(name: str, form: Format | None = None) -> tuple[bytes, Format | N
         content = decompressed(content, name)
     if form is None and path is not None:
         form = format_of(path.name)
+    if form is None and content.startswith(b"\x1f\x8b"):
+        hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
+        raise BadInput("this is compressed", hint=hint, file=name)
     return content, form or format_in(content)
 
 
 def lines_of(content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None) -> list[str]:
     """The lines of a log, as JSON."""
     if form == "jsonl" and not columns:
-        return as_text(content, name).splitlines()
+        return as_text(content, name).split("\n")
     table = read_table(content, form, name, columns)
     if table is None:
         hint = "give one event a line, as a JSON object, with the columns that --column names"
         raise BadInput("a line is no event", hint=hint, file=name)
-    return list(json_lines(table))
+    heading = [""] if form == "csv" else []  # so that rows have the numbers of their lines
+    return [*heading, *json_lines(table)]
 
 
 def runs_in(lines: Iterable[str], name: str) -> Iterator[NamedComputation]:

@@ -216,18 +216,120 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
         '{"process": "\\u001b[31mP1", "index": 99, "kind": "internal"}',
         '{"run": "run3", "process": "P1", "index": 0, "kind": "internal"}',
         '{"run": "run3", "process": "P1", "index": 0, "kind": "internal"} {}',
+        '{"run": "x", "process": "P1", "index": 0, "kind": "internal"\n} {"process": "P1", "index": 1}',
+        '{"run": "x", "process": "P1", "index": 0, "kind": "deliver", "message": "y", "peer": ["P2"]}',
     ],
 )
 def test_a_bad_line_is_refused_as_in_a_small_log(tmp_path: Path, bad: str) -> None:
     lines = [json.dumps(event) for event in events(5, 40)]
     lines.insert(30, bad)
     name = str(tmp_path / "log.jsonl")
+    lines = "\n".join(lines).split("\n")
     Path(name).write_text("\n".join(lines))
     with pytest.raises(BadInput) as small:
         list(runs_in(lines, name))
     with pytest.raises(BadInput) as large:
         everything(name)
     assert str(large.value) == str(small.value)
+
+
+def rows(count: int = 20) -> dict[str, list[Any]]:
+    """The columns of a run in which one process sends to another, which delivers at once."""
+    kinds = ["send", "deliver"] * (count // 2)
+    return {
+        "run": ["a"] * count,
+        "process": ["P", "Q"] * (count // 2),
+        "index": [k // 2 for k in range(count)],
+        "kind": kinds,
+        "message": [f"m{k // 2}" for k in range(count)],
+        "peer": ["Q", "P"] * (count // 2),
+    }
+
+
+def dictionary(codes: Sequence[int | None], names: Sequence[Any]) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names))
+
+
+ODD_COLUMNS: dict[str, tuple[dict[str, Any], str]] = {
+    "a category that no row has": ({"run": dictionary([1] * 20, ["unused", "a"])}, ""),
+    "categories in another order": ({"run": dictionary([1] * 10 + [0] * 10, ["b", "a"])}, ""),
+    "one name twice": ({"run": dictionary([0, 1] * 10, ["a", "a"])}, ""),
+    "a category that is null": (
+        {"message": dictionary([0] * 20, pa.array([None], pa.string()))},
+        "'message' is missing",
+    ),
+    "categories that are numbers": ({"message": dictionary([k // 2 for k in range(20)], list(range(10)))}, ""),
+    "runs that are numbers": ({"run": pa.array([7] * 20)}, ""),
+    "no peer": ({"peer": pa.array([None] * 20, pa.string())}, "'peer' is missing"),
+    "peers without a name": ({"peer": [""] * 20}, "'peer' cannot be"),
+    "bytes that are not UTF-8": (
+        {"message": pa.Array.from_buffers(pa.string(), 20, pa.array([b"\xff"] * 20, pa.binary()).buffers())},
+        "it cannot be read as Arrow: Column 4",
+    ),
+    "a wrong type": ({"index": pa.array([0.5] * 20)}, "the column 'index' is of type double"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_COLUMNS)
+def test_odd_columns_are_read_as_their_rows_are(tmp_path: Path, case: str) -> None:
+    odd, refused = ODD_COLUMNS[case]
+    table = pa.table(rows() | odd)
+    name = str(tmp_path / "log.arrow")
+    with pa.ipc.new_file(name, table.schema) as file:
+        file.write_table(table)
+    if refused:
+        with pytest.raises(BadInput, match=refused):
+            everything(name)
+        return
+    lines = [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
+    expected = [(one.subject.run, one.outcomes) for one in by_spec(lines, "lost")]
+    assert [(one.subject.run, one.outcomes) for one in everything(name)] == expected
+
+
+@pytest.mark.parametrize("form", ["arrow", "arrows", "parquet", "csv", "jsonl", "jsonl.gz"])
+def test_a_damaged_file_ends_in_verdicts_or_one_line(tmp_path: Path, form: str) -> None:
+    whole = formats(events(8, 20, multicasts=False))[f"log.{form}"]
+    chance, name = Random(form), str(tmp_path / f"log.{form}")
+    refused: list[str] = []
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        Path(name).write_bytes(bytes(damaged[: chance.choice([len(damaged), chance.randrange(len(damaged))])]))
+        try:
+            everything(name)
+        except BadInput as problem:
+            refused.append(str(problem))
+    assert len(refused) > 20
+    assert not any("\n" in problem for problem in refused)
+
+
+SENDS = '{"process": "P", "index": 0, "kind": "send", "message": "x", "peer": "Q"}'
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "columns", "refused"),
+    [
+        ("csv", "process,index,kind,message,peer,index\n", {}, "it has two columns 'index'"),
+        ("csv", "process,index,kind,message,peer\nP,0x1,send,x,Q\n", {}, "log.csv:2: 'index' cannot be '0x1'"),
+        ("csv", "process,index,kind,message,peer\nP,--5,send,x,Q\n", {}, "log.csv:2: 'index' cannot be '--5'"),
+        ("csv", "process,index,kind,message,peer\nP,,send,x,Q\n", {}, "log.csv:2: 'index' is missing"),
+        ("csv", "process,index,kind,message,peer\nP,0,send,,Q\n", {}, "log.csv:2: 'message' is missing"),
+        ("csv", "process,index,kind,peer\n", {}, "there is no column 'message'"),
+        ("csv", "\ufeffprocess\x00,index\n", {}, "there is no column 'process'"),
+        ("csv", "process,index\nP\n", {}, "it cannot be read as CSV"),
+        ("csv", "process,index,kind,message,peer\n", {"message": "id"}, "there is no column 'id'; the file has"),
+        ("jsonl", SENDS, {"message": "peer"}, "'message' and 'peer' are both to be the column 'peer'"),
+        ("jsonl", SENDS, {"message": "id"}, "no line has 'id'; say what is called 'message' there"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_refused(
+    tmp_path: Path, suffix: str, content: str, columns: dict[str, str], refused: str
+) -> None:
+    name = tmp_path / f"log.{suffix}"
+    name.write_text(content)
+    with pytest.raises(BadInput, match=refused):
+        list(contents(str(name), tuple(ORDERS), "lost", columns=columns))  # type: ignore[arg-type]
 
 
 def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
@@ -254,8 +356,9 @@ def test_compilation_of_the_monitor_is_said_once(tmp_path: Path, capsys: pytest.
     name, right = written(tmp_path / "log.jsonl", events(5, 40)), classified.classified
 
     def compiles(*rows: Any) -> Any:
-        from numba.core import event
+        import numba.core.event
 
+        event: Any = numba.core.event
         dispatcher = type("Dispatcher", (), {"__name__": engines.LONG_TO_COMPILE_FOR_LOGS[0]})()
         event.broadcast(event.Event("numba:compile", event.EventStatus.START, {"dispatcher": dispatcher}))
         event.broadcast(event.Event("numba:compile", event.EventStatus.END, {"dispatcher": dispatcher}))

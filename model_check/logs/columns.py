@@ -75,7 +75,7 @@ def plain_table(table: pa.Table) -> pa.Table:
     for name, column in columns.items():
         if name == "index":
             columns[name] = column.cast(pa.int64())
-        elif not pa.types.is_dictionary(column.type):
+        elif not pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type.value_type):
             columns[name] = column.cast(pa.string())
     if "run" not in columns:
         columns["run"] = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])

@@ -9,6 +9,7 @@ several are separated by semicolons, and an empty cell is as good as none.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -84,10 +85,23 @@ def read_table(content: bytes, form: Format, name: str, columns: Mapping[str, st
     `columns`: what the columns of a log are called in the file, where that is something else.
     """
     named = {column: (columns or {}).get(column, column) for column in TYPES}
+    for column, given in named.items():
+        other = next(known for known, theirs in named.items() if theirs == given)
+        if other != column:
+            hint = f"name another column for '{other}' or '{column}', or leave one out"
+            raise BadInput(f"'{other}' and '{column}' are both to be the column {given!r}", hint=hint, file=name)
     if form == "jsonl":
         table = _read_json(content, named)
-        return None if table is None else plain_table(table)
+        if table is None:
+            return None
+        for column, given in (columns or {}).items():
+            if table[column].null_count == table.num_rows:
+                raise BadInput(f"no line has {given!r}", hint=f"say what is called '{column}' there", file=name)
+        return plain_table(table)
     table = {"csv": _read_csv, "parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
+    several = [given for given, count in Counter(table.schema.names).items() if count > 1]
+    if several:
+        raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
     missing = [given for given in (columns or {}).values() if given not in table.schema.names]
     if missing:
         hint = f"the file has {', '.join(map(repr, table.schema.names))}"
@@ -115,7 +129,7 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
 
     content = content.removeprefix(b"\xef\xbb\xbf")
     fields = _first_event(content)
-    if fields is None:
+    if fields is None or not _is_utf_8(content) or not _has_an_object_a_line(content):
         return None
     types = {"index": pa.int64(), **{name: pa.string() for name in ("process", "kind", "peer")}}
     for name in ("run", "message"):
@@ -129,10 +143,32 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return _read_json_of_several_types(content, named)
-    lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    if table.num_rows != lines and table.num_rows != sum(1 for line in content.splitlines() if line.strip()):
-        return None  # several objects on a line, or one on several
+    if table.num_rows != _count(content):
+        return None  # several objects on a line
     return table.rename_columns(list(TYPES))
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        return content.isascii() or bool(content.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _has_an_object_a_line(content: bytes) -> bool:
+    """True if every line that is not blank begins and ends as an object, so that no object is on several."""
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    if content.startswith(b"{") and content.rstrip(b"\n").endswith(b"}") and content.count(b"}\n{") == lines - 1:
+        return True
+    parts = (line.strip() for line in content.split(b"\n"))
+    return all(part.startswith(b"{") and part.endswith(b"}") for part in parts if part)
+
+
+def _count(content: bytes) -> int:
+    """The number of lines that are not blank."""
+    lines = content.count(b"}\n{") + 1
+    whole = content.count(b"\n") + (not content.endswith(b"\n"))
+    return lines if lines == whole else sum(1 for line in content.split(b"\n") if line.strip())
 
 
 def _first_event(content: bytes) -> dict[str, Any] | None:
@@ -165,7 +201,9 @@ def _read_json_of_several_types(content: bytes, named: Mapping[str, str]) -> pa.
     )
     kinds = {"index": pa.int64(), "peer": pa.list_(pa.string())}
     try:
-        events = msgspec.json.Decoder(event).decode_lines(content)
+        events: list[Any] = msgspec.json.Decoder(event).decode_lines(content)
+        if any(isinstance(one.peer, list) and one.kind in ("deliver", "receive") for one in events):
+            return None
         columns = {name: [getattr(one, name) for one in events] for name in TYPES}
         columns["peer"] = [[peer] if isinstance(peer, str) else peer for peer in columns["peer"]]
         for name in ("run", "message"):
@@ -187,11 +225,16 @@ def _read_csv(content: bytes, name: str) -> pa.Table:
 
     path = Path(name)
     separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) else ","
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=name, line=line) from None
     heading = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace").strip()
     try:
         return pc.read_csv(
             pa.BufferReader(content),
-            read_options=pc.ReadOptions(use_threads=False),
+            read_options=pc.ReadOptions(block_size=BLOCK),
             parse_options=pc.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pc.ConvertOptions(
                 column_types={cell.strip('"'): pa.string() for cell in heading.split(separator)},
@@ -200,7 +243,7 @@ def _read_csv(content: bytes, name: str) -> pa.Table:
                 quoted_strings_can_be_null=True,
             ),
         )
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except pa.ArrowException as error:
         hint = "give a line of column names, and each event on a line with a cell for each column"
         raise BadInput(f"it cannot be read as CSV: {_first(error)}", hint=hint, file=name) from None
 
@@ -209,19 +252,17 @@ def _with_numbers(table: pa.Table, name: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = table["index"]
-    try:
-        numbers = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        for number, text in enumerate(column.to_pylist(), start=1):
-            if text is not None and not (text.lstrip("-").isdigit() and text.isascii() and len(text) < 19):
-                hint = "number the events of a process 0, 1, 2, …"
-                raise BadInput(f"row {number:,}: 'index' cannot be {text!r}", hint=hint, file=name) from None
-        raise
-    if pc.any(pc.is_null(column)).as_py():
+    column, hint = table["index"], "number the events of a process 0, 1, 2, …"
+    if column.null_count:
         number = column.to_pylist().index(None) + 1
-        hint = "number the events of a process 0, 1, 2, …"
-        raise BadInput(f"row {number:,}: 'index' is missing", hint=hint, file=name)
+        raise BadInput("'index' is missing", hint=hint, file=name, line=number + 1)
+    usable = pc.match_substring_regex(column, r"^-?[0-9]{1,18}$")
+    if not pc.all(usable, min_count=0).as_py():
+        number = usable.to_pylist().index(False) + 1
+        said = column[number - 1].as_py()
+        said = said if len(said) <= 40 else said[:39] + "…"
+        raise BadInput(f"'index' cannot be {said!r}", hint=hint, file=name, line=number + 1)
+    numbers = column.cast(pa.int64())
     return table.set_column(table.schema.get_field_index("index"), "index", numbers)
 
 
@@ -245,8 +286,10 @@ def _read_parquet(content: bytes, name: str) -> pa.Table:
     try:
         schema = pq.read_schema(pa.BufferReader(content))
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        return pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
-    except (OSError, ValueError) as error:
+        table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
+        table.validate(full=True)
+        return table
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         raise BadInput(f"it cannot be read as Parquet: {_first(error)}", hint=hint, file=name) from None
 
@@ -256,9 +299,12 @@ def _read_arrow(content: bytes, name: str) -> pa.Table:
 
     try:
         if content.startswith(b"ARROW1"):
-            return pa.ipc.open_file(pa.BufferReader(content)).read_all()
-        return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
-    except (OSError, ValueError) as error:
+            table = pa.ipc.open_file(pa.BufferReader(content)).read_all()
+        else:
+            table = pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+        table.validate(full=True)
+        return table
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         raise BadInput(f"it cannot be read as Arrow: {_first(error)}", hint=hint, file=name) from None
 

@@ -86,7 +86,7 @@ def room(rows: Rows) -> tuple[Run, Names]:
     if len(rows.first) > 1:
         most_rows = max(1, int(np.diff(rows.first).max()))
         several = np.diff(rows.first_receiver)
-        copies = np.where((rows.kind == SEND) & (rows.peer >= 0), np.append(several, 0)[rows.peer], 0)
+        copies = np.where((rows.kind == SEND) & (rows.peer >= 0), np.append(several, 0)[np.maximum(rows.peer, NONE)], 0)
         most_copies = max(1, int(np.diff(np.append(0, np.cumsum(copies))[rows.first]).max()))
     lines = most_rows + most_copies
 

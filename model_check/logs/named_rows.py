@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .columns import COLUMNS, PEER_SEPARATOR
+from .grouping import compact
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 
 if TYPE_CHECKING:
@@ -32,16 +33,24 @@ class Named:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> Named:
+        """The names of a column, numbered in the order of their first rows."""
         import pyarrow as pa
 
-        if not pa.types.is_dictionary(column.type):
-            column = column.combine_chunks() if column.num_chunks > 1 else column
-            column = column.dictionary_encode()
         if isinstance(column, pa.ChunkedArray):
-            column = column.unify_dictionaries().combine_chunks()
+            column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
+            column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0)
-        return cls(codes_of(column), column.dictionary)
+        if not pa.types.is_dictionary(column.type):
+            encoded = column.dictionary_encode()
+            return cls(codes_of(encoded), encoded.dictionary)
+        names = column.dictionary
+        if names.null_count or len(names.unique()) < len(names):
+            return cls.of(column.cast(pa.string()))
+        codes = codes_of(column).copy()
+        seen, number, used = (np.full(len(names), NONE, np.int32) for _ in range(3))
+        count = compact(codes, seen, number, 0, used)
+        return cls(codes, names.take(pa.array(used[:count])))
 
     def name(self, row: int) -> str | None:
         code = int(self.codes[row])

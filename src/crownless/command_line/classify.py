@@ -146,6 +146,10 @@ def classify(
         raise BadInput("--max-lateness: of --event-time only", hint="name the column of time stamps")
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
+    named = _columns(columns)
+    if engine == "spark" and (form is not None or named):
+        hint = "leave --engine spark out, or rename the columns"
+        raise BadInput("--format and --column do not go with --engine spark", hint=hint)
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -186,7 +190,6 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
-    named = _columns(columns)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
