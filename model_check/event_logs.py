@@ -233,7 +233,7 @@ def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
     delivers = _once(delivered, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice", hint)
     senders = _senders(sends, delivered)
     names = {name for row in rows for name in (row.process, *row.peers)}
-    lines: dict[str, list[_Row]] = {name: [] for name in sorted(names, key=_natural)}
+    lines: dict[str, list[_Row]] = {name: [] for name in sorted(names, key=natural)}
     for row in sorted(rows, key=lambda row: row.index):
         lines[row.process].append(row)
     holes, torn = _holes(lines, sends, senders, delivers)
@@ -330,7 +330,7 @@ def _computation(
     return numbered(c.messages[m].name for kind, m in in_order if kind == "send" and m is not None)
 
 
-def _natural(name: str) -> tuple[object, ...]:
+def natural(name: str) -> tuple[object, ...]:
     """P2 before P10: runs of digits compare by value (by length, then digit by digit), ties by the name itself."""
     parts = re.split("([0-9]+)", name)
     digits = (part.lstrip("0") if k % 2 else "" for k, part in enumerate(parts))

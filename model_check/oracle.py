@@ -235,7 +235,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
         else:
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
-            verdict = _unknown(order, "nothing in the log breaks it, but the log has holes")
+            verdict = hidden(order)
         yield verdict
 
 
@@ -250,6 +250,11 @@ def classified(
     known = {verdict.order for verdict in decided}
     rest = (not_decided(order, because) for order in orders if order not in known)
     return Classification(subject, reading, (*decided, *rest))
+
+
+def hidden(order: str) -> Verdict:
+    """The verdict on an order that holes in the log may hide the violations of."""
+    return _unknown(order, "nothing in the log breaks it, but the log has holes")
 
 
 def not_decided(order: str, because: str) -> Verdict:

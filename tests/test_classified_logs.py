@@ -233,6 +233,58 @@ def test_a_bad_line_is_refused_as_in_a_small_log(tmp_path: Path, bad: str) -> No
     assert str(large.value) == str(small.value)
 
 
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_long_run_with_holes_has_the_verdicts_and_holes_of_the_spec(
+    tmp_path: Path, seed: int, reading: UnreceivedPolicy
+) -> None:
+    chance = Random(seed)
+    whole = long_run(seed, 1_700, disorder=chance.choice([0.0, 0.001, 0.1]), loss=chance.choice([0.0, 0.01]))
+    lost = {"start": range(chance.randint(1, 200)), "any": chance.sample(range(1_700), chance.randint(1, 30))}
+    found = [event for k, event in enumerate(whole) if k not in lost[chance.choice(["start", "any"])]]
+    for event in found:
+        if event["kind"] == "deliver" and chance.random() < 0.5:
+            del event["peer"]
+    if chance.random() < 0.5:
+        chance.shuffle(found)
+    log = log_of(written(tmp_path / "log.jsonl", found), reading)
+    assert list(log.with_holes) == [0]
+    (known,) = by_spec(found, reading)
+    shown = log.classification(0)
+    assert shown.outcomes == known.outcomes
+    assert shown.subject.holes == known.subject.holes
+    assert sorted(shown.subject.unreceived) == sorted(known.subject.unreceived)
+    assert [verdict.unknown for verdict in shown.verdicts] == [verdict.unknown for verdict in known.verdicts]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_runs_with_holes_have_the_verdicts_of_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: UnreceivedPolicy
+) -> None:
+    """However small, here, since what is certain of a run is found in one way for all sizes."""
+    monkeypatch.setattr("crownless.model_check.logs.classified.SMALLEST_UP_TO", 0)
+    found = events(12, 600)
+    log = log_of(written(tmp_path / "log.jsonl", found), reading)
+    assert len(log.with_holes) > 30
+    for number, known in enumerate(by_spec(found, reading)):
+        shown = log.classification(number)
+        assert shown.outcomes == known.outcomes, known.subject.run
+        assert shown.subject.holes == known.subject.holes
+
+
+def test_of_many_holes_the_first_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [event for k, event in enumerate(long_run(1, 3_000, disorder=0.0)) if k % 50 != 7]
+    name = written(tmp_path / "log.jsonl", found)
+    with pytest.raises(SystemExit) as ended:
+        main(["classify", name, "--order", "causal", "--order", "synchronous"])
+    printed = capsys.readouterr().out.splitlines()
+    holes = len(log_of(name).classification(0).subject.holes)
+    assert ended.value.code == 1
+    assert "causal       unknown  nothing in the log breaks it, but the log has holes" in printed
+    assert sum(line.startswith("hole: ") for line in printed) == 20
+    assert f"and {holes - 20} holes more; --json has them all" in printed
+
+
 def rows(count: int = 20) -> dict[str, list[Any]]:
     """The columns of a run in which one process sends to another, which delivers at once."""
     kinds = ["send", "deliver"] * (count // 2)

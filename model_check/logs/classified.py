@@ -7,19 +7,21 @@ computation, on which the spec finds the same order broken: what a part of a run
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import LoggedRun, read_log
+from crownless.model_check.event_logs import Gap, Hole, LoggedRun, MissingSend, natural, read_log
 from crownless.model_check.oracle import (
     FROM_ONE,
     Classification,
     LargeRun,
     NamedComputation,
     classify,
+    hidden,
     not_decided,
 )
 from crownless.spec.computation import Computation
@@ -29,7 +31,8 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 
 from .columns import json_line
 from .grouping import order_by
-from .layout import COPIES, EVENTS, LINES, MESSAGES, NONE, Numbers
+from .holes import Certain, certain_of
+from .layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
 
@@ -50,8 +53,9 @@ class ClassifiedLog:
     monitor: Monitor
     #: For each run and order of `orders` KEPT, BROKEN or UNDECIDED, which is unknown.
     outcomes: Numbers
-    #: The runs that the spec has decided.
+    #: The runs that the spec has decided; and of large runs with holes the monitor of what is certain, and the holes.
     by_spec: dict[int, Classification] = field(default_factory=dict)
+    with_holes: dict[int, tuple[Monitor, tuple[Hole, ...]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -72,14 +76,25 @@ class ClassifiedLog:
     def classification(self, number: int) -> Classification:
         """The verdicts on one run, with witnesses."""
         if number not in self.by_spec:
-            size = int(self.rows.first[number + 1] - self.rows.first[number])
-            if size > SMALLEST_UP_TO:
+            if self._is_large(number):
                 return self._of_large_run(number)
             self.by_spec[number] = self._decided_by_spec(number)
         return self.by_spec[number]
 
-    def leave_to_the_spec(self, number: int) -> None:
-        """Has a run decided that the monitor leaves undecided; raises `BadInput` if its rows contradict each other."""
+    def _is_large(self, number: int) -> bool:
+        return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
+
+    def decide_irregular(self, number: int) -> None:
+        """Decides a run that is not well-formed; raises `BadInput` if its rows contradict each other."""
+        certain = certain_of(self.monitor.rows, number) if self._is_large(number) else None
+        if certain is not None:
+            monitor = Monitor(certain.rows, self.monitor.pending)
+            outcomes = monitor.outcomes(self.orders)
+            if outcomes[0, ASYNCHRONOUS] != UNDECIDED:
+                self.with_holes[number] = (monitor, self._holes(number, certain))
+                decided = outcomes[0, [COLUMN[order] for order in self.orders]]
+                self.outcomes[number] = np.where(decided == BROKEN, BROKEN, UNDECIDED)
+                return
         found = self._decided_by_spec(number)
         of = {outcome: number for number, outcome in _OUTCOMES.items()}
         self.outcomes[number] = [of[found[order].outcome] for order in self.orders]
@@ -100,30 +115,43 @@ class ClassifiedLog:
         (logged,) = read_log([json_line(self.rows.row(row)) for row in rows], self.file)
         return logged
 
+    def _holes(self, number: int, certain: Certain) -> tuple[Hole, ...]:
+        """Line after line, as `model_check.event_logs` has them."""
+        names, first = self.rows.processes, int(self.rows.first[number])
+        found: list[tuple[int, int, Hole]] = [(p, at, Gap(names[p], at, past)) for p, at, past in certain.gaps.tolist()]
+        for row in certain.unsent.tolist():
+            p, message = int(certain.rows.process[row]), str(self.rows.named["message"].name(first + row))
+            found.append((p, int(self.rows.index[first + row]), MissingSend(names[p], message)))
+        return tuple(hole for _, _, hole in sorted(found, key=lambda one: (natural(names[one[0]]), one[1])))
+
     def _of_large_run(self, number: int) -> Classification:
+        monitor, holes = self.with_holes.get(number, (self.monitor, ()))
+        at = number if monitor is self.monitor else 0
         verdicts: list[Verdict] = []
         for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
             if outcome == BROKEN:
-                c = self._shown(number, self.monitor.witness(number, order))
+                c = self._shown(monitor, at, monitor.witness(at, order))
                 verdict = decide(c, order, self.reading)
                 assert not verdict.kept, f"{self.name(number)}: the messages that show {order} broken keep it"
                 verdicts.append(verdict)
             elif outcome == KEPT:
                 verdicts.append(Verdict(order, kept=True))
+            elif holes:
+                verdicts.append(hidden(order))
             else:
                 verdicts.append(not_decided(order, "there is no room for its constraints"))
-        return Classification(self._large_run(number), self.reading, tuple(verdicts))
+        return Classification(self._large_run(number, monitor, at, holes), self.reading, tuple(verdicts))
 
-    def _large_run(self, number: int) -> LargeRun:
-        run, first = self.monitor.lay_out(number), int(self.rows.first[number])
+    def _large_run(self, number: int, monitor: Monitor, at: int, holes: tuple[Hole, ...]) -> LargeRun:
+        run, rows = monitor.lay_out(at), monitor.rows
         never = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
-        sends = first + run.row[run.send[run.of_copy[never]]]
-        receivers = self.monitor.processes()[run.receiver[never]]
+        sends = rows.first[at] + run.row[run.send[run.of_copy[never]]]
+        receivers = monitor.processes()[run.receiver[never]]
         unreceived = tuple(
-            (str(self.rows.named["message"].name(send)), self.rows.processes[receiver])
-            for send, receiver in zip(sends.tolist(), receivers.tolist(), strict=True)
+            (self._message(message), self.rows.processes[receiver])
+            for message, receiver in zip(rows.message[sends].tolist(), receivers.tolist(), strict=True)
         )
-        from_one = int(self.rows.index[first : int(self.rows.first[number + 1])].min()) == 1
+        from_one = int(self.rows.index[self.rows.first[number] : self.rows.first[number + 1]].min()) == 1
         return LargeRun(
             self.file,
             self.name(number),
@@ -133,20 +161,33 @@ class ClassifiedLog:
             unreceived,
             bool(run.sizes[COPIES] == run.sizes[MESSAGES]),
             (FROM_ONE,) if from_one else (),
+            holes,
         )
 
-    def _shown(self, number: int, sends: Sequence[int]) -> Computation:
+    def _message(self, message: int) -> str:
+        return str(self.rows.named["message"].names[message].as_py())
+
+    def _shown(self, monitor: Monitor, number: int, sends: Sequence[int]) -> Computation:
         """The computation of these messages alone, given by the rows of their sends."""
-        first, past = int(self.rows.first[number]), int(self.rows.first[number + 1])
-        message = self.rows.named["message"].codes[first:past]
-        rows = first + np.flatnonzero(np.isin(message, self.rows.named["message"].codes[list(sends)]))
+        rows, names = monitor.rows, self.rows.processes
+        first, past = int(rows.first[number]), int(rows.first[number + 1])
+        about = np.isin(rows.message[first:past], rows.message[list(sends)]) & (rows.kind[first:past] != INTERNAL)
         place: dict[str, int] = {}
         lines = []
-        for row in sorted(rows.tolist(), key=lambda row: int(self.rows.index[row])):
-            event = self.rows.row(row)
-            event["index"] = place.setdefault(event["process"], 0)
-            place[event["process"]] += 1
-            lines.append(json_line(event))
+        for row in sorted((first + np.flatnonzero(about)).tolist(), key=lambda row: int(rows.place[row])):
+            process, peer = names[rows.process[row]], int(rows.peer[row])
+            event = {
+                "process": process,
+                "index": place.setdefault(process, 0),
+                "message": self._message(rows.message[row]),
+            }
+            place[process] += 1
+            if rows.kind[row] == SEND:
+                receivers = rows.receiver[rows.first_receiver[peer] : rows.first_receiver[peer + 1]]
+                event |= {"kind": "send", "peer": [names[q] for q in receivers]}
+            else:
+                event |= {"kind": "deliver"}
+            lines.append(json.dumps(event))
         (logged,) = read_log(lines, self.file)
         return logged.computation
 
@@ -160,7 +201,7 @@ def classified(table: pa.Table, file: str, orders: Sequence[str], reading: Unrec
     log = ClassifiedLog(file, rows, orders, reading, monitor, outcomes[:, [COLUMN[order] for order in orders]])
     for number in np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist():
         try:
-            log.leave_to_the_spec(number)
+            log.decide_irregular(number)
         except BadInput:  # of which all lines together say where it is
             return None
     return log

@@ -43,6 +43,8 @@ from .tables import Rows
 DRAWN_UP_TO = 40
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
+#: Of more holes only the first ones are printed.
+HOLES_UP_TO = 20
 #: Of more messages that are not received only the first ones are named.
 NAMED_UP_TO = 100
 
@@ -309,8 +311,10 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         print_line(line)
     for note in subject.notes:
         print_line(f"note: {note}")
-    for hole in subject.holes:
+    for hole in subject.holes[:HOLES_UP_TO]:
         print_line(f"hole: {hole.text}")
+    if len(subject.holes) > HOLES_UP_TO:
+        print_line(f"and {some(len(subject.holes) - HOLES_UP_TO, 'hole')} more; --json has them all")
     if subject.unreceived:
         names = _few(list(dict.fromkeys(name for name, _ in subject.unreceived)))
         how = (
