@@ -17,6 +17,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -102,21 +103,19 @@ def measure(folder: Path, found: list[dict[str, Any]], events: int, repeat: int)
     }
     numbers = by_run(table_of(contents, "jsonl")).numbers()
     for name, orders in (("fifo and causal", ("fifo", "causal")), ("all seven", tuple(ORDERS))):
-        monitor = Monitor(numbers)
-        taken = seconds(lambda orders=orders, monitor=monitor: monitor.outcomes(orders), repeat)  # type: ignore[misc]
+        taken = seconds(partial(Monitor(numbers).outcomes, orders), repeat)
         print(f"  in memory, {name:16}   {a_second(events, taken)}")
     for form in ("parquet", "jsonl"):
         alone = seconds(arrow[form], repeat)
         print(f"  {form:8} Arrow alone         {a_second(events, alone)}")
         for name, orders in (("causal", ("causal",)), ("all seven", tuple(ORDERS))):
-            taken = seconds(
-                lambda orders=orders, form=form: Monitor(  # type: ignore[misc]
-                    by_run(table_of(contents, form)).numbers()
-                ).outcomes(orders),
-                repeat,
-            )
+            taken = seconds(partial(outcomes_of, contents, form, orders), repeat)
             ratio = statistics.median(taken) / statistics.median(alone)
             print(f"  {form:8} {name:16}    {a_second(events, taken)}   {ratio:.1f} times Arrow alone")
+
+
+def outcomes_of(contents: dict[str, bytes], form: str, orders: tuple[str, ...]) -> Any:
+    return Monitor(by_run(table_of(contents, form)).numbers()).outcomes(orders)
 
 
 def table_of(contents: dict[str, bytes], form: Any) -> pa.Table:

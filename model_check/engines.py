@@ -285,7 +285,7 @@ class RemoteEngine(Protocol):
 
 #: Reported where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can
 #: be written.
-COMPILES = "compiling a part of the engine for this machine, once: up to half a minute"
+COMPILES = "compiling a part of the engine for this machine, once: up to a minute"
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class NamedComputation:
 
 @dataclass(frozen=True)
 class LargeRun:
-    """A run of a log that is too large to be a computation; of its verdicts each has one of the messages that it takes.
+    """A large run of a log, of which each verdict's `computation` has only the messages that show the violation.
 
     `processes`, `messages` and `events` are numbers; internal events do not count.
     """
@@ -288,7 +288,7 @@ def subjects(name: str) -> Iterator[NamedComputation]:
 def content_of(name: str, form: Format | None = None) -> tuple[bytes, Format | None]:
     """What is in a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
 
-    The format is told by the name, or else by what the content begins with.
+    The suffix of the name determines the format, or else what the content begins with.
     """
     path = path_of(name)
     content = read_bytes(path, name)

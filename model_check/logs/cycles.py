@@ -29,16 +29,14 @@ def short_cycle(run: Run, graph: Graph) -> Any:
         before = earlier(run, graph, node)
         graph.came_from[node] = before
         node = before
-    # From here on it goes round, backwards.
+    # This node is on a cycle, which `came_from` follows backwards.
     length = 0
     start = node
     while length == 0 or node != start:
         graph.shortest[length] = node
         length += 1
         node = graph.came_from[node]
-    for k in range(length // 2):
-        mirrored = length - 1 - k
-        graph.shortest[k], graph.shortest[mirrored] = graph.shortest[mirrored], graph.shortest[k]
+    _reverse(graph.shortest, length)
     # Those that are tried are kept behind, where no shorter cycle is written.
     tries = min(length, TRIES)
     for k in range(tries):
@@ -110,10 +108,14 @@ def path(run: Run, graph: Graph, source: Any, target: Any, edges: Any, unwalked:
         graph.path[length] = node
         length += 1
         node = graph.came_from[node]
-    for k in range(length // 2):
-        mirrored = length - 1 - k
-        graph.path[k], graph.path[mirrored] = graph.path[mirrored], graph.path[k]
+    _reverse(graph.path, length)
     return length
+
+
+@compiled
+def _reverse(nodes: Any, length: Any) -> Any:
+    for k in range(length // 2):
+        nodes[k], nodes[length - 1 - k] = nodes[length - 1 - k], nodes[k]
 
 
 @compiled

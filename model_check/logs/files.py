@@ -12,9 +12,9 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import BadInput
 
 from .columns import COLUMNS, TYPES, check_columns, json_line, plain_table
 
@@ -56,14 +56,6 @@ def format_in(content: bytes) -> Format | None:
     if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     return "jsonl" if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else None
-
-
-def format_named(name: str) -> Format:
-    """The format of that name; raises `BadInput` with the nearest otherwise."""
-    for known in get_args(Format):
-        if name == known:
-            return known  # type: ignore[no-any-return]
-    raise unknown_name("format", name, get_args(Format))
 
 
 def decompressed(content: bytes, name: str) -> bytes:
@@ -129,7 +121,8 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
 
     content = content.removeprefix(b"\xef\xbb\xbf")
     fields = _first_event(content)
-    if fields is None or not _is_utf_8(content) or not _has_an_object_a_line(content):
+    lines = _lines_with_objects(content)
+    if fields is None or lines is None or not _is_utf_8(content):
         return None
     types = {"index": pa.int64(), **{name: pa.string() for name in ("process", "kind", "peer")}}
     for name in ("run", "message"):
@@ -143,7 +136,7 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return _read_json_of_several_types(content, named)
-    if table.num_rows != _count(content):
+    if table.num_rows != lines:
         return None  # several objects on a line
     return table.rename_columns(list(TYPES))
 
@@ -155,20 +148,13 @@ def _is_utf_8(content: bytes) -> bool:
         return False
 
 
-def _has_an_object_a_line(content: bytes) -> bool:
-    """True if every line that is not blank begins and ends as an object, so that no object is on several."""
+def _lines_with_objects(content: bytes) -> int | None:
+    """The number of lines that are not blank; None unless each begins and ends as an object, so that none is split."""
     lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    if content.startswith(b"{") and content.rstrip(b"\n").endswith(b"}") and content.count(b"}\n{") == lines - 1:
-        return True
-    parts = (line.strip() for line in content.split(b"\n"))
-    return all(part.startswith(b"{") and part.endswith(b"}") for part in parts if part)
-
-
-def _count(content: bytes) -> int:
-    """The number of lines that are not blank."""
-    lines = content.count(b"}\n{") + 1
-    whole = content.count(b"\n") + (not content.endswith(b"\n"))
-    return lines if lines == whole else sum(1 for line in content.split(b"\n") if line.strip())
+    if content.startswith(b"{") and content.endswith((b"}", b"}\n")) and content.count(b"}\n{") == lines - 1:
+        return lines
+    parts = [part for line in content.split(b"\n") if (part := line.strip())]
+    return len(parts) if all(part.startswith(b"{") and part.endswith(b"}") for part in parts) else None
 
 
 def _first_event(content: bytes) -> dict[str, Any] | None:

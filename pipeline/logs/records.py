@@ -1,4 +1,4 @@
-"""Verdicts on the runs of a bucket: by the monitor, and by the spec where they leave one open."""
+"""Verdicts on the runs of a bucket: by the monitor, and by the spec where it leaves one open."""
 
 from __future__ import annotations
 
