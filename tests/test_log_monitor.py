@@ -47,7 +47,8 @@ def test_all_small_computations(
 ) -> None:
     found = list(computations(n, m, complete=complete, self_sends=self_sends, sends=sends))
     chance = Random(1)
-    agree(chance.sample(found, min(len(found), 1_500)), reading, chance)
+    chance.shuffle(found)
+    agree(found, reading, chance)
 
 
 @pytest.mark.parametrize("several", [0.0, 0.5])

@@ -12,8 +12,8 @@ Then the walk begins again with the new constraints, until
 
 A walk takes time linear in events and constraints (times the logarithm of the sends that can be walked at once). Each
 but the last adds a constraint between two messages that did not follow before, so that there are at most as many walks
-as pairs of messages; of messages that can be sent at once the one received first in the log goes first, and logs of
-systems with a single queue take one walk.
+as pairs of messages. Of messages that can be sent at once the one received first in the log goes first: a log in the
+order in which a single queue passed its messages on takes one walk.
 """
 
 from __future__ import annotations
