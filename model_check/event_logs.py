@@ -27,9 +27,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput, unknown_name
@@ -120,6 +121,15 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
         except BadInput as problem:
             raise problem.at(file=file) from None
         yield logged
+
+
+def lines_of(events: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """A log of these events, by process, kind, message and receivers, those of each process in order."""
+    index: Counter[str] = Counter()
+    for process, kind, message, receivers in events:
+        peer = list(receivers) if kind == "send" else None
+        yield json.dumps({"process": process, "index": index[process], "kind": kind, "message": message, "peer": peer})
+        index[process] += 1
 
 
 def _is_one_document(lines: list[str]) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from log_rows import of_messages, random_computation
 
+from crownless.model_check.logs.events import Events
 from crownless.model_check.logs.layout import DELIVER, SEND
-from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED
-from crownless.model_check.logs.streaming import Events, StreamingMonitor
-from crownless.spec.computation import Computation
+from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED
+from crownless.model_check.logs.streaming import StreamingMonitor
+from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import UnreceivedPolicy, decide
 
@@ -103,3 +105,71 @@ def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: f
             chance, chance.randint(2, 6), chance.choice([6, 14]), disorder=disorder, loss=loss, several=several
         )
         agree(c, reading, chance)
+
+
+def in_queue(n: int, messages: int, in_flight: int) -> Computation:
+    """A run in which so many messages are in flight at any time, received in the order of sending."""
+    lines: list[list[Event]] = [[] for _ in range(n)]
+    sent = [Message(f"m{m}", m % n, ((m + 1 + m // n % (n - 1)) % n,)) for m in range(messages)]
+    for m in range(messages + in_flight):
+        if m < messages:
+            lines[sent[m].sender].append(Event("send", m))
+        if m >= in_flight:
+            lines[sent[m - in_flight].receiver].append(Event("receive", m - in_flight))
+    return Computation(tuple(f"P{p}" for p in range(n)), tuple(sent), tuple(map(tuple, lines)))
+
+
+def outcomes(monitor: StreamingMonitor) -> dict[str, str]:
+    return {order: OUTCOMES[monitor.outcomes[column]] for order, column in COLUMN.items()}
+
+
+def fed(c: Computation, events: Sequence[int], **more: Any) -> StreamingMonitor:
+    monitor = StreamingMonitor(len(c.processes), **more)
+    for k in range(0, len(events), 50):
+        monitor.feed(events_of(c, events[k : k + 50]))
+    monitor.finish()
+    return monitor
+
+
+def test_memory_grows_with_the_messages_in_flight_not_with_the_run() -> None:
+    c = in_queue(4, 3_000, 20)
+    monitor = fed(c, c.linearization, forget_from=100)
+    assert outcomes(monitor) == dict.fromkeys(COLUMN, "kept") | {"n-n": "unknown", "synchronous": "broken"}
+    assert monitor.most_held < 300
+    # Nothing is forgotten that a violation rests on: the first message, which is received last, holds all others.
+    first = c.messages[0]
+    late = [e for e in c.linearization if e != c.receive_events[0][first.receiver]]
+    lines = [list(line) for line in c.lines]
+    lines[first.receiver].remove(Event("receive", 0))
+    lines[first.receiver].append(Event("receive", 0))
+    overtaken = Computation(c.processes, c.messages, tuple(map(tuple, lines)))
+    assert len(late) == 5_999
+    monitor = fed(overtaken, overtaken.linearization, forget_from=100)
+    assert outcomes(monitor)["fifo"] == outcomes(monitor)["causal"] == "broken"
+
+
+@pytest.mark.parametrize("orders", [("fifo", "causal", "mailbox"), ("fifo",)])
+def test_a_run_of_which_too_much_must_be_held_is_not_decided(orders: Sequence[str]) -> None:
+    c = in_queue(2, 200, 100)
+    monitor = fed(c, c.linearization, orders=orders, hold_up_to=80, forget_from=0)
+    assert monitor.gave_up
+    assert set(outcomes(monitor).values()) == {"unknown"}
+    # Orders for which little must be held are decided still.
+    monitor = fed(c, c.linearization, orders=orders, hold_up_to=180, forget_from=0)
+    assert outcomes(monitor)["fifo"] == "kept"
+
+
+def test_events_that_wait_for_each_other_are_a_cycle() -> None:
+    monitor = StreamingMonitor(2)
+    monitor.feed(
+        Events(
+            np.array([0, 0, 1, 1], np.int32),
+            np.array([DELIVER, SEND, DELIVER, SEND], np.int8),
+            np.array([1, 2, 2, 1]),
+            np.array([0, 0, 1, 1, 2]),
+            np.array([1, 0], np.int32),
+        )
+    )
+    monitor.finish()
+    assert monitor.cycle() == [(0, 1), (1, 2)]
+    assert set(outcomes(monitor).values()) == {"unknown"}

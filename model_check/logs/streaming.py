@@ -21,6 +21,7 @@ import numpy as np
 from crownless.model_check.native.compiled import compiled
 
 from .constraints import Graph, begin, behind_an_unreceived_one, count_waits, graph, release, sort_edges
+from .events import Events
 from .layout import COPIES, DELIVER, EVENTS, INTERNAL, MESSAGES, NONE, SEND, Numbers, Rows, Run, lay_out, room
 from .monitor import (
     ASYNCHRONOUS,
@@ -51,46 +52,6 @@ ENTRIES = 1 << 12
 
 #: The orders that are walked for, stronger ones first.
 _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
-
-
-@dataclass(frozen=True)
-class Events:
-    """Events as numbers, those of each process in order; the receivers of a send are
-    ``receiver[first_receiver[event]:first_receiver[event + 1]]``, and a deliver has none.
-    """
-
-    process: Numbers
-    kind: Numbers
-    #: Any number, which a send and its delivers share.
-    message: Numbers
-    first_receiver: Numbers
-    receiver: Numbers
-
-    @classmethod
-    def none(cls) -> Events:
-        kinds = (np.int32, np.int8, np.int64)
-        return cls(*(np.empty(0, kind) for kind in kinds), np.zeros(1, np.int64), np.empty(0, np.int32))
-
-    def __len__(self) -> int:
-        return len(self.process)
-
-    def __add__(self, more: Events) -> Events:
-        return Events(
-            np.concatenate([self.process, more.process]),
-            np.concatenate([self.kind, more.kind]),
-            np.concatenate([self.message, more.message]),
-            np.concatenate([self.first_receiver, more.first_receiver[1:] + self.first_receiver[-1]]),
-            np.concatenate([self.receiver, more.receiver]),
-        )
-
-    def some(self, which: Numbers) -> Events:
-        """The events of these numbers, in that order."""
-        first, counts = self.first_receiver[which], np.diff(self.first_receiver)[which]
-        ends = np.cumsum(counts)
-        at = np.arange(int(counts.sum())) + np.repeat(first - (ends - counts), counts)
-        return Events(
-            self.process[which], self.kind[which], self.message[which], np.append(0, ends), self.receiver[at]
-        )
 
 
 class Violation(NamedTuple):
@@ -158,6 +119,29 @@ class StreamingMonitor:
             self.outcomes = [UNDECIDED] * len(COLUMN)
         elif not self._has_stopped:
             self.outcomes[ASYNCHRONOUS] = KEPT
+
+    def cycle(self) -> list[tuple[int, int]]:
+        """Delivers that wait in a cycle for each other, each for the next, as (process, message); or none."""
+        events = self.waiting
+        sender: dict[int, int] = {}
+        heads: dict[int, int] = {}
+        for p, kind, message in zip(
+            *(column.tolist() for column in (events.process, events.kind, events.message)), strict=True
+        ):
+            heads.setdefault(p, message)
+            if kind == SEND:
+                sender[message] = p
+        checked: set[int] = set()
+        for start in heads:
+            path: list[int] = []
+            process: int | None = start
+            while process in heads and process not in checked:
+                checked.add(process)
+                path.append(process)
+                process = sender.get(heads[process])
+            if process in path:
+                return [(p, heads[p]) for p in path[path.index(process) :]]
+        return []
 
     # -- one step ------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from crownless.model_check.event_logs import read_log
+from crownless.model_check.event_logs import lines_of, read_log
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import weaker
 
@@ -396,7 +396,7 @@ class _CertainEvents:
         """Checks the other orders by the spec."""
         left = [order for order in self.open if order in _BY_SPEC and order not in (*self.broken, *self.state.deferred)]
         if left:
-            found = judge_run(self.run, _as_lines(self.state.unsettled), left, "pending")
+            found = judge_run(self.run, lines_of(self.state.unsettled), left, "pending")
             self.broken |= {
                 found.order: found.witness or "" for found in found.order_verdicts if found.verdict == "broken"
             }
@@ -413,16 +413,6 @@ class _CertainEvents:
 #: Of a channel: the first message missing, where it was sent, and the last message.
 _FIRST, _SENT_AT, _LAST = range(3)
 _BY_SPEC = ("mailbox", "one-n", "n-n", "synchronous")
-
-
-def _as_lines(events: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """These events as the lines of a log."""
-    index: defaultdict[str, int] = defaultdict(int)
-    for process, kind, message, peers in events:
-        peer = list(peers) if kind == "send" else None
-        fields = {"process": process, "index": index[process], "kind": kind, "message": message, "peer": peer}
-        yield json.dumps(fields)
-        index[process] += 1
 
 
 def _unsettled(events: Sequence[list[Any]]) -> list[list[Any]]:
