@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,34 @@ class Events:
             np.append(0, np.cumsum(counts)).astype(np.int64),
             as_numbers(receivers.flatten(), NONE).astype(np.int32),
         )
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[int, bool, int, Sequence[int]]]) -> Events:
+        """Events as rows: process, whether it sends, message, receivers."""
+        return cls(
+            np.array([row[0] for row in rows], np.int32),
+            np.array([SEND if row[1] else DELIVER for row in rows], np.int8),
+            np.array([row[2] for row in rows], np.int64),
+            np.cumsum([0, *(len(row[3]) for row in rows)]).astype(np.int64),
+            np.array([q for row in rows for q in row[3]], np.int32),
+        )
+
+    def rows(self) -> Iterator[tuple[int, bool, int, list[int]]]:
+        """The events as rows."""
+        process, kind, message, first, receiver = self.json()
+        for event in range(len(self)):
+            sends = kind[event] == SEND
+            yield process[event], sends, message[event], receiver[first[event] : first[event + 1]]
+
+    @classmethod
+    def from_json(cls, columns: Sequence[Sequence[int]]) -> Events:
+        """Events from what `json` made of them."""
+        kinds = (np.int32, np.int8, np.int64, np.int64, np.int32)
+        return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+
+    def json(self) -> list[list[int]]:
+        columns = (self.process, self.kind, self.message, self.first_receiver, self.receiver)
+        return [column.tolist() for column in columns]
 
     def __len__(self) -> int:
         return len(self.process)

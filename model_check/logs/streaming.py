@@ -7,12 +7,14 @@ other order that is not broken yet, the events held are walked under its constra
 *settled* when it can be walked without any event that waits for a message in flight: no later event can lead to it. A
 message is forgotten once all its events are settled for all orders: no violation still to come involves it.
 
-n-n, whose constraints follow from others, is decided if nothing was forgotten, else as far as other orders settle it.
+The constraints of n-n follow from each other, so that any message under way may add some to earlier events. For it
+nothing is forgotten but what was sent and received before all that is still under way; if too much would have to be
+held, it is decided as far as other orders settle it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -45,6 +47,8 @@ from .overtaking import channels, overtakings
 
 #: If more events than these would have to be held, the orders that need them are left undecided.
 HOLD_UP_TO = 2_000_000
+#: The same for n-n order.
+ONE_QUEUE_UP_TO = 200_000
 #: With fewer events nothing is forgotten.
 FORGET_FROM = 1 << 16
 #: Room for times in flight at first, in entries.
@@ -55,10 +59,13 @@ _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
 
 
 class Violation(NamedTuple):
-    """These messages show that an order is broken; with a `receiver`, the second overtakes the first there."""
+    """These messages, whose events so far are these, show that an order is broken; with a `receiver`, the second
+    overtakes the first there.
+    """
 
     messages: tuple[int, ...]
-    receiver: int | None = None
+    receiver: int | None
+    events: Events
 
 
 @dataclass
@@ -82,16 +89,17 @@ class StreamingMonitor:
     most_held: int = 0
     #: Events that wait for sends that have not come, or in a cycle for each other.
     waiting: Events = field(default_factory=Events.none)
-    #: True if too many events had to be held.
-    gave_up: bool = False
+    #: The orders that nothing more is held for, since it would have been too much.
+    given_up: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        #: The orders not decided yet.
+        #: The orders that events are held for.
         self._open = {COLUMN[order] for order in self.orders} - {ASYNCHRONOUS}
         if N_N in self._open:
             self._open |= {*_CONSTRAINED}
         if self._open & {*_CONSTRAINED}:
             self._open |= {FIFO, CAUSAL}
+        self._asked = frozenset(self._open)
         #: The events held, in an order that happened-before allows; of all events so far those of each process.
         self._held = Events.none()
         self._counts = np.zeros(self.processes, np.int64)
@@ -99,7 +107,6 @@ class StreamingMonitor:
         self._times = np.zeros((self.processes, self.processes), np.int32)
         self._stamps = np.zeros((0, self.processes), np.int32)
         self._unicasts = True
-        self._has_forgotten = False
         self._has_stopped = False
 
     def feed(self, events: Events, *, at_once: bool = True) -> None:
@@ -109,7 +116,7 @@ class StreamingMonitor:
         self.waiting += events
         self.most_held = max(self.most_held, len(self._held) + len(self.waiting))
         if at_once or len(self.waiting) >= len(self._held):
-            self._decide(ended=False)
+            self._decide(ended=False, at_once=at_once)
 
     def finish(self) -> None:
         """Decides what is open: no more events come. Nothing is decided of a run in which some wait for ever."""
@@ -118,7 +125,10 @@ class StreamingMonitor:
         if len(self.waiting):
             self.outcomes = [UNDECIDED] * len(COLUMN)
         elif not self._has_stopped:
-            self.outcomes[ASYNCHRONOUS] = KEPT
+            for column in {ASYNCHRONOUS, *self._open}:
+                self.outcomes[column] = KEPT
+            if self.outcomes[SYNCHRONOUS] == KEPT:
+                self.outcomes[N_N] = KEPT
 
     def cycle(self) -> list[tuple[int, int]]:
         """Delivers that wait in a cycle for each other, each for the next, as (process, message); or none."""
@@ -143,9 +153,50 @@ class StreamingMonitor:
                 return [(p, heads[p]) for p in path[path.index(process) :]]
         return []
 
+    def state(self) -> dict[str, Any]:
+        """All that it knows, as JSON has it; `restored` goes on from there."""
+        return {
+            "processes": self.processes,
+            "orders": [order for order, column in COLUMN.items() if column in self._asked],
+            "open": sorted(self._open),
+            "given_up": sorted(self.given_up),
+            "pending": self.pending,
+            "hold_up_to": self.hold_up_to,
+            "forget_from": self.forget_from,
+            "outcomes": self.outcomes,
+            "held": self._held.json(),
+            "waiting": self.waiting.json(),
+            "counts": self._counts.tolist(),
+            "times": self._times.tolist(),
+            "stamps": self._stamps.tolist(),
+            "unicasts": self._unicasts,
+            "stopped": self._has_stopped,
+        }
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any], processes: int = 0) -> StreamingMonitor:
+        """The monitor of that state; of more processes, if there are."""
+        known, n = state["processes"], max(processes, state["processes"])
+        monitor = cls(
+            n, state["orders"], state["pending"], None, state["hold_up_to"], state["forget_from"], state["outcomes"]
+        )
+        monitor.given_up, monitor._open = set(state["given_up"]), set(state["open"])
+        monitor._held, monitor.waiting = Events.from_json(state["held"]), Events.from_json(state["waiting"])
+        monitor._counts[:known] = state["counts"]
+        monitor._times[:known, :known] = state["times"]
+        monitor._stamps = np.zeros((len(state["stamps"]), n), np.int32)
+        monitor._stamps[:, :known] = np.array(state["stamps"], np.int32).reshape(-1, known)
+        monitor._unicasts, monitor._has_stopped = state["unicasts"], state["stopped"]
+        return monitor
+
+    @property
+    def messages(self) -> set[int]:
+        """The messages of events that are held, or wait."""
+        return {*self._held.message.tolist(), *self.waiting.message.tolist()}
+
     # -- one step ------------------------------------------------------------------------------------------------------
 
-    def _decide(self, *, ended: bool) -> None:
+    def _decide(self, *, ended: bool, at_once: bool = True) -> None:
         fed = len(self._held)
         self._admit()
         if len(self._held) == fed and not ended:
@@ -155,11 +206,9 @@ class StreamingMonitor:
         constraints = graph(run)
         if not ended:
             constraints.to_come[: run.sizes[MESSAGES]] = self._to_come(run)
-        self._walk(run, constraints, ended)
-        if ended:
-            self.outcomes = [KEPT if column in self._open else self.outcomes[column] for column in COLUMN.values()]
-            return
-        if len(self._held) > self.forget_from:
+        forget = not ended and len(self._held) > self.forget_from
+        self._walk(run, constraints, ended, ended or at_once or forget)
+        if forget:
             self._forget(run, constraints)
             self._give_up_if_too_many()
 
@@ -239,11 +288,10 @@ class StreamingMonitor:
             self._times[:], self._stamps = 0, self._stamps[:0]
         for column, overtaken, overtaking in ((FIFO, *found[:2].tolist()), (CAUSAL, *found[2:].tolist())):
             if column in self._open and overtaken != NONE:
-                pair = self._messages(run, run.of_copy[[overtaken, overtaking]])
-                self._close(column, Violation(pair, int(run.receiver[overtaken])))
+                self._close(column, run, run.of_copy[[overtaken, overtaking]], int(run.receiver[overtaken]))
 
-    def _walk(self, run: Run, constraints: Graph, ended: bool) -> None:
-        """Walks for each open order; what may still be received counts as pending."""
+    def _walk(self, run: Run, constraints: Graph, ended: bool, one_queue: bool) -> None:
+        """Walks for each open order, n-n if `one_queue`; what may still be received counts as pending."""
         pending = self.pending or not ended
         for column in _CONSTRAINED:
             if column not in self._open:
@@ -253,13 +301,11 @@ class StreamingMonitor:
             elif not keeps(run, constraints, column, pending):
                 self._show(column, run, constraints, pending)
             elif column == SYNCHRONOUS and pending:  # so are the others
-                break
-        if not ended or N_N not in self._open:
-            return
-        if SYNCHRONOUS not in self._open:
-            is_one_queue = NONE if self._has_forgotten else keeps_one_queue(run, constraints, queue(run), pending)
+                return
+        if one_queue and N_N in self._open:
+            is_one_queue = keeps_one_queue(run, constraints, queue(run), pending)
             if is_one_queue == NONE:
-                self._open.discard(N_N)
+                self._give_up({N_N})
             elif not is_one_queue:
                 self._show(N_N, run, constraints, pending)
 
@@ -273,24 +319,22 @@ class StreamingMonitor:
     def _show(self, column: int, run: Run, constraints: Graph, pending: bool) -> None:
         shows = np.zeros(len(run.send), np.bool_)
         show(column, run, constraints, queue(run), pending, shows)
-        self._close(column, Violation(self._messages(run, np.flatnonzero(shows))))
+        self._close(column, run, np.flatnonzero(shows))
 
-    def _close(self, column: int, violation: Violation) -> None:
-        """Notes a violation of an order, and of the stronger ones."""
+    def _close(self, column: int, run: Run, messages: Numbers, receiver: int | None = None) -> None:
+        """Notes that these messages of the run show a violation of an order, hence of the stronger ones."""
         broken = {column}
         if column == CAUSAL:
             broken |= {MAILBOX, N_N, SYNCHRONOUS} | ({ONE_N} if self._unicasts else set())
         elif column in (MAILBOX, ONE_N):
             broken |= {N_N, SYNCHRONOUS}
-        for stronger in broken & self._open:
-            self.outcomes[stronger] = BROKEN
-            self.violations[stronger] = violation
+        named = self._held.message[run.row[run.send[messages]] - self.processes]
+        events = self._held.some(np.flatnonzero(np.isin(self._held.message, named)))
+        for stronger in broken:
+            if self.outcomes[stronger] == UNDECIDED and stronger in self._asked:
+                self.outcomes[stronger] = BROKEN
+                self.violations[stronger] = Violation(tuple(named.tolist()), receiver, events)
         self._open -= broken
-
-    def _messages(self, run: Run, which: Numbers) -> tuple[int, ...]:
-        """The messages of these numbers in the run, as they were fed."""
-        rows = run.row[run.send[which]] - self.processes
-        return tuple(self._held.message[rows].tolist())
 
     def _lacking(self, run: Run) -> Numbers:
         """The messages that have not been delivered by all their receivers."""
@@ -317,12 +361,14 @@ class StreamingMonitor:
             if column in self._open:
                 constrain(run, constraints, column, self.pending)
                 _settle(run, constraints, settled)
+        if N_N in self._open:
+            settled[run.send[self._lacking(run)]] = False
+            _settle_before_all_others(run, constraints, settled)
         keeps_it = np.zeros(messages, np.bool_)
         keeps_it[run.message[:events][~settled]] = True
         keeps_it[self._lacking(run)] = True
         if keeps_it.all():
             return
-        self._has_forgotten = True
         kept = keeps_it[run.message[:events]]
         before = np.append(0, np.cumsum(kept))
         starts = run.begin[: self.processes]
@@ -332,16 +378,20 @@ class StreamingMonitor:
         self._held = self._held.some(np.flatnonzero(kept[held]))
 
     def _give_up_if_too_many(self) -> None:
-        """Leaves orders undecided, if the events that they need are too many."""
-        for needed_by in ({*_CONSTRAINED, N_N}, {FIFO, CAUSAL}):
-            if len(self._held) + len(self.waiting) <= self.hold_up_to:
-                return
-            self.gave_up = self.gave_up or bool(self._open & needed_by)
-            self._open -= needed_by
-            run = self._laid_out()
-            self._forget(run, graph(run))
+        """Gives up orders for which too many events would have to be held."""
+        steps = (({N_N}, min(ONE_QUEUE_UP_TO, self.hold_up_to)), ({*_CONSTRAINED}, self.hold_up_to))
+        for orders, most in (*steps, ({FIFO, CAUSAL}, self.hold_up_to)):
+            if self._open & orders and len(self._held) + len(self.waiting) > most:
+                self._give_up(orders)
+                run = self._laid_out()
+                self._forget(run, graph(run))
         if len(self._held) + len(self.waiting) > self.hold_up_to:
-            self._has_stopped = self.gave_up = True
+            self._has_stopped = True
+            self._give_up(self._asked)
+
+    def _give_up(self, orders: Collection[int]) -> None:
+        self.given_up |= self._open.intersection(orders)
+        self._open.difference_update(orders)
 
 
 @compiled
@@ -407,3 +457,32 @@ def _settle(run: Run, graph: Graph, settled: Any) -> Any:
             ready = release(run, graph, node, ready)
     for e in range(run.sizes[EVENTS]):
         settled[e] = settled[e] and graph.waits[e] == NONE
+
+
+@compiled
+def _settle_before_all_others(run: Run, graph: Graph, settled: Any) -> Any:
+    """Leaves as settled only the events of messages sent and received before all events that are not settled."""
+    count = 0
+    for e in range(run.sizes[EVENTS]):
+        if not settled[e]:
+            graph.queue[count] = e
+            count += 1
+    while count:
+        count -= 1
+        e = graph.queue[count]
+        m = run.message[e]
+        if e + 1 < run.begin[run.line[e] + 1]:
+            count = _unsettle(graph, settled, e + 1, count)
+        count = _unsettle(graph, settled, run.send[m], count)
+        for copy in range(run.first_copy[m], run.first_copy[m + 1]):
+            if run.deliver[copy] != NONE:
+                count = _unsettle(graph, settled, run.deliver[copy], count)
+
+
+@compiled
+def _unsettle(graph: Graph, settled: Any, e: Any, count: Any) -> Any:
+    if settled[e]:
+        settled[e] = False
+        graph.queue[count] = e
+        count += 1
+    return count

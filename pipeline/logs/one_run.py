@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crownless.model_check.event_logs import lines_of, read_log
 from crownless.model_check.logs.columns import PEER_SEPARATOR
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 from .checked_rows import SMALL, Processes, checked, processes_of, quarantined
 from .judging import LogResult
 from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT, Query
 from .rows import UNKNOWN_RUN, plain
 from .runs import OrderVerdict
+from .witnesses import witness
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -220,7 +220,7 @@ class _Found:
     outcomes: Mapping[str, str]
     violations: Mapping[str, tuple[tuple[int, ...], int | None]] = field(default_factory=dict)
     cycle: Sequence[tuple[int, int]] = ()
-    gave_up: bool = False
+    given_up: Collection[str] = ()
     most_held: int = 0
     events: int = 0
 
@@ -298,9 +298,9 @@ def monitored(
     monitor.finish()
     return _Found(
         {order: OUTCOMES[monitor.outcomes[column]] for order, column in COLUMN.items()},
-        {order: monitor.violations[column] for order, column in COLUMN.items() if column in monitor.violations},
+        {order: monitor.violations[column][:2] for order, column in COLUMN.items() if column in monitor.violations},
         monitor.cycle(),
-        monitor.gave_up,
+        [order for order, column in COLUMN.items() if column in monitor.given_up],
         monitor.most_held,
         fed,
     )
@@ -395,42 +395,25 @@ class _Verdicts:
     def order_verdict(self, order: str) -> OrderVerdict:
         outcome = self.found.outcomes[order]
         if outcome == "broken":
-            return OrderVerdict(order, outcome, json.dumps(self._witness(order), ensure_ascii=False), None)
+            return OrderVerdict(order, outcome, self._witness(order), None)
         if outcome == "unknown":
-            return _unknown(order, _GAVE_UP if self.found.gave_up else _TOO_LARGE)
+            return _unknown(order, _TOO_LARGE if order == "n-n" else _GAVE_UP)
         return _unknown(order, _HOLES) if self.holes else OrderVerdict(order, outcome, None, None)
 
-    def _witness(self, order: str) -> dict[str, Any]:
+    def _witness(self, order: str) -> str:
         messages, receiver = self.found.violations[order]
-        if receiver is not None:
-            first, second = messages
-            return self._overtaking(first, second, receiver)
-        (logged,) = read_log(
-            lines_of(
-                (
-                    self.names[row["p"]],
-                    "send" if row["sends"] else "deliver",
-                    row["message"],
-                    [self.names[q] for q in row["receivers"] or ()],
-                )
-                for row in self.events
-                if row["id"] in messages
+        events = [
+            (
+                self.names[row["p"]],
+                "send" if row["sends"] else "deliver",
+                row["message"],
+                [self.names[q] for q in row["receivers"] or ()],
             )
-        )
-        verdict = decide(logged.computation, order, self.query.reading)
-        assert verdict.witness is not None, f"the messages that show {order} broken keep it"
-        return verdict.witness.json(logged.computation)
-
-    def _overtaking(self, first: int, second: int, receiver: int) -> dict[str, Any]:
-        return {
-            "kind": "overtaking",
-            "first": self._name(first),
-            "second": self._name(second),
-            "receiver": self.names[receiver],
-            "first_received": any(
-                row["id"] == first and row["p"] == receiver and not row["sends"] for row in self.events
-            ),
-        }
+            for row in self.events
+            if row["id"] in messages
+        ]
+        named = [self._name(message) for message in messages]
+        return witness(order, events, named, None if receiver is None else self.names[receiver], self.query.reading)
 
     def _name(self, message: int) -> str:
         return str(next(row["message"] for row in self.events if row["id"] == message))
