@@ -1,4 +1,4 @@
-"""Which events of a run that is still in progress count, and which are settled (see `streaming`)."""
+"""The events of a run in progress that count, and those that no later event can come before (see `streaming`)."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class StreamingMonitor:
         monitor._counts[:known] = state["counts"]
         monitor._times[:known, :known] = state["times"]
         monitor._stamps = np.zeros((len(state["stamps"]), n), np.int32)
-        monitor._stamps[:, :known] = np.array(state["stamps"], np.int32).reshape(-1, known)
+        monitor._stamps[:, :known] = np.array(state["stamps"], np.int32).reshape(len(state["stamps"]), known)
         monitor._unicasts, monitor._has_stopped = state["unicasts"], state["stopped"]
         return monitor
 

@@ -305,6 +305,8 @@ def _violations(live: LiveRun, run: str, query: Query, events: Iterable[_LogEven
             )
             rows.append((process, sends, message, receivers))
             state.named[str(message)] = event.message
+    if not rows:
+        return
     state.processes = list(number)
     if state.monitor is None:
         monitor = StreamingMonitor(
