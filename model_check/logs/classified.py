@@ -27,7 +27,7 @@ from crownless.model_check.oracle import (
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .columns import json_line
 from .grouping import order_by
@@ -39,7 +39,7 @@ from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_OUTCOMES = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
+_OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
 
 
 @dataclass
@@ -62,6 +62,10 @@ class ClassifiedLog:
 
     def name(self, number: int) -> str:
         return str(self.rows.named["run"].names[number].as_py())
+
+    def outcome(self, number: int, order: str) -> Outcome:
+        """The verdict on one run in a word."""
+        return _OUTCOMES[int(self.outcomes[number, self.orders.index(order)])]
 
     def counts(self, order: str) -> dict[str, int]:
         """How many runs keep the order, break it, or leave it unknown."""

@@ -74,6 +74,9 @@ NAMED_UP_TO = 100
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
 @click.option(
+    "--match", is_flag=True, help="Event logs that name no messages: can they be matched so that an order is kept?"
+)
+@click.option(
     "--engine",
     type=click.Choice(["plain", "spark"]),
     default="plain",
@@ -104,6 +107,7 @@ def classify(
     reading: UnreceivedPolicy,
     form: Format | None,
     columns: tuple[str, ...],
+    match: bool,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -152,6 +156,8 @@ def classify(
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
+    if engine == "spark" and match:
+        raise BadInput("--match does not go with --engine spark", hint="leave one of them out")
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -192,6 +198,10 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
+    if match:
+        from .classify_match import classify_match
+
+        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
