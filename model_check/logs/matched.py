@@ -39,6 +39,7 @@ MATCH_OUTCOMES: tuple[MatchOutcome, ...] = ("forced", "possible", "impossible", 
 HOLES = "the log has holes, so that it is not certain which send is the first, the second, and so on"
 CYCLE = "matched in any way, a message is delivered before it is sent"
 NO_OTHER = "no other matching is a computation"
+BY_ANOTHER = "kept in the order of sending, broken by another matching"
 NO_ROOM = "the matching in order keeps it; there is no room to find out whether each does"
 
 
@@ -206,7 +207,7 @@ def _because(matching: Matching, order: str, in_order: Verdict) -> str:
         return ""
     if not matching.settled:
         return NO_ROOM
-    return NO_OTHER if matching.other is None else f"broken if {matching.other.text}"
+    return NO_OTHER if matching.other is None else BY_ANOTHER
 
 
 def _say_cycle(cycle: tuple[Copy, ...]) -> str:

@@ -31,7 +31,8 @@ from crownless.model_check.event_logs import Gap, Row, counts_from_one, lines_of
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
 
-#: Entries of vector times in flight while another matching is looked for; with more it stays open whether there is one.
+#: Entries of vector times, of processes and of messages in flight, while another matching is looked for; if there would
+#: be more, it stays open whether there is one.
 ROOM = 1 << 26
 
 
@@ -225,7 +226,7 @@ class _Walk:
         self._looking = bool(self._follows)
         self._number = {process: p for p, process in enumerate(lines)}
         self._place = {row.line: place for line in lines.values() for place, row in enumerate(line)}
-        self._times = {process: np.zeros(len(lines), np.int32) for process in lines} if self._looking else {}
+        self._times: dict[str, Any] = {}
         self._sent: dict[int, tuple[Any, int]] = {}
         self._to_deliver: dict[int, int] = {}
         for copy in self.copy_of.values():
@@ -251,6 +252,8 @@ class _Walk:
                     ready += waiting.pop(row.line, ())
 
     def _step(self, process: str, row: Row, copy: Copy | None) -> None:
+        if process not in self._times:
+            self._times[process] = np.zeros(len(self.lines), np.int32)
         time = self._times[process]
         time[self._number[process]] = self.at[process]
         if copy is not None:
@@ -266,8 +269,8 @@ class _Walk:
                     return
             if row.line in self._to_deliver:
                 self._sent[row.line] = (time.copy(), self._to_deliver[row.line])
-                if len(self._sent) * len(self.lines) > ROOM:
-                    self.settled = self._looking = False
+        if (len(self._sent) + len(self._times)) * len(self.lines) > ROOM:
+            self.settled = self._looking = False
 
     def cycle(self) -> tuple[Copy, ...]:
         """Copies that wait for each other in a circle, if the walk did not come to the end of all lines."""

@@ -132,6 +132,8 @@ def _print(run: MatchedRun, *, drawing: bool) -> None:
             verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), printable_line(verdict.because)
         )
     rows.print()
+    if matching.other is not None and any(verdict.outcome == "possible" for verdict in run.verdicts):
+        print_line(f"another matching: {matching.other.text}")
     _print_parts(run)
     for note in run.notes:
         print_line(f"note: {note}")
