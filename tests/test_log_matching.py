@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line_runner import Capture, Crownless
+from doc_pages import page
 from log_rows import random_computation
 from small_computations import CHAIN
 
@@ -551,3 +552,18 @@ def test_a_file_without_the_column_of_messages(crownless: Crownless, tmp_path: P
         assert crownless("classify", str(tmp_path / name)).code == 2
     lines = crownless("classify", "--match", str(tmp_path / "log.csv"), "--json").json["matching"]
     assert [one["send"] for one in lines] == [2, 3]  # the first line has the names of columns
+
+
+def test_the_example_is_the_one_on_the_page(crownless: Crownless) -> None:
+    example = Path(__file__).parent.parent / "examples" / "logs" / "no_names.jsonl"
+    assert f'```json title="{example.name}"\n{example.read_text("utf-8")}```' in page("event_logs").read_text("utf-8")
+    facts = crownless("classify", "--match", str(example), "--json").json
+    assert [one["verdict"] for one in facts["orders"].values()] == ["forced", "possible", *["impossible"] * 5]
+
+
+@pytest.mark.parametrize("output", ["--json", "--quiet"])
+def test_a_limit_leaves_it_unknown(crownless: Crownless, tmp_path: Path, output: str) -> None:
+    log = written(tmp_path, lines_of(stop_and_wait(3_000)))
+    answer = crownless("classify", "--match", log, "--max-seconds", "0", output)
+    assert answer.code == 3
+    assert "0 seconds are over" in answer.err

@@ -131,9 +131,10 @@ def classify(
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
       crownless classify log.parquet --order causal --quiet
+      crownless classify --match log.jsonl   a log that does not name its messages
 
-    Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
-    with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), 2 bad
+    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
     """
     for order in orders:
         order_named(order)
