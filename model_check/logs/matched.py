@@ -1,4 +1,4 @@
-"""Verdicts on logs that name no messages: can their sends and delivers be matched so that an order is kept?
+"""Verdicts on logs that name no messages: the orders that some matching of their sends and delivers keeps.
 
 `forced`      every matching that is a computation keeps the order;
 `possible`    some keeps it, and some breaks it;

@@ -74,7 +74,9 @@ NAMED_UP_TO = 100
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
 @click.option(
-    "--match", is_flag=True, help="Event logs that name no messages: can they be matched so that an order is kept?"
+    "--match",
+    is_flag=True,
+    help="Event logs that name no messages: which orders can be kept, whichever message each event is of.",
 )
 @click.option(
     "--engine",
@@ -134,7 +136,8 @@ def classify(
       crownless classify --match log.jsonl   a log that does not name its messages
 
     Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), 2 bad
-    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
+    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones:
+    docs/event_logs.md.
     """
     for order in orders:
         order_named(order)

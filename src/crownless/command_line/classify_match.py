@@ -1,6 +1,4 @@
-"""`crownless classify --match`: event logs that name no messages, and whether they can be matched so that an order is
-kept.
-"""
+"""`crownless classify --match`: the orders that some matching of a log keeps that names no messages."""
 
 from __future__ import annotations
 
