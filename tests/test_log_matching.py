@@ -555,7 +555,7 @@ def test_a_file_without_the_column_of_messages(crownless: Crownless, tmp_path: P
 
 
 def test_the_example_is_the_one_on_the_page(crownless: Crownless) -> None:
-    example = Path(__file__).parent.parent / "examples" / "logs" / "no_names.jsonl"
+    example = Path(__file__).parent.parent / "examples" / "no_names.jsonl"
     assert f'```json title="{example.name}"\n{example.read_text("utf-8")}```' in page("event_logs").read_text("utf-8")
     facts = crownless("classify", "--match", str(example), "--json").json
     assert [one["verdict"] for one in facts["orders"].values()] == ["forced", "possible", *["impossible"] * 5]
