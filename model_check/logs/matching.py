@@ -43,10 +43,6 @@ class Copy(NamedTuple):
     receiver: str
     deliver: Row | None
 
-    @property
-    def lines(self) -> tuple[Row, ...]:
-        return (self.send,) if self.deliver is None else (self.send, self.deliver)
-
 
 @dataclass(frozen=True)
 class MissingSends:
