@@ -27,7 +27,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
@@ -133,6 +134,15 @@ def rows_by_run(lines: Iterable[str], file: str | None = None, *, named: bool = 
     if not runs:
         raise BadInput("the log is empty", hint="give one event a line, as a JSON object", file=file)
     return runs
+
+
+def lines_of(events: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """A log of these events, by process, kind, message and receivers, those of each process in order."""
+    index: Counter[str] = Counter()
+    for process, kind, message, receivers in events:
+        peer = list(receivers) if kind == "send" else None
+        yield json.dumps({"process": process, "index": index[process], "kind": kind, "message": message, "peer": peer})
+        index[process] += 1
 
 
 def _is_one_document(lines: list[str]) -> bool:
