@@ -60,7 +60,8 @@ class Store(Protocol):
 
 @dataclass
 class RunState:
-    """The state that each batch reads; it grows with the processes of the run and what is under way, not with its length.
+    """The state that each batch reads; its size is not that of the run, but of its processes and of
+    what is in flight.
 
     `next_up`: of each line the index of the first event that is not certain; `beyond`: past its last row.
     `processes`: their names, by their numbers in the state of the `monitor`; `named`: those of messages that it holds;
@@ -319,18 +320,17 @@ def _violations(live: LiveRun, run: str, query: Query, events: Iterable[_LogEven
                 (
                     state.processes[p],
                     "send" if sends else "deliver",
-                    state.named[str(m)],
-                    [*map(state.processes.__getitem__, to)],
+                    state.named[str(message)],
+                    [state.processes[q] for q in to],
                 )
-                for p, sends, m, to in shown.rows()
+                for p, sends, message, to in shown.rows()
             ]
             at = None if receiver is None else state.processes[receiver]
             state.reported.append(order)
             shows = witness(order, named, [state.named[str(m)] for m in messages], at, "pending")
             yield _verdict(run, order, "broken", shows, None)
-    given_up = [
-        order for order in left if COLUMN[order] in monitor.given_up and order not in (*state.reported, *state.deferred)
-    ]
+    known = (*state.reported, *state.deferred)
+    given_up = [order for order in left if COLUMN[order] in monitor.given_up and order not in known]
     for order in given_up:
         because = f"more than {HELD_UP_TO:,} events are not settled: reported when the run has ended"
         yield _record(run, record_type=LATER, order=order, because=because)
