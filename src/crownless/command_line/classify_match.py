@@ -152,7 +152,7 @@ def _print_parts(run: MatchedRun) -> None:
             parts.setdefault(verdict.lines, {}).setdefault(verdict.details, []).append(verdict.order)
     for lines, by_details in parts.items():
         orders = [order for some_orders in by_details.values() for order in some_orders]
-        print_line(f"{', '.join(orders)}: impossible by these lines alone, and by no part of them")
+        print_line(f"{', '.join(orders)}: impossible by these lines alone, and not without any one of their messages")
         for row in lines[:LINES_UP_TO]:
             event = {key: value for key, value in row.json().items() if key != "run"}
             print_line(f"  line {row.line}: {as_json(event)}")
