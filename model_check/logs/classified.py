@@ -26,7 +26,7 @@ from crownless.model_check.oracle import (
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .columns import json_line
 from .grouping import order_by
@@ -59,6 +59,10 @@ class ClassifiedLog:
 
     def name(self, number: int) -> str:
         return str(self.rows.named["run"].names[number].as_py())
+
+    def outcome(self, number: int, order: str) -> Outcome:
+        """The verdict on one run in a word."""
+        return OUTCOMES[int(self.outcomes[number, self.orders.index(order)])]
 
     def counts(self, order: str) -> dict[str, int]:
         """How many runs keep the order, break it, or leave it unknown."""

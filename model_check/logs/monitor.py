@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from crownless.model_check.native.compiled import compiled
+from crownless.spec.orders import Outcome
 
 from .constraints import (
     EDGES,
@@ -37,7 +38,7 @@ from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
 #: The outcome for a run and an order.
 KEPT, BROKEN, UNDECIDED = 0, 1, 2
-OUTCOMES = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
+OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
 #: The columns of outcomes: the orders as `spec.orders` names them.
 ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)
 COLUMN = {

@@ -74,6 +74,11 @@ NAMED_UP_TO = 100
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
 @click.option(
+    "--match",
+    is_flag=True,
+    help="Event logs that name no messages: which orders can be kept, whichever message each event is of.",
+)
+@click.option(
     "--engine",
     type=click.Choice(["plain", "spark"]),
     default="plain",
@@ -104,6 +109,7 @@ def classify(
     reading: UnreceivedPolicy,
     form: Format | None,
     columns: tuple[str, ...],
+    match: bool,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -127,9 +133,11 @@ def classify(
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
       crownless classify log.parquet --order causal --quiet
+      crownless classify --match log.jsonl   a log that does not name its messages
 
-    Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
-    with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), 2 bad
+    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones:
+    docs/event_logs.md.
     """
     for order in orders:
         order_named(order)
@@ -152,6 +160,8 @@ def classify(
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
+    if engine == "spark" and match:
+        raise BadInput("--match does not go with --engine spark", hint="leave one of them out")
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -192,6 +202,10 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
+    if match:
+        from .classify_match import classify_match
+
+        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
