@@ -113,7 +113,7 @@ def table_of(lines: Sequence[str]) -> Any:
 
 
 def records_without_spark(
-    lines: Sequence[str], reading: UnreceivedPolicy, *, witnesses: bool = True
+    lines: Sequence[str], reading: UnreceivedPolicy, *, witnesses: log_records.Witnesses = True
 ) -> list[dict[str, Any]]:
     """The records that the executors would make, without Spark."""
     blocks = defaultdict(list)
@@ -173,6 +173,13 @@ def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_no_who
     assert {key: verdict for key, (verdict, _, _) in found.items()} == known
     assert all(witness is None for _, witness, _ in found.values())
     assert judged_by_spec == []
+    # Of each order the first run that breaks it, by name, has its witness: of each bucket of runs, hence of all.
+    found = verdicts_in(records_without_spark(lines, reading, witnesses="first"))
+    assert {key: verdict for key, (verdict, _, _) in found.items()} == known
+    assert len(judged_by_spec) <= 5 * len(ORDERS)
+    for order in ORDERS:
+        broken = [run for (run, of), verdict in known.items() if of == order and verdict == "broken"]
+        assert all(found[run, order][1] is not None for run in sorted(broken)[:1])
 
 
 def test_a_monitor_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

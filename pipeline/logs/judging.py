@@ -4,8 +4,8 @@ The verdicts are those of `crownless classify` (`model_check.oracle`), run by ru
 `classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `runs`).
 
 The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
-are. There compiled loops (`kernels`) decide all runs of a bucket at once. The spec decides the runs that the loops
-leave to it: those with a hole, a multicast or an unusable row. It finds all witnesses, too.
+are. There the compiled monitor decides all runs of a bucket at once (`records`). The spec decides the runs that it
+leaves: those with a hole or an unusable row. It finds the witnesses, too.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
 """
@@ -22,7 +22,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
 from .blocks import BLOCKS, packed, unpacked
-from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query, records_of_runs
+from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query, Witnesses, records_of_runs
 from .rows import as_bytes, plain, plain_lines, read_lines
 
 if TYPE_CHECKING:
@@ -90,12 +90,14 @@ def judge(
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
     *,
-    witnesses: bool = True,
+    witnesses: Witnesses = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
     """Judges every run of a DataFrame of events; all seven orders unless some are named.
 
-    `buckets`: more of them, less memory. Raises `BadInput` if the columns are not those of a log.
+    `witnesses`: of each violation, or with "first" at least that of the first run that breaks each order, by name;
+    without them a log in which most runs break some order takes a small part of the time. `buckets`: more of them, less
+    memory. Raises `BadInput` if the columns are not those of a log.
     """
     query = Query.of(orders, reading, witnesses)
     rows = plain(events)
@@ -112,7 +114,7 @@ def judge_lines(
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
     *,
-    witnesses: bool = True,
+    witnesses: Witnesses = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
     """Judges every run of JSON Lines, a file or a folder of files, read and packed in one pass."""
@@ -131,7 +133,7 @@ def judge_parquet(
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
     *,
-    witnesses: bool = True,
+    witnesses: Witnesses = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
     """Judges every run of a Parquet dataset (a file, or a folder of files) that all executors see under this path.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,21 +27,26 @@ RECORD_SCHEMA = (
 )
 VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
 
+#: True: of all runs that break an order.
+Witnesses = bool | Literal["first"]
+
 _VERDICTS = {KEPT: "kept", BROKEN: "broken"}
 
 
 @dataclass(frozen=True)
 class Query:
-    """The orders to decide for each run. Without `witnesses` the spec does not search for witnesses, which is most of
-    the work.
+    """The orders to decide for each run.
+
+    With `witnesses` the spec decides every run that breaks an order again, which is most of the work; with "first" of
+    each order the first such run alone, by name, of those decided together; without them none.
     """
 
     orders: tuple[str, ...]
     reading: UnreceivedPolicy
-    witnesses: bool
+    witnesses: Witnesses
 
     @classmethod
-    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: bool) -> Query:
+    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses) -> Query:
         """A query of the named orders, by default of all."""
         for order in orders:
             order_named(order)
@@ -52,10 +57,12 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
     found = _by_monitor(rows, query)
     left = np.zeros(len(found), bool)
-    for order in query.orders:
-        left |= found[:, query.orders.index(order)] == UNDECIDED
-        if query.witnesses:
-            left |= found[:, query.orders.index(order)] == BROKEN
+    for outcomes in found.T:
+        left |= outcomes == UNDECIDED
+        if query.witnesses == "first":
+            left[_first_by_name(rows, np.flatnonzero(outcomes == BROKEN))] = True
+        elif query.witnesses:
+            left |= outcomes == BROKEN
     records: list[dict[str, Any]] = []
     judged = int(np.diff(rows.first)[~left].sum())
     for run in np.flatnonzero(left).tolist():
@@ -68,6 +75,12 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
             which = np.flatnonzero((found[:, k] == outcome) & ~left)
             if len(which):
                 yield _verdicts(names.take(which), order, verdict)
+
+
+def _first_by_name(rows: NamedRows, runs: Numbers) -> list[int]:
+    """The run of these with the least name, if there is one."""
+    names = rows.named["run"].names
+    return [min(runs.tolist(), key=lambda run: str(names[run].as_py()))] if len(runs) else []
 
 
 def _by_monitor(rows: NamedRows, query: Query) -> Numbers:

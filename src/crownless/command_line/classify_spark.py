@@ -15,6 +15,7 @@ from crownless.model_check.stopping import stoppable
 from crownless.pipeline.logs.clocks import BY_CLOCKS, judge_by_clocks, read_with_clocks
 from crownless.pipeline.logs.judging import LogResult, is_parquet, judge, judge_lines, judge_parquet, read
 from crownless.pipeline.logs.one_run import judge_one_run
+from crownless.pipeline.logs.records import Witnesses
 from crownless.pipeline.progress import task_progress
 from crownless.pipeline.session import session, spark_errors_as_bad_input
 from crownless.spec.errors import BadInput
@@ -70,7 +71,7 @@ def classify_on_spark(
             spark_errors_as_bad_input(),
             _removed_on_failure(out),
         ):
-            judged = _judged(spark, dataset, how, processes, orders, reading, show)
+            judged = _judged(spark, dataset, how, processes, orders, reading, show, True if out else "first")
             if out is None:
                 judged = LogResult(judged.events, judged.records.persist())
             else:
@@ -101,6 +102,7 @@ def _judged(
     orders: Sequence[str],
     reading: UnreceivedPolicy,
     show: Callable[[str], None],
+    witnesses: Witnesses,
 ) -> LogResult:
     if how == "clocks":
         return judge_by_clocks(read_with_clocks(spark, dataset), processes, orders)
@@ -111,10 +113,10 @@ def _judged(
 
         return judge_one_run(read(spark, dataset), orders, reading, progress=progress)
     if not is_parquet(dataset):
-        return judge_lines(spark, dataset, orders, reading)
+        return judge_lines(spark, dataset, orders, reading, witnesses=witnesses)
     if "://" in dataset:
-        return judge(read(spark, dataset), orders, reading)
-    return judge_parquet(spark, dataset, orders, reading)
+        return judge(read(spark, dataset), orders, reading, witnesses=witnesses)
+    return judge_parquet(spark, dataset, orders, reading, witnesses=witnesses)
 
 
 def _is_unfinished(folder: Path) -> bool:
