@@ -60,7 +60,7 @@ QUEUES: dict[str, Rule | None] = {
     "mailbox": _first_in_queue_of_receiver,
     "one-n": _first_in_queue_of_sender,
     "n-n": _first_in_queue,
-    "synchronous": None,  # no queue: nothing may happen between a send and its receives
+    "synchronous": None,  # no queue: only internal events may come between a send and its receives
 }
 
 

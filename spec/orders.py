@@ -26,6 +26,8 @@ which these do not answer.
 order and mailbox look at each receiver by itself; one-n and n-n order every copy of one message against every copy of
 another, and demand nothing among copies of one message; synchronous demands one instant for the send and all its
 receives.
+
+**Internal events** do not count: no order depends on them, synchronous order of a message to oneself neither.
 """
 
 from __future__ import annotations
@@ -155,7 +157,8 @@ ORDERS = MappingProxyType(
             ),
             Order(
                 "synchronous",
-                "some linearization has each send followed at once by its receives; equivalently there is no crown",
+                "some linearization has each send followed at once by its receives, internal events aside; equivalently there is "
+                "no crown",
                 "[CMT96], [MG] §2.2 and Theorem 2; [DFLL23] where incomplete",
                 by_graph.synchronous,
             ),

@@ -23,8 +23,9 @@ from witness_checks import check_witness
 
 from crownless.spec.by_search import keeps
 from crownless.spec.enumeration import computations
-from crownless.spec.notation import of_computation
+from crownless.spec.notation import of_computation, parse, to_computation
 from crownless.spec.orders import (
+    ORDERS,
     decide,
     kept_at,
     kept_orders,
@@ -234,3 +235,9 @@ def test_reversing_time_swaps_mailbox_and_one_n_and_keeps_the_other_orders(decid
     table = decided.kept()
     for c, _ in decided.rows:
         assert table[nameless(time_reversed(c))] == {swapped[order] for order in table[nameless(c)]}
+
+
+def test_internal_events_count_for_no_order() -> None:
+    c = to_computation(parse("P1: send m to P1; ...; receive m"))
+    assert [event.kind for event in c.lines[0]] == ["send", "internal", "receive"]
+    assert all(decide(c, order).kept and keeps(c, order) for order in ORDERS)
