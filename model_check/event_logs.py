@@ -29,6 +29,7 @@ import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import TypeGuard, TypeVar
 
 from crownless.spec.computation import Computation, Event, Message
@@ -94,15 +95,16 @@ class LoggedRun:
     from_one: bool = False
 
 
-def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRun]:
+def read_log(lines: Iterable[str], file: str | None = None, places: Iterable[int] | None = None) -> Iterator[LoggedRun]:
     """The runs of a log in order of first appearance; raises `BadInput` with the file and the line.
 
     All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
     names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
+    `places`: of each line the number that it has in the file, if it is not the first, the second, and so on.
     """
     runs: dict[str, list[_Row]] = {}
     rest = iter(lines)
-    for number, text in enumerate(rest, start=1):
+    for number, text in zip(count(1) if places is None else places, rest, strict=False):
         if not text.strip():
             continue
         try:

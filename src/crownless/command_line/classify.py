@@ -14,7 +14,8 @@ from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import contents
-from crownless.model_check.logs.files import Format
+from crownless.model_check.logs.files import CONVERTED, Format, format_of
+from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
 from crownless.spec import library
 from crownless.spec.computation import Computation
@@ -73,6 +74,10 @@ NAMED_UP_TO = 100
     metavar="NAME=THEIRS",
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
+@click.option("--pattern", metavar="REGEX", help="Of ShiViz logs: an event, with the groups host, clock and event.")
+@click.option("--delimiter", metavar="REGEX", help="Of ShiViz logs: what separates runs; its group trace names them.")
+@click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
+@click.option("--deliver", metavar="REGEX", help="Of ShiViz logs: the same of a deliver.")
 @click.option(
     "--engine",
     type=click.Choice(["plain", "spark"]),
@@ -104,6 +109,10 @@ def classify(
     reading: UnreceivedPolicy,
     form: Format | None,
     columns: tuple[str, ...],
+    pattern: str | None,
+    delimiter: str | None,
+    send: str | None,
+    deliver: str | None,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -149,9 +158,13 @@ def classify(
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
     named = _columns(columns)
+    patterns = Patterns(pattern, delimiter, send, deliver)
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
+    if engine == "spark" and (patterns.given or any(format_of(name) in CONVERTED for name in files)):
+        hint = "leave --engine spark out"
+        raise BadInput(f"--engine spark does not read {', '.join(CONVERTED)}", hint=hint)
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -198,7 +211,7 @@ def classify(
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
-            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling)
+            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling, patterns)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
