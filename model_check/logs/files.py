@@ -43,6 +43,8 @@ SUFFIXES: dict[str, Format] = {
     ".shiviz": "shiviz",
     ".otlp": "otlp",
     ".itf": "itf",
+    ".otlp.json": "otlp",
+    ".itf.json": "itf",
 }
 #: How a file begins that is no JSON Lines log, though its name says JSON.
 _BEGINNINGS: tuple[tuple[re.Pattern[bytes], Format], ...] = (
@@ -61,7 +63,9 @@ BLOCK = 1 << 24
 def format_of(name: str) -> Format | None:
     """The format of a file by its name, or None."""
     path = Path(name)
-    return SUFFIXES.get(Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix)
+    path = Path(path.stem) if path.suffix in COMPRESSIONS else path
+    twofold = "".join(path.suffixes[-2:])
+    return SUFFIXES.get(twofold, SUFFIXES.get(path.suffix))
 
 
 def format_in(content: bytes) -> Format | None:

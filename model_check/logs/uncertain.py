@@ -1,4 +1,4 @@
-"""What a log of another format leaves open: orders that cannot be said to be kept, and events of unknown order.
+"""Uncertainty of logs of other formats: orders that cannot be said to be kept, and events of unknown order.
 
 Some formats do not show everything. Messages inferred from vector clocks lack those that came late; two spans may begin
 at the same time. A verdict is then weakened:
@@ -54,7 +54,7 @@ def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, read
     if verdict.outcome != "broken" or not uncertain.unordered or c is None:
         return verdict
     shown = _without_unordered(c, verdict.order, uncertain.unordered, reading)
-    return shown or Verdict(verdict.order, kept=False, unknown=ORDER_NOT_LOGGED)
+    return Verdict(verdict.order, kept=False, unknown=ORDER_NOT_LOGGED) if shown is None else shown
 
 
 def _without_unordered(
