@@ -70,7 +70,8 @@ def test_the_examples_are_one_run_of_the_other_examples(file: str, how: dict[str
     (found,) = every(EXAMPLES / file, **how)
     monday = every(EXAMPLES / "events.jsonl.gz")[0]
     assert found.outcomes == monday.outcomes
-    assert isinstance(found.subject, NamedComputation) and isinstance(monday.subject, NamedComputation)
+    assert isinstance(found.subject, NamedComputation)
+    assert isinstance(monday.subject, NamedComputation)
     assert found.subject.computation == monday.subject.computation
 
 
@@ -160,7 +161,8 @@ def test_javascript_groups_are_translated_and_nothing_else_is() -> None:
 
 def test_executions_are_runs_named_by_trace() -> None:
     one = shiviz_log(*PING)
-    text = f"(?<host>\\S*) (?<clock>{{.*}})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n{one}=== first ===\n{one}=== second ===\n\n"
+    expressions = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n"
+    text = f"{expressions}{one}=== first ===\n{one}=== second ===\n\n"
     assert [found.subject.run for found in of_text(text, "shiviz")] == ["1", "first"]
     twice = text.replace("second", "first") + one
     assert "two executions are called first" in refused(twice, "shiviz")
@@ -226,7 +228,7 @@ def test_an_expression_without_end_is_ended_by_the_clock(crownless: Crownless, t
     pattern = "(?<host>(a+)+)(?<clock>!)(?<event>)"
     answer = crownless("classify", str(file), "--pattern", pattern, "--max-seconds", "1")
     assert answer.code == 3
-    assert "after 1 second" in answer.err or "--max-seconds" in answer.err
+    assert "1 seconds are over; nothing is known yet" in answer.err
 
 
 # -- ShiViz: named messages --------------------------------------------------------------------------------------------
@@ -368,7 +370,7 @@ def unsound(seeds: range, loss: float) -> tuple[int, int]:
 
 @pytest.mark.parametrize("loss", [0.0, 0.2])
 def test_an_order_broken_by_inferred_messages_is_broken_by_the_true_ones(loss: float) -> None:
-    wrong, violations = unsound(range(60), loss)
+    wrong, violations = unsound(range(200), loss)
     assert wrong == 0
     assert violations > 20
 
@@ -425,9 +427,17 @@ def test_a_crown_of_inferred_messages_is_broken_for_certain() -> None:
     assert outcomes(found, "fifo", "causal", "mailbox", "one-n", "n-n") == {"unknown"}
 
 
+def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "log.shiviz"
+    file.write_text("===\n".join([shiviz_log(*PING)] * 12) + "panic\n")
+    answer = crownless("classify", str(file), "--delimiter", "^===$")
+    assert "12 computations" in answer.out
+    assert "note: 1 line of text skipped" in answer.out
+
+
 def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "log.shiviz"
-    for seed in range(30):
+    for seed in range(10):
         file.write_text(shiviz_log(*Simulated(seed, steps=30).events))
         small = every(file)
         with monkeypatch.context() as patch:
@@ -581,7 +591,12 @@ def test_values_of_tla_are_names_and_columns_say_where_they_are() -> None:
         last = {"by": {"#bigint": str(process)}, "what": kind, "id": {"#tup": [1, "x"]}, "other": peer}
         return {"net": {"last": last}}
 
-    columns = {"process": "net.last.by", "kind": "net.last.what", "message": "net.last.id", "peer": "net.last.other"}
+    columns: Any = {
+        "process": "net.last.by",
+        "kind": "net.last.what",
+        "message": "net.last.id",
+        "peer": "net.last.other",
+    }
     trace = itf(net("send", 1, {"#set": [2, {"#bigint": "3"}]}), net("deliver", 2, 1), net("deliver", 3, 1))
     (found,) = of_text(trace, "itf", **columns)
     assert isinstance(found.subject, NamedComputation)
@@ -641,7 +656,7 @@ def mutated(content: bytes, chance: Random) -> bytes:
             chance.shuffle(lines)
             content = b"\n".join(lines)
         elif kind == 4:
-            content = b"\n".join(lines + [chance.choice(lines)])
+            content = b"\n".join([*lines, chance.choice(lines)])
         else:
             digit = chance.choice([b"0", b"-1", b"99999999999999999999", b"null", b'"a"', b"{}", b"[]", b"1e9"])
             content = content[:at] + digit + content[at:]

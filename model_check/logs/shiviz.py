@@ -39,7 +39,7 @@ from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
-from .patterns import GOVECTOR, Patterns, compiled, is_parser
+from .patterns import GOVECTOR, Patterns, compiled, is_parser, stoppable_matching
 from .uncertain import Uncertain, Unordered, all_but
 from .vector_clocks import Causes, ClockedEvent, EventId, clock_problem, immediate_causes, lines_by_host
 
@@ -61,6 +61,11 @@ class _Execution(NamedTuple):
 
 def read_shiviz(content: bytes, name: str, patterns: Patterns) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
+    with stoppable_matching():
+        return _read(content, name, patterns)
+
+
+def _read(content: bytes, name: str, patterns: Patterns) -> ConvertedLog:
     text = as_text(content, name).replace("\r\n", "\n")
     if not text.strip():
         raise BadInput("the log is empty", hint="give the text of a ShiViz log")

@@ -46,6 +46,8 @@ DRAWN_UP_TO = 40
 SHOWN_UP_TO = 10
 #: Of more holes only the first ones are printed.
 HOLES_UP_TO = 20
+#: Of many runs only the first notes are printed.
+NOTES_UP_TO = 10
 #: Of more messages that are not received only the first ones are named.
 NAMED_UP_TO = 100
 
@@ -240,6 +242,7 @@ def classify(
     else:
         if count > SHOWN_UP_TO:
             _summarize(parts, chosen)
+            _print_notes(parts)
         for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
             if count > SHOWN_UP_TO:
                 print_line()
@@ -390,6 +393,16 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     application = f"{subject.file}-application"
     where = f"; what the application sees: {application}" if application in library.counterexamples() else ""
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
+
+
+def _print_notes(parts: list[oracle.ClassifiedRuns]) -> None:
+    """Of many runs the notes on how they were read, each once."""
+    runs = [one.subject for part in parts if isinstance(part, oracle.Classifications) for one in part]
+    notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
+    for note in notes[:NOTES_UP_TO]:
+        print_line(f"note: {note}")
+    if len(notes) > NOTES_UP_TO:
+        print_line(f"and {some(len(notes) - NOTES_UP_TO, 'note')} more; --json has them all")
 
 
 def _where(subject: oracle.Subject) -> str:
