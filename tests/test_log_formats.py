@@ -28,7 +28,7 @@ from crownless.model_check.oracle import (
     subjects,
 )
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
 SEND, DELIVER = r"send (?<message>\S+) to (?<to>\S+)", r"receive (?<message>\S+) from (?<from>\S+)"
@@ -437,6 +437,7 @@ def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: 
 
 def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "log.shiviz"
+    broken = 0
     for seed in range(10):
         file.write_text(shiviz_log(*Simulated(seed, steps=30).events))
         small = every(file)
@@ -446,6 +447,27 @@ def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monk
             large = every(file)
         assert [one.outcomes for one in large] == [one.outcomes for one in small]
         assert [one.subject.notes for one in large] == [one.subject.notes for one in small]
+        broken += sum(outcome == "broken" for one in large for outcome in one.outcomes.values())
+    assert broken > 5
+
+
+def test_a_violation_that_the_monitor_shows_by_unordered_events_is_looked_for_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = convert(RECEIVED_AT_ONCE.encode(), "shiviz", "log")
+    assert [event.message for event in log.without_unordered if event.process == "c"] == ["a:2", ""]
+    file = tmp_path / "log.shiviz"
+    file.write_text(RECEIVED_AT_ONCE)
+    monkeypatch.setattr(opening, "SMALL_UP_TO", 5)
+    (found,) = every(file)
+    assert found["mailbox"].because == ORDER_NOT_LOGGED
+    certain = every(EXAMPLES / "events.itf.json")[0]  # as if without the unordered events the order were broken too
+    monkeypatch.setattr(
+        opening, "weakened", lambda verdict, *_: Verdict(verdict.order, False, unknown=ORDER_NOT_LOGGED)
+    )
+    weak = opening._weakened(found, certain, log, "lost")
+    assert weak["causal"].outcome == "broken"
+    assert weak["fifo"].outcome == "unknown"
 
 
 # -- OTLP --------------------------------------------------------------------------------------------------------------
@@ -493,6 +515,12 @@ def test_spans_that_start_at_the_same_time_leave_verdicts_open() -> None:
     assert found["asynchronous"].kept
     assert "kept" not in outcomes(found, *list(ORDERS)[1:])
     assert any("2 events" in note for note in found.subject.notes)
+
+
+def test_a_span_starts_before_its_children() -> None:
+    parts = {"a": [span("1", 4, 1)], "b": [span("3", 4, 5, "2"), span("2", 5, 5, "1")], "c": [span("4", 5, 1, "3")]}
+    (found,) = of_text(otlp(**parts), "otlp")
+    assert outcomes(found) == {"kept"}
 
 
 def test_a_batch_is_several_deliveries_and_several_consumers_are_several_receivers() -> None:

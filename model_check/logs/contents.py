@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from crownless.model_check.oracle import (
@@ -21,10 +22,10 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
-from .converted import ConvertedLog, convert
+from .converted import ConvertedLog, LogEvent, convert
 from .files import CONVERTED, Format, read_table
 from .patterns import Patterns
-from .uncertain import CERTAIN, weakened
+from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
 if TYPE_CHECKING:
     from .classified import ClassifiedLog
@@ -78,26 +79,38 @@ def _converted(
     around_monitor: Callable[[], AbstractContextManager[None]],
 ) -> Classifications | Iterator[NamedComputation]:
     """The runs of a log of another format; a large one classified."""
-    lines = log.lines
-    if len(lines) <= SMALL_UP_TO:
-        return converted_runs(log, name)
-    table = read_table("\n".join(lines).encode(), "jsonl", name)
-    if table is None:
+    if len(log.events) <= SMALL_UP_TO:
         return converted_runs(log, name)
     from .classified import classified
 
+    def by_monitor(events: Iterable[LogEvent]) -> list[Classification]:
+        table = read_table("\n".join(event.json() for event in events).encode(), "jsonl", name)
+        found = None if table is None else classified(table, name, orders, reading)
+        return [] if found is None else [found.classification(number) for number in range(len(found))]
+
     with around_monitor():
-        found = classified(table, name, orders, reading)
-    if found is None:
-        return converted_runs(log, name)
-    every = (found.classification(number) for number in range(len(found)))
-    return Classifications(_weakened(one, log, reading) for one in every)
+        every = by_monitor(log.events)
+        if not every:
+            return converted_runs(log, name)
+        unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
+        certain = by_monitor(log.without_unordered) if unordered else []
+    return Classifications(
+        _weakened(one, rest, log, reading) for one, rest in zip_longest(every, certain[: len(every)])
+    )
 
 
-def _weakened(found: Classification, log: ConvertedLog, reading: UnreceivedPolicy) -> Classification:
-    """The classification as far as it is certain, with the notes on the run."""
+def _weakened(
+    found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
+) -> Classification:
+    """The classification as far as it is certain, with notes; `certain`: of the events whose order is known."""
     run = found.subject.run or ""
     uncertain = log.uncertain.get(run, CERTAIN)
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
     verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
+    if certain is not None:
+        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "broken"}
+        verdicts = tuple(
+            broken.get(verdict.order, verdict) if verdict.unknown == ORDER_NOT_LOGGED else verdict
+            for verdict in verdicts
+        )
     return replace(found, subject=subject, verdicts=verdicts)

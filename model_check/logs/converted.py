@@ -11,7 +11,7 @@ from crownless.spec.printable import printable_name, some
 
 from .files import CONVERTED, Format
 from .patterns import Patterns
-from .uncertain import Uncertain
+from .uncertain import Uncertain, copies_left_out
 
 #: Of more things only the first ones are named in a note.
 NAMED_UP_TO = 3
@@ -56,6 +56,23 @@ class ConvertedLog:
     @property
     def places(self) -> list[int]:
         return [event.line for event in self.events]
+
+    @property
+    def without_unordered(self) -> list[LogEvent]:
+        """The events without copies of messages, so that of no two events the order is unknown."""
+        left_out = {run: copies_left_out(uncertain.unordered) for run, uncertain in self.uncertain.items()}
+        found = []
+        for event in self.events:
+            out = left_out.get(event.run, frozenset())
+            if event.kind == "send":
+                peers = tuple(peer for peer in event.peers if (event.message, peer) not in out)
+                stays = bool(peers)
+            else:
+                peers, stays = event.peers, (event.message, event.process) not in out
+            found.append(
+                replace(event, peers=peers) if stays else replace(event, kind="internal", message="", peers=())
+            )
+        return found
 
     def note(self, run: str, text: str) -> None:
         """Adds a note on the run."""

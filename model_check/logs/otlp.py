@@ -6,8 +6,9 @@ delivers each of their messages. A process is a `service.name`, with its `servic
 
 The file is one run, whatever traces its spans are of. Time stamps say nothing between processes, whose clocks differ.
 Nothing but time stamps says how the spans of one process follow each other: they are ordered by the times at which they
-start, as one clock has them, and a note says so. Where two start at the same time, and where one span delivers several
-messages, the order is not known, and verdicts that depend on it are unknown (`uncertain`).
+start, as one clock has them, and a note says so. Where two start at the same time, and neither is the other's parent,
+and where one span delivers several messages, the order is not known, and verdicts that depend on it are unknown
+(`uncertain`).
 
 A consumer span whose producer is not in the file shows a hole. A producer span without a consumer was sent to nobody
 knows whom: no order but asynchronous can be said to be kept then. Spans of other kinds are counted in a note.
@@ -102,9 +103,10 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
     without: list[str] = []
     tied: list[list[LogEvent]] = []
     for process, line in lines.items():
-        line.sort(key=lambda span: span.start)
+        line.sort(key=lambda span: (span.start, span.kind == PRODUCER))
         index = 0
-        for _, together in groupby(line, key=lambda span: span.start):
+        for _, same_start in groupby(line, key=lambda span: span.start):
+            together = list(same_start)
             at_once: list[LogEvent] = []
             for span in together:
                 if span.kind == PRODUCER:
@@ -121,7 +123,8 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
                     at_once.append(LogEvent(span.line, "", process, index, kind, message, peers))
                     index += 1
             rows += at_once
-            if len(at_once) > 1:
+            by_parent = len(together) == 2 and together[1].parent == together[0].id
+            if len(at_once) > 1 and not (by_parent and len(at_once) == 2):
                 tied.append(at_once)
     once_each(rows, _AGAIN)
     rows, to_nobody = with_receivers(rows)

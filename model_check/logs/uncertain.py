@@ -46,6 +46,11 @@ def all_but(known: Collection[str], reason: str) -> dict[str, str]:
     return {order: reason for order in ORDERS if order not in known}
 
 
+def copies_left_out(unordered: Sequence[Unordered]) -> frozenset[Copy]:
+    """All copies but those of the first event of each group: without them no order is unknown."""
+    return frozenset[Copy]().union(*(event for group in unordered for event in group[1:]))
+
+
 def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, reading: UnreceivedPolicy) -> Verdict:
     """The verdict on a computation as far as it is certain."""
     if verdict.kept and verdict.order in uncertain.reasons:
@@ -68,8 +73,7 @@ def _without_unordered(
     if not events:
         return decide(c, order, reading)
     if sum(map(len, events)) > SEARCHED_UP_TO:
-        left_out = frozenset[Copy]().union(*(event for group in groups for event in group[1:]))
-        found = decide(_without(c, left_out), order, reading)
+        found = decide(_without(c, copies_left_out(groups)), order, reading)
         return None if found.kept else found
     for turns in (events, events[::-1]):
         left_out = frozenset[Copy]()
