@@ -23,7 +23,7 @@ from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, convert
-from .files import CONVERTED, Format, read_table
+from .files import CONVERTED, Format, format_of, read_table
 from .patterns import Patterns
 from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
@@ -49,7 +49,7 @@ def contents(
     something else. `around_monitor`: what is open while the monitor is at work. `patterns`: how a ShiViz log is read.
     Raises `BadInput` for a file that cannot be read.
     """
-    if form is None and patterns is not None and patterns.given:
+    if form is None and patterns is not None and patterns.given and format_of(name) in (None, "jsonl"):
         form = "shiviz"
     content, form = content_of(name, form)
     if form is None:
