@@ -21,7 +21,7 @@ from typing import Any
 
 from fuzz_children import MOST_FINDINGS, Ran, fuzz
 from fuzz_mutations import Mutator
-from fuzz_readers import Arguments, Computations, Logs, Programs, Reader, Settings, Shown
+from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
 from fuzz_saved_files import CostTables, Forged, ForgedOnSpark
 
 INPUTS = 100_000
@@ -30,7 +30,18 @@ BATCH = 1_000
 
 READERS: dict[str, Callable[[], Reader]] = {
     kind.name: kind
-    for kind in (Computations, Programs, Shown, Logs, Settings, Arguments, Forged, ForgedOnSpark, CostTables)
+    for kind in (
+        Computations,
+        Programs,
+        Shown,
+        Logs,
+        LogsWithoutNames,
+        Settings,
+        Arguments,
+        Forged,
+        ForgedOnSpark,
+        CostTables,
+    )
 }
 
 

@@ -58,6 +58,19 @@ def contents(
         return _converted(convert(content, form, name, columns, patterns), name, orders, reading, around_monitor)
     if patterns is not None and patterns.given:
         raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
+    return runs_of(content, form, name, orders, reading, columns, around_monitor)
+
+
+def runs_of(
+    content: bytes,
+    form: Format,
+    name: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    columns: Mapping[str, str] | None = None,
+    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> ClassifiedLog | Iterator[NamedComputation]:
+    """The same of the content of a log."""
     table = None
     if form != "jsonl" or columns or content.count(b"\n") > SMALL_UP_TO:
         table = read_table(content, form, name, columns)

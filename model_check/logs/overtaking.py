@@ -59,20 +59,28 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
 
 
 @compiled
-def overtakings(run: Run, by: Channels, found: Any) -> Any:
+def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any:
     """Writes into `found` the first copies that overtake: by FIFO order the overtaken and the overtaking copy, then by
-    causal order; NONE where there is none. False if there is no room for the times.
+    causal order. An order of which `found` has something already is not decided again. False if there is no room for
+    the times.
+
+    The first so many events were `fed` before: `times` has what came of them, and the first so many slots of `stamps`
+    the times of the messages in flight.
     """
-    found[0], found[1], found[2], found[3] = NONE, NONE, NONE, NONE
     n = run.sizes[LINES]
     _link_channels(run, by)
-    for entry in range(n * n):
-        by.times[entry] = 0
-    slots, free = 0, 0
+    if not fed:
+        for entry in range(n * n):
+            by.times[entry] = 0
+    free = 0
     for number in range(run.sizes[EVENTS]):
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         own = p * n
+        if number < fed:
+            if copy != NONE:
+                _deliver(run, by, copy, own + run.line[run.send[m]])
+            continue
         if copy == NONE:
             if found[2] == NONE:
                 if free:
@@ -112,14 +120,20 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
                     free += 1
             elif found[0] != NONE:
                 break
-            by.delivered[copy] = True
-            if by.missing[channel] == copy:
-                while copy != NONE and by.delivered[copy]:
-                    copy = by.following[copy]
-                by.missing[channel] = copy
-                by.place[channel] = NOTHING_MISSING if copy == NONE else _place(run, copy)
+            _deliver(run, by, copy, channel)
         by.times[own + p] = e - run.begin[p] + 1
     return True
+
+
+@compiled
+def _deliver(run: Run, by: Channels, copy: Any, channel: Any) -> Any:
+    """Takes a copy from its channel."""
+    by.delivered[copy] = True
+    if by.missing[channel] == copy:
+        while copy != NONE and by.delivered[copy]:
+            copy = by.following[copy]
+        by.missing[channel] = copy
+        by.place[channel] = NOTHING_MISSING if copy == NONE else _place(run, copy)
 
 
 @compiled

@@ -81,6 +81,11 @@ NAMED_UP_TO = 100
 @click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
 @click.option("--deliver", metavar="REGEX", help="Of ShiViz logs: the same of a deliver.")
 @click.option(
+    "--match",
+    is_flag=True,
+    help="Event logs that name no messages: which orders can be kept, whichever message each event is of.",
+)
+@click.option(
     "--engine",
     type=click.Choice(["plain", "spark"]),
     default="plain",
@@ -115,6 +120,7 @@ def classify(
     delimiter: str | None,
     send: str | None,
     deliver: str | None,
+    match: bool,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -138,9 +144,11 @@ def classify(
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
       crownless classify log.parquet --order causal --quiet
+      crownless classify --match log.jsonl   a log that does not name its messages
 
-    Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
-    with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), 2 bad
+    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones:
+    docs/event_logs.md.
     """
     for order in orders:
         order_named(order)
@@ -167,6 +175,8 @@ def classify(
     if engine == "spark" and (patterns.given or any(format_of(name) in CONVERTED for name in files)):
         hint = "leave --engine spark out"
         raise BadInput(f"--engine spark does not read {', '.join(CONVERTED)}", hint=hint)
+    if engine == "spark" and match:
+        raise BadInput("--match does not go with --engine spark", hint="leave one of them out")
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -207,6 +217,12 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
+    if match and patterns.given:
+        raise BadInput(f"{patterns.given[0]} does not go with --match", hint="leave one of them out")
+    if match:
+        from .classify_match import classify_match
+
+        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
