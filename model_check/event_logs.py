@@ -30,6 +30,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeGuard, TypeVar
 
 from crownless.spec.computation import Computation, Event, Message
@@ -99,13 +100,14 @@ class LoggedRun:
     from_one: bool = False
 
 
-def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRun]:
+def read_log(lines: Iterable[str], file: str | None = None, places: Iterable[int] | None = None) -> Iterator[LoggedRun]:
     """The runs of a log in order of first appearance; raises `BadInput` with the file and the line.
 
     All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
     names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
+    `places`: of each line the number that it has in the file, if it is not the first, the second, and so on.
     """
-    for run, rows in rows_by_run(lines, file).items():
+    for run, rows in rows_by_run(lines, file, places=places).items():
         try:
             logged = _logged_run(run, rows)
         except BadInput as problem:
@@ -113,15 +115,17 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
         yield logged
 
 
-def rows_by_run(lines: Iterable[str], file: str | None = None, *, named: bool = True) -> dict[str, list[Row]]:
+def rows_by_run(
+    lines: Iterable[str], file: str | None = None, *, named: bool = True, places: Iterable[int] | None = None
+) -> dict[str, list[Row]]:
     """The usable rows of each run of a log; raises `BadInput` with the file and the line.
 
     `named`: `message` is the name of the message, unique within the run. Otherwise it is a payload, which may be left
-    out, and a deliver must name its sender.
+    out, and a deliver must name its sender. `places`: as of `read_log`.
     """
     runs: dict[str, list[Row]] = {}
     rest = iter(lines)
-    for number, text in enumerate(rest, start=1):
+    for number, text in zip(count(1) if places is None else places, rest, strict=False):
         if not text.strip():
             continue
         try:

@@ -25,7 +25,19 @@ from crownless.spec.reading import as_text, read_bytes
 
 from .event_logs import Hole, read_log
 from .logs.columns import OPTIONAL
-from .logs.files import COMPRESSIONS, Format, decompressed, format_in, format_of, json_lines, read_table
+from .logs.converted import ConvertedLog, convert
+from .logs.files import (
+    COMPRESSIONS,
+    CONVERTED,
+    Format,
+    decompressed,
+    format_in,
+    format_of,
+    json_format,
+    json_lines,
+    read_table,
+)
+from .logs.uncertain import CERTAIN, Uncertain, weakened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +57,7 @@ class NamedComputation:
     computation: Computation
     holes: tuple[Hole, ...] = ()
     notes: tuple[str, ...] = ()
+    uncertain: Uncertain = CERTAIN
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -94,6 +107,7 @@ class LargeRun:
     unicasts: bool
     notes: tuple[str, ...] = ()
     holes: tuple[Hole, ...] = ()
+    uncertain: Uncertain = CERTAIN
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -158,8 +172,10 @@ class Classification(Mapping[str, Verdict]):
 
     @property
     def strongest(self) -> list[str]:
-        """The strongest orders kept, of the requested ones; none while there are holes."""
+        """The strongest orders kept, of the requested ones; none while there are holes, or reasons for uncertainty."""
         subject = self.subject
+        if subject.uncertain.reasons:
+            return []
         complete = not subject.unreceived or self.reading == "pending"
         return strongest_of(self.kept, unicasts=subject.unicasts, complete=complete)
 
@@ -244,7 +260,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
             verdict = hidden(order)
-        yield verdict
+        yield weakened(verdict, subject.uncertain, c, reading)
 
 
 def classified(
@@ -290,6 +306,8 @@ def subjects(name: str) -> Iterator[NamedComputation]:
     content, form = content_of(name)
     if form is None:
         return computation_in(as_text(content, name), name)
+    if form in CONVERTED:
+        return converted_runs(convert(content, form, name), name)
     return runs_in(lines_of(content, form, name), name)
 
 
@@ -304,6 +322,7 @@ def content_of(name: str, form: Format | None = None) -> tuple[bytes, Format | N
         content = decompressed(content, name)
     if form is None and path is not None:
         form = format_of(path.name)
+        form = json_format(content) if form == "jsonl" else form
     if form is None and content.startswith(b"\x1f\x8b"):
         hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
         raise BadInput("this is compressed", hint=hint, file=name)
@@ -333,6 +352,14 @@ def runs_in(lines: Iterable[str], name: str) -> Iterator[NamedComputation]:
     for logged in read_log(lines, name):
         notes = (FROM_ONE,) if logged.from_one else ()
         yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
+
+
+def converted_runs(log: ConvertedLog, name: str) -> Iterator[NamedComputation]:
+    """The runs of a log of another format, with its notes and what is uncertain of each."""
+    for logged in read_log(log.lines, name, log.places):
+        notes = (*((FROM_ONE,) if logged.from_one else ()), *log.notes.get(logged.run, ()))
+        uncertain = log.uncertain.get(logged.run, CERTAIN)
+        yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes, uncertain)
 
 
 def computation_in(content: str, name: str) -> Iterator[NamedComputation]:

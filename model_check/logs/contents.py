@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from crownless.model_check.oracle import NamedComputation, computation_in, content_of, lines_of, runs_in
+from crownless.model_check.oracle import (
+    Classification,
+    Classifications,
+    NamedComputation,
+    computation_in,
+    content_of,
+    converted_runs,
+    lines_of,
+    runs_in,
+)
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
-from .files import Format, read_table
+from .converted import ConvertedLog, LogEvent, convert
+from .files import CONVERTED, Format, format_of, read_table
+from .patterns import Patterns
+from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
 if TYPE_CHECKING:
     from .classified import ClassifiedLog
@@ -26,16 +41,23 @@ def contents(
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> ClassifiedLog | Iterator[NamedComputation]:
+    patterns: Patterns | None = None,
+) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """A log of the file of that name (`-`: standard input), classified; what is small enough, to be classified.
 
     `form`: its format, if the name does not say it; `columns`: what its columns are called there, where that is
-    something else. `around_monitor`: what is open while the monitor is at work. Raises `BadInput` for a file that
-    cannot be read.
+    something else. `around_monitor`: what is open while the monitor is at work. `patterns`: how a ShiViz log is read.
+    Raises `BadInput` for a file that cannot be read.
     """
+    if form is None and patterns is not None and patterns.given and format_of(name) in (None, "jsonl"):
+        form = "shiviz"
     content, form = content_of(name, form)
     if form is None:
         return computation_in(as_text(content, name), name)
+    if form in CONVERTED:
+        return _converted(convert(content, form, name, columns, patterns), name, orders, reading, around_monitor)
+    if patterns is not None and patterns.given:
+        raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
     return runs_of(content, form, name, orders, reading, columns, around_monitor)
 
 
@@ -60,3 +82,48 @@ def runs_of(
         log = classified(table, name, orders, reading)
     # All lines together say where a row contradicts another one.
     return runs_in(lines_of(content, form, name, columns), name) if log is None else log
+
+
+def _converted(
+    log: ConvertedLog,
+    name: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    around_monitor: Callable[[], AbstractContextManager[None]],
+) -> Classifications | Iterator[NamedComputation]:
+    """The runs of a log of another format; a large one classified."""
+    if len(log.events) <= SMALL_UP_TO:
+        return converted_runs(log, name)
+    from .classified import classified
+
+    def by_monitor(events: Iterable[LogEvent]) -> list[Classification]:
+        table = read_table("\n".join(event.json() for event in events).encode(), "jsonl", name)
+        found = None if table is None else classified(table, name, orders, reading)
+        return [] if found is None else [found.classification(number) for number in range(len(found))]
+
+    with around_monitor():
+        every = by_monitor(log.events)
+        if not every:
+            return converted_runs(log, name)
+        unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
+        certain = by_monitor(log.without_unordered) if unordered else []
+    return Classifications(
+        _weakened(one, rest, log, reading) for one, rest in zip_longest(every, certain[: len(every)])
+    )
+
+
+def _weakened(
+    found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
+) -> Classification:
+    """The classification as far as it is certain, with notes; `certain`: of the events whose order is known."""
+    run = found.subject.run or ""
+    uncertain = log.uncertain.get(run, CERTAIN)
+    subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
+    verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
+    if certain is not None:
+        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "broken"}
+        verdicts = tuple(
+            broken.get(verdict.order, verdict) if verdict.unknown == ORDER_NOT_LOGGED else verdict
+            for verdict in verdicts
+        )
+    return replace(found, subject=subject, verdicts=verdicts)

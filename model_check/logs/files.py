@@ -3,12 +3,14 @@
 By suffix, or by the name of the format: ``.jsonl``, ``.ndjson``, ``.json`` and ``.log`` are JSON Lines, ``.csv`` and
 ``.tsv`` text with a line of column names, ``.parquet`` and ``.pq`` Parquet, ``.arrow``, ``.arrows`` and ``.feather``
 Arrow (files and streams). ``.gz``, ``.bz2``, ``.zst`` and ``.lz4`` may follow. In CSV the receivers of a message to
-several are separated by semicolons, and an empty cell is as good as none.
+several are separated by semicolons, and an empty cell is as good as none. ``.shiviz``, ``.otlp`` and ``.itf`` are
+logs of other tools, without these columns (`converted`); so is JSON that begins as OTLP or ITF does.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,11 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from crownless.spec.errors import BadInput
 
 from .columns import COLUMNS, OPTIONAL, TYPES, check_columns, json_line, plain_table
+from .patterns import is_parser
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Format = Literal["jsonl", "csv", "parquet", "arrow"]
+Format = Literal["jsonl", "csv", "parquet", "arrow", "shiviz", "otlp", "itf"]
+#: Formats without the columns of a log: `converted` has them as lines of JSON.
+CONVERTED: tuple[Format, ...] = ("shiviz", "otlp", "itf")
 
 SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
@@ -35,8 +40,20 @@ SUFFIXES: dict[str, Format] = {
     ".arrow": "arrow",
     ".arrows": "arrow",
     ".feather": "arrow",
+    ".shiviz": "shiviz",
+    ".otlp": "otlp",
+    ".itf": "itf",
+    ".otlp.json": "otlp",
+    ".itf.json": "itf",
 }
+#: How a file begins that is no JSON Lines log, though its name says JSON.
+_BEGINNINGS: tuple[tuple[re.Pattern[bytes], Format], ...] = (
+    (re.compile(rb'\s*\{\s*"resourceSpans"'), "otlp"),
+    (re.compile(rb'\s*\{\s*"(#meta|vars|states)"'), "itf"),
+)
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+#: As much of a file is looked at to find its format.
+_HEAD = 1 << 12
 #: What separates receivers in a cell of a CSV file.
 SEVERAL = ";"
 #: Bytes that Arrow reads of JSON Lines at a time: no line may be longer.
@@ -46,16 +63,27 @@ BLOCK = 1 << 24
 def format_of(name: str) -> Format | None:
     """The format of a file by its name, or None."""
     path = Path(name)
-    return SUFFIXES.get(Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix)
+    path = Path(path.stem) if path.suffix in COMPRESSIONS else path
+    twofold = "".join(path.suffixes[-2:])
+    return SUFFIXES.get(twofold, SUFFIXES.get(path.suffix))
 
 
 def format_in(content: bytes) -> Format | None:
     """The format of a content without a name; None if it is no log."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
     if content.startswith(b"PAR1"):
         return "parquet"
     if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
-    return "jsonl" if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else None
+    if is_parser(content[:_HEAD].split(b"\n", 1)[0].decode(errors="replace")):
+        return "shiviz"
+    return json_format(content) if content.lstrip().startswith(b"{") else None
+
+
+def json_format(content: bytes) -> Format:
+    """The format of JSON by how it begins: JSON Lines, unless it is one of another tool."""
+    head = content[:_HEAD].removeprefix(b"\xef\xbb\xbf")
+    return next((form for beginning, form in _BEGINNINGS if beginning.match(head)), "jsonl")
 
 
 def decompressed(content: bytes, name: str) -> bytes:

@@ -28,7 +28,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict
 
 from .columns import OPTIONAL_WITHOUT_NAMES
 from .contents import runs_of
-from .files import Format
+from .files import CONVERTED, Format
 from .matching import Copy, Matching, match, name_of
 from .minimal import Copy as NumberedCopy
 from .minimal import minimal_violation
@@ -233,6 +233,8 @@ def matched(
     if form is None:
         hint = "leave --match out: messages of a computation have names"
         raise BadInput("this is no event log", hint=hint, file=name)
+    if form in CONVERTED:
+        raise BadInput(f"--match does not go with --format {form}", hint="leave --match out", file=name)
     lines = oracle.lines_of(content, form, name, columns, OPTIONAL_WITHOUT_NAMES)
     return matched_lines(lines, name, orders, reading, around_monitor)
 

@@ -14,7 +14,8 @@ from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import contents
-from crownless.model_check.logs.files import Format
+from crownless.model_check.logs.files import CONVERTED, Format, format_of
+from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
 from crownless.spec import library
 from crownless.spec.computation import Computation
@@ -45,6 +46,8 @@ DRAWN_UP_TO = 40
 SHOWN_UP_TO = 10
 #: Of more holes only the first ones are printed.
 HOLES_UP_TO = 20
+#: Of many runs only the first notes are printed.
+NOTES_UP_TO = 10
 #: Of more messages that are not received only the first ones are named.
 NAMED_UP_TO = 100
 
@@ -73,6 +76,10 @@ NAMED_UP_TO = 100
     metavar="NAME=THEIRS",
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
+@click.option("--pattern", metavar="REGEX", help="Of ShiViz logs: an event, with the groups host, clock and event.")
+@click.option("--delimiter", metavar="REGEX", help="Of ShiViz logs: what separates runs; its group trace names them.")
+@click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
+@click.option("--deliver", metavar="REGEX", help="Of ShiViz logs: the same of a deliver.")
 @click.option(
     "--match",
     is_flag=True,
@@ -109,6 +116,10 @@ def classify(
     reading: UnreceivedPolicy,
     form: Format | None,
     columns: tuple[str, ...],
+    pattern: str | None,
+    delimiter: str | None,
+    send: str | None,
+    deliver: str | None,
     match: bool,
     engine: str,
     master: str | None,
@@ -157,9 +168,13 @@ def classify(
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
     named = _columns(columns)
+    patterns = Patterns(pattern, delimiter, send, deliver)
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
+    if engine == "spark" and (patterns.given or any(format_of(name) in CONVERTED for name in files)):
+        hint = "leave --engine spark out"
+        raise BadInput(f"--engine spark does not read {', '.join(CONVERTED)}", hint=hint)
     if engine == "spark" and match:
         raise BadInput("--match does not go with --engine spark", hint="leave one of them out")
     if engine == "spark":
@@ -202,6 +217,8 @@ def classify(
             "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
         )
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
+    if match and patterns.given:
+        raise BadInput(f"{patterns.given[0]} does not go with --match", hint="leave one of them out")
     if match:
         from .classify_match import classify_match
 
@@ -212,7 +229,7 @@ def classify(
     judged: set[str] = set()
     with stoppable(limits) as part:
         for name in files:
-            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling)
+            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling, patterns)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -241,6 +258,7 @@ def classify(
     else:
         if count > SHOWN_UP_TO:
             _summarize(parts, chosen)
+            _print_notes(parts)
         for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
             if count > SHOWN_UP_TO:
                 print_line()
@@ -391,6 +409,16 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     application = f"{subject.file}-application"
     where = f"; what the application sees: {application}" if application in library.counterexamples() else ""
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
+
+
+def _print_notes(parts: list[oracle.ClassifiedRuns]) -> None:
+    """Of many runs the notes on how they were read, each once."""
+    runs = [one.subject for part in parts if isinstance(part, oracle.Classifications) for one in part]
+    notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
+    for note in notes[:NOTES_UP_TO]:
+        print_line(f"note: {note}")
+    if len(notes) > NOTES_UP_TO:
+        print_line(f"and {some(len(notes) - NOTES_UP_TO, 'note')} more; --json has them all")
 
 
 def _where(subject: oracle.Subject) -> str:

@@ -1,0 +1,146 @@
+"""Logs of other formats as lines of JSON in the columns of a log: the one form whose validity `event_logs` defines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name, some
+
+from .files import CONVERTED, Format
+from .patterns import Patterns
+from .uncertain import Uncertain, copies_left_out
+
+#: Of more things only the first ones are named in a note.
+NAMED_UP_TO = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """One event; `peers` are the receivers of a send, or the sender if a deliver names it; `line` is in the file."""
+
+    line: int
+    run: str
+    process: str
+    index: int
+    kind: str
+    message: str = ""
+    peers: tuple[str, ...] = ()
+
+    def json(self) -> str:
+        """The event as a line of a JSON Lines log."""
+        fields: dict[str, object] = {"process": self.process, "index": self.index, "kind": self.kind}
+        if self.run:
+            fields["run"] = self.run
+        if self.kind != "internal":
+            fields["message"] = self.message
+        if self.peers:
+            fields["peer"] = self.peers[0] if len(self.peers) == 1 else list(self.peers)
+        return json.dumps(fields)
+
+
+@dataclass
+class ConvertedLog:
+    """The lines of a log as JSON, with the line of the file that each is from; by run notes, and what is uncertain."""
+
+    events: list[LogEvent]
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    uncertain: dict[str, Uncertain] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        return [event.json() for event in self.events]
+
+    @property
+    def places(self) -> list[int]:
+        return [event.line for event in self.events]
+
+    @property
+    def without_unordered(self) -> list[LogEvent]:
+        """The events without copies of messages, so that of no two events the order is unknown."""
+        left_out = {run: copies_left_out(uncertain.unordered) for run, uncertain in self.uncertain.items()}
+        found = []
+        for event in self.events:
+            out = left_out.get(event.run, frozenset())
+            if event.kind == "send":
+                peers = tuple(peer for peer in event.peers if (event.message, peer) not in out)
+                stays = bool(peers)
+            else:
+                peers, stays = event.peers, (event.message, event.process) not in out
+            found.append(
+                replace(event, peers=peers) if stays else replace(event, kind="internal", message="", peers=())
+            )
+        return found
+
+    def note(self, run: str, text: str) -> None:
+        """Adds a note on the run."""
+        self.notes.setdefault(run, []).append(text)
+
+
+def convert(
+    content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None, patterns: Patterns | None = None
+) -> ConvertedLog:
+    """The log in a content of one of the formats `CONVERTED`; raises `BadInput`."""
+    assert form in CONVERTED
+    patterns = patterns or Patterns()
+    if form != "shiviz" and patterns.given:
+        raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
+    if form != "itf" and columns:
+        hint = "name the groups of --pattern host, clock and event" if form == "shiviz" else "leave it out"
+        raise BadInput(f"--column does not go with --format {form}", hint=hint, file=name)
+    try:
+        if form == "shiviz":
+            from .shiviz import read_shiviz
+
+            return read_shiviz(content, name, patterns)
+        if form == "otlp":
+            from .otlp import read_otlp
+
+            return read_otlp(content, name)
+        from .itf import read_itf
+
+        return read_itf(content, name, columns or {})
+    except BadInput as problem:
+        raise problem.at(file=name) from None
+
+
+def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str, list[str]]]:
+    """Sends that name no receiver get those that deliver the message. Those of which there is none become internal; by
+    run the messages of these.
+    """
+    events = list(events)
+    delivered: dict[tuple[str, str], dict[str, None]] = {}
+    for event in events:
+        if event.kind == "deliver":
+            delivered.setdefault((event.run, event.message), {})[event.process] = None
+    found: list[LogEvent] = []
+    to_nobody: dict[str, list[str]] = {}
+    for event in events:
+        if event.kind == "send" and not event.peers:
+            peers = tuple(delivered.get((event.run, event.message), ()))
+            if not peers:
+                to_nobody.setdefault(event.run, []).append(event.message)
+            kind = "send" if peers else "internal"
+            event = replace(event, kind=kind, message=event.message if peers else "", peers=peers)
+        found.append(event)
+    return found, to_nobody
+
+
+def once_each(events: Iterable[LogEvent], hint: str) -> None:
+    """Raises `BadInput` if one process sends, or delivers, a message of a run twice."""
+    seen: dict[tuple[str, str, str, str], LogEvent] = {}
+    for event in events:
+        if event.kind == "internal":
+            continue
+        earlier = seen.setdefault((event.run, event.process, event.kind, event.message), event)
+        if earlier is not event:
+            does = f"{event.process} {event.kind}s {event.message} twice: lines {earlier.line} and {event.line}"
+            raise BadInput(does, hint=hint, line=event.line)
+
+
+def few(things: Collection[str], thing: str) -> str:
+    """How many things there are, with the names of the first ones: ``2 events (a, b)``."""
+    first = [printable_name(name) for _, name in zip(range(NAMED_UP_TO), things, strict=False)]
+    return f"{some(len(things), thing)} ({', '.join(first)}{', …' if len(things) > NAMED_UP_TO else ''})"

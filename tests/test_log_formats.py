@@ -1,0 +1,730 @@
+"""Logs of other tools: ShiViz and GoVector, OTLP spans, ITF traces; no verdict on them says more than the log shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from command_line_runner import Capture, Crownless
+
+from crownless.model_check.event_logs import read_log
+from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs import uncertain
+from crownless.model_check.logs.contents import contents
+from crownless.model_check.logs.converted import LogEvent, convert
+from crownless.model_check.logs.files import Format
+from crownless.model_check.logs.patterns import Patterns, compiled
+from crownless.model_check.logs.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
+from crownless.model_check.oracle import (
+    Classification,
+    Classifications,
+    NamedComputation,
+    classify,
+    converted_runs,
+    subjects,
+)
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
+SEND, DELIVER = r"send (?<message>\S+) to (?<to>\S+)", r"receive (?<message>\S+) from (?<from>\S+)"
+OF_EXAMPLE = Patterns(send=SEND, deliver=DELIVER)
+READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+def every(path: Path, reading: UnreceivedPolicy = "lost", **how: Any) -> list[Classification]:
+    found = contents(str(path), tuple(ORDERS), reading, **how)
+    if isinstance(found, Iterator):
+        return [classify(one, tuple(ORDERS), reading) for one in found]
+    return [found.classification(number) for number in range(len(found))]
+
+
+def of_text(text: str, form: Format, patterns: Patterns | None = None, **columns: str) -> list[Classification]:
+    log = convert(text.encode(), form, "log", columns, patterns)
+    return [classify(one) for one in converted_runs(log, "log")]
+
+
+def refused(text: str, form: Format, patterns: Patterns | None = None, **columns: str) -> str:
+    with pytest.raises(BadInput) as error:
+        of_text(text, form, patterns, **columns)
+    assert error.value.hint
+    return str(error.value)
+
+
+# -- the examples ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "how"), [("events.shiviz", {"patterns": OF_EXAMPLE}), ("events.otlp", {}), ("events.itf.json", {})]
+)
+def test_the_examples_are_one_run_of_the_other_examples(file: str, how: dict[str, Any]) -> None:
+    (found,) = every(EXAMPLES / file, **how)
+    monday = every(EXAMPLES / "events.jsonl.gz")[0]
+    assert found.outcomes == monday.outcomes
+    assert isinstance(found.subject, NamedComputation)
+    assert isinstance(monday.subject, NamedComputation)
+    assert found.subject.computation == monday.subject.computation
+
+
+def test_without_expressions_for_messages_they_are_inferred_from_clocks() -> None:
+    (found,) = every(EXAMPLES / "events.shiviz")
+    assert found.subject.messages == 2  # the one that comes late is not seen
+    assert found.outcomes == {order: "kept" if order == "asynchronous" else "unknown" for order in ORDERS}
+    assert found["causal"].because.startswith("inferred from clocks")
+    assert found.strongest == []
+    assert any("inferred from clocks" in note for note in found.json()["notes"])
+
+
+def test_the_command_line_reads_them_by_name_and_by_option(crownless: Crownless, tmp_path: Path) -> None:
+    named = ("--send", SEND, "--deliver", DELIVER)
+    answer = crownless("classify", str(EXAMPLES / "events.shiviz"), *named)
+    assert answer.code == 1
+    assert "breaks causal" in answer.out
+    answer = crownless("classify", str(EXAMPLES / "events.shiviz"), "--json")
+    assert answer.code == 3
+    assert answer.json["unknown"]["fifo"].startswith("inferred from clocks")
+    assert answer.json["notes"]
+    renamed = tmp_path / "a.log"
+    renamed.write_text((EXAMPLES / "events.shiviz").read_text())
+    assert crownless("classify", str(renamed), "--format", "shiviz").code == 3
+    assert crownless("classify", str(renamed), *named).code == 1  # which go with no other format
+    as_json = tmp_path / "spans.json"
+    as_json.write_text((EXAMPLES / "events.otlp").read_text())
+    assert crownless("classify", str(as_json)).code == 1  # recognized by how it begins
+    assert "--send goes with --format shiviz" in crownless("classify", str(as_json), *named, "--format", "otlp").err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("events.shiviz", "--engine", "spark"),
+        ("events.itf.json", "--engine", "spark"),
+        ("events.jsonl.gz", "--engine", "spark", "--format", "otlp"),
+        ("events.jsonl.gz", "--engine", "spark", "--pattern", "x"),
+        ("events.jsonl.gz", "--format", "jsonl", "--send", "x"),
+        ("events.otlp", "--send", "x", "--deliver", "y"),
+        ("events.csv", "--pattern", "x"),
+        ("events.shiviz", "--match"),
+        ("events.jsonl.gz", "--match", "--send", "x"),
+        ("events.shiviz", "--column", "message=id"),
+        ("events.otlp", "--column", "message=id"),
+        ("events.itf.json", "--column", "index=id"),
+        ("events.shiviz", "--send", "x"),
+        ("events.shiviz", "--pattern", "("),
+        ("events.shiviz", "--pattern", "(?<host>x)"),
+        ("events.shiviz", "--delimiter", "["),
+        ("events.jsonl.gz", "--format", "otlp"),
+        ("events.jsonl.gz", "--format", "itf"),
+        ("events.jsonl.gz", "--format", "shiviz"),
+        ("events.csv", "--format", "itf"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_a_line(crownless: Crownless, arguments: tuple[str, ...]) -> None:
+    answer = crownless("classify", str(EXAMPLES / arguments[0]), *arguments[1:])
+    assert answer.code == 2
+    assert answer.out == ""
+    assert len(answer.err.splitlines()) == 1
+    assert "; " in answer.err
+
+
+# -- ShiViz: the text --------------------------------------------------------------------------------------------------
+
+
+def shiviz_log(*events: tuple[str, dict[str, int], str]) -> str:
+    return "".join(f"{host} {json.dumps(clock)}\n{text}\n" for host, clock, text in events)
+
+
+PING = (("a", {"a": 1}, "send m to b"), ("b", {"b": 1, "a": 1}, "receive m from a"))
+
+
+def test_expressions_are_taken_from_the_first_lines_from_the_options_or_are_those_of_govector() -> None:
+    plain = shiviz_log(*PING)
+    for text in (plain, "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n\n" + plain, plain.replace("\n", "\r\n")):
+        (found,) = of_text(text, "shiviz")
+        assert found.subject.messages == 1
+        assert len(found.subject.notes) == 1  # no text is skipped
+    moved = 'at 7: a {"a": 1} | go\nat 9: b {"a": 1, "b": 1} | went\n'
+    for group in ("(?<", "(?P<"):
+        pattern = rf"at {group}time>\d+): {group}host>\w+) {group}clock>\{{.*\}}) \| {group}event>.*)"
+        assert of_text(moved, "shiviz", Patterns(pattern))[0].subject.messages == 1
+        assert of_text(f"{pattern}\n\n{moved}", "shiviz")[0].subject.messages == 1
+
+
+def test_javascript_groups_are_translated_and_nothing_else_is() -> None:
+    assert compiled(r"\(?<x> [(?<y>] (?<=a)(?<!b)(?<z>c)?", "it").pattern == r"\(?<x> [(?<y>] (?<=a)(?<!b)(?P<z>c)?"
+
+
+def test_executions_are_runs_named_by_trace() -> None:
+    one = shiviz_log(*PING)
+    expressions = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n"
+    text = f"{expressions}{one}=== first ===\n{one}=== second ===\n\n"
+    assert [found.subject.run for found in of_text(text, "shiviz")] == ["1", "first"]
+    twice = text.replace("second", "first") + one
+    assert "two executions are called first" in refused(twice, "shiviz")
+    assert [one.subject.run for one in of_text(twice, "shiviz", Patterns(delimiter="^===.*"))] == ["1", "2", "3"]
+    assert "give --delimiter" in refused(one + one, "shiviz")
+
+
+def test_text_that_is_no_event_is_counted_and_shown(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "log.shiviz"
+    junk = "".join(f"panic {k}\n" for k in range(5))
+    file.write_text(shiviz_log(PING[0]) + junk + shiviz_log(PING[1]) + "the end\n")
+    note = "6 lines of text skipped, as part of no event: line 3: 'panic 0', line 4: 'panic 1', line 5: 'panic 2', …"
+    assert note in crownless("classify", str(file), "--json").json["notes"]
+    assert "6 lines of text skipped" in " ".join(crownless("classify", str(file)).out.split())
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ((("a", {"a": 1}, ""), ("a", {"a": 1}, "")), "a has two events 1: lines 1 and 3"),
+        ((("a", {"a": 1, "b": 1}, ""), ("a", {"a": 2}, "")), "log:3: the clock of a's event 2 lacks b:1"),
+        ((("a", {"a": 1, "b": 1}, ""), ("b", {"b": 1, "a": 1}, "")), "know of each other: lines 1 and 3"),
+        (
+            (("a", {"a": 1, "c": 1}, ""), ("b", {"b": 1, "a": 1}, ""), ("c", {"c": 1}, "")),
+            "log:3: the clock of b's event 1 lacks c:1",
+        ),
+        ((("a", {"b": 1}, ""),), "log:1: the clock has no entry of a"),
+        ((("a", {"a": 0}, ""),), "log:1: the clock has no entry of a"),
+        ((("a", {"a": -1}, ""),), "the entry of a in the clock is no whole number"),
+        ((("a", {"a": 1 << 63}, ""),), "the entry of a in the clock is no whole number"),
+        ((("a", {"a": 2}, ""), ("b", {"b": 2, "a": 2}, "")), "no host's event 1 is in the log"),
+    ],
+)
+def test_clocks_that_contradict_each_other_are_refused(events: Any, problem: str) -> None:
+    assert problem in refused(shiviz_log(*events), "shiviz")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the log is empty"),
+        ("hello\n", "no text matches"),
+        ("a {1}\nx\n", "log:1: the clock {1} is not JSON"),
+        ('a {"a": 1.5}\nx\n', "no whole number"),
+        ('a {"a": true}\nx\n', "no whole number"),
+        ('a {"a": 1, "a": 2}\nx\n', "names a host twice"),
+        ('a {"a": ' + "9" * 5000 + "}\nx\n", "not JSON"),
+        ("a {" + '"a":{' * 5000 + "}\nx\n", "not JSON"),
+        (' {"a": 1}\nx\n', "an event has no host"),
+        ("(?<host>a\n\nb\n", "log:1: the first line is no regular expression"),
+        ("(?<host>a)\n\nb\n", "log:1: the first line has no group 'clock'"),
+        ("(?<host>)(?<clock>)(?<event>)\n(\nb\n", "log:2: the second line is no regular expression"),
+        ("(?<host>)(?<clock>)(?<event>)\n\nb\n", "an event has no host"),
+    ],
+)
+def test_texts_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
+    assert problem in refused(text, "shiviz")
+
+
+def test_an_expression_without_end_is_ended_by_the_clock(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "log.shiviz"
+    file.write_text("a" * 60 + "\n")
+    pattern = "(?<host>(a+)+)(?<clock>!)(?<event>)"
+    answer = crownless("classify", str(file), "--pattern", pattern, "--max-seconds", "1")
+    assert answer.code == 3
+    assert "1 seconds are over; nothing is known yet" in answer.err
+
+
+# -- ShiViz: named messages --------------------------------------------------------------------------------------------
+
+
+def outcomes(found: Classification, *orders: str) -> set[str]:
+    return {found[order].outcome for order in orders or ORDERS}
+
+
+def test_named_messages_have_the_usual_verdicts() -> None:
+    (found,) = of_text(shiviz_log(*PING), "shiviz", OF_EXAMPLE)
+    assert outcomes(found) == {"kept"}
+    assert found.subject.notes == ()
+    without_peers = Patterns(send=r"send (?<message>\S+)", deliver=r"receive (?<message>\S+)")
+    assert outcomes(of_text(shiviz_log(*PING), "shiviz", without_peers)[0]) == {"kept"}
+
+
+def test_a_send_to_several_names_them_all() -> None:
+    both = (
+        ("a", {"a": 1}, "send m to b, c"),
+        ("b", {"b": 1, "a": 1}, "receive m from a"),
+        ("c", {"c": 1, "a": 1}, "receive m from a"),
+    )
+    (found,) = of_text(
+        shiviz_log(*both), "shiviz", Patterns(send=r"send (?<message>\S+) to (?<to>.*)", deliver=DELIVER)
+    )
+    assert isinstance(found.subject, NamedComputation)
+    assert found.subject.computation.messages[0].receivers == (1, 2)
+
+
+def test_a_message_to_nobody_known_leaves_all_open() -> None:
+    log = shiviz_log(*PING, ("a", {"a": 2}, "send n"))
+    (found,) = of_text(log, "shiviz", Patterns(send=r"send (?<message>\S+)", deliver=r"receive (?<message>\S+)"))
+    assert found["asynchronous"].kept
+    assert outcomes(found, *list(ORDERS)[1:]) == {"unknown"}
+    assert any("1 message (n)" in note for note in found.subject.notes)
+
+
+def test_clocks_that_know_more_than_the_messages_leave_causal_order_open() -> None:
+    log = shiviz_log(*PING, ("b", {"b": 2, "a": 1}, "tick"), ("a", {"a": 2, "b": 2}, "tock"))
+    (found,) = of_text(log, "shiviz", OF_EXAMPLE)
+    assert found["fifo"].kept
+    assert outcomes(found, "causal", "mailbox", "synchronous") == {"unknown"}
+    assert any("a:2" in note for note in found.subject.notes)
+
+
+def test_clocks_and_lines_that_contradict_the_messages_are_refused() -> None:
+    unknown_send = shiviz_log(PING[0], ("b", {"b": 1}, "receive m from a"))
+    assert "does not know its send on line 1" in refused(unknown_send, "shiviz", OF_EXAMPLE)
+    layers = shiviz_log(PING[0], ("a", {"a": 2}, "send m to b"))
+    line = refused(layers, "shiviz", OF_EXAMPLE)
+    assert "a sends m twice: lines 1 and 3" in line
+    assert "several layers" in line
+    both = Patterns(send=r"(?<message>m)", deliver=r"(?<message>m)")
+    assert "matches --send and --deliver" in refused(shiviz_log(*PING), "shiviz", both)
+    no_name = Patterns(send=r"send(?<message>x)?", deliver=DELIVER)
+    assert "names no message" in refused(shiviz_log(*PING), "shiviz", no_name)
+
+
+def test_events_that_others_know_and_the_log_lacks_are_holes() -> None:
+    log = shiviz_log(*PING, ("b", {"b": 2, "a": 1, "c": 4}, "tick"))
+    for patterns in (None, OF_EXAMPLE):
+        (found,) = of_text(log, "shiviz", patterns)
+        assert [hole.text for hole in found.subject.holes] == ["b delivers c:4, whose send is not in the log"]
+        assert "kept" not in outcomes(found)
+    gap = shiviz_log(*PING, ("b", {"b": 3, "a": 1}, "tick"))
+    (found,) = of_text(gap, "shiviz", OF_EXAMPLE)
+    assert [hole.text for hole in found.subject.holes] == ["b: event 1 is missing"]
+
+
+# -- ShiViz: inferred messages -----------------------------------------------------------------------------------------
+
+
+class Simulated:
+    """A random run as it happened, message by message, and the log of it with one clock an event.
+
+    An event receives up to two messages, in any order, and then sends up to two.
+    """
+
+    def __init__(self, seed: int, hosts: int = 4, steps: int = 14) -> None:
+        chance = Random(seed)
+        self.true: list[dict[str, Any]] = []
+        self.events: list[tuple[str, dict[str, int], str]] = []
+        names = "abcd"[:hosts]
+        clocks: dict[str, dict[str, int]] = {name: {} for name in names}
+        index = dict.fromkeys(names, 0)
+        flying: list[tuple[str, str, str, dict[str, int]]] = []
+
+        def happens(host: str, kind: str, message: str, peer: Any) -> None:
+            fields = {"process": host, "index": index[host], "kind": kind, "message": message, "peer": peer}
+            self.true.append(fields)
+            index[host] += 1
+
+        for step in range(steps):
+            host = chance.choice(names)
+            clock = clocks[host]
+            clock[host] = clock.get(host, 0) + 1
+            coming = [one for one in flying if one[2] == host]
+            chance.shuffle(coming)
+            received = coming[: chance.choice([0, 1, 1, 1, 2])]
+            for one in received:
+                flying.remove(one)
+                happens(host, "deliver", one[0], one[1])
+                clock |= {p: max(clock.get(p, 0), k) for p, k in one[3].items()}
+            sent = chance.sample([name for name in names if name != host], chance.choice([0, 1, 1, 1, 2]))
+            if len(sent) == 2 and chance.random() < 0.5:
+                happens(host, "send", f"m{step}", sent)
+                flying += [(f"m{step}", host, to, dict(clock)) for to in sent]
+            else:
+                for to in sent:
+                    happens(host, "send", f"m{step}{to}", to)
+                    flying.append((f"m{step}{to}", host, to, dict(clock)))
+            if not received and not sent:
+                happens(host, "internal", "", None)
+            self.events.append((host, dict(clock), f"step {step}"))
+
+    def broken(self, reading: UnreceivedPolicy) -> set[str]:
+        (run,) = read_log(json.dumps(event) for event in self.true)
+        return {order for order in ORDERS if not decide(run.computation, order, reading).kept}
+
+
+def unsound(seeds: range, loss: float) -> tuple[int, int]:
+    """How many verdicts on inferred messages are wrong of the run as it happened, and how many are `broken`."""
+    wrong = violations = 0
+    for seed in seeds:
+        run, chance = Simulated(seed), Random(seed)
+        events = [event for event in run.events if chance.random() >= loss]
+        if all(clock[host] != 1 for host, clock, _ in events):
+            continue
+        for reading in READINGS:
+            log = convert(shiviz_log(*events).encode(), "shiviz", "log")
+            (found,) = (classify(one, tuple(ORDERS), reading) for one in converted_runs(log, "log"))
+            assert set(found.kept) <= {"asynchronous"}
+            broken = {order for order, outcome in found.outcomes.items() if outcome == "broken"}
+            violations += len(broken)
+            wrong += len(broken - run.broken(reading))
+    return wrong, violations
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.2])
+def test_an_order_broken_by_inferred_messages_is_broken_by_the_true_ones(loss: float) -> None:
+    wrong, violations = unsound(range(200), loss)
+    assert wrong == 0
+    assert violations > 20
+
+
+#: Taken as one message, what a sends breaks synchronous order: but c may have it, then b's, and b has it at last.
+SENT_AT_ONCE = shiviz_log(
+    ("a", {"a": 1}, "to b and c"),
+    ("b", {"b": 1}, "to c"),
+    ("b", {"b": 2, "a": 1}, "from a"),
+    ("c", {"c": 1, "a": 1}, "from a"),
+    ("c", {"c": 2, "a": 1, "b": 1}, "from b"),
+)
+#: If c receives from a first, queues at c and d contradict each other; if from b first, they do not.
+RECEIVED_AT_ONCE = shiviz_log(
+    ("a", {"a": 1}, "to d"),
+    ("a", {"a": 2}, "to c"),
+    ("b", {"b": 1}, "to c"),
+    ("b", {"b": 2}, "to d"),
+    ("c", {"c": 1, "a": 2, "b": 1}, "from a and b"),
+    ("d", {"d": 1, "b": 2}, "from b"),
+    ("d", {"d": 2, "b": 2, "a": 1}, "from a"),
+)
+
+
+@pytest.mark.parametrize(("log", "order"), [(SENT_AT_ONCE, "synchronous"), (RECEIVED_AT_ONCE, "mailbox")])
+def test_a_violation_by_the_order_within_one_event_is_unknown(
+    log: str, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found,) = of_text(log, "shiviz")
+    assert found[order].because == ORDER_NOT_LOGGED
+    assert any("1 event (" in note for note in found.subject.notes)
+    # The order that the rows have would show a violation that need not have been.
+    monkeypatch.setattr(uncertain, "_without_unordered", lambda c, order, unordered, reading: decide(c, order, reading))
+    assert of_text(log, "shiviz")[0][order].outcome == "broken"
+
+
+def test_causes_that_another_cause_knows_of_are_no_messages() -> None:
+    chain = (("a", {"a": 1}, ""), ("b", {"a": 1, "b": 1}, ""), ("c", {"a": 1, "b": 1, "c": 1}, ""))
+    assert of_text(shiviz_log(*chain), "shiviz")[0].subject.messages == 2
+    (found,) = of_text(shiviz_log(chain[0], chain[2]), "shiviz")
+    assert found.subject.messages == 0  # as what b's event knows is not in the log
+    assert [hole.process for hole in found.subject.holes] == ["c"]
+
+
+def test_a_crown_of_inferred_messages_is_broken_for_certain() -> None:
+    crown = shiviz_log(
+        ("a", {"a": 1}, "send"),
+        ("b", {"b": 1}, "send"),
+        ("a", {"a": 2, "b": 1}, "receive"),
+        ("b", {"b": 2, "a": 1}, "receive"),
+    )
+    (found,) = of_text(crown, "shiviz")
+    assert found["synchronous"].outcome == "broken"
+    assert outcomes(found, "fifo", "causal", "mailbox", "one-n", "n-n") == {"unknown"}
+
+
+def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "log.shiviz"
+    file.write_text("===\n".join([shiviz_log(*PING)] * 12) + "panic\n")
+    answer = crownless("classify", str(file), "--delimiter", "^===$")
+    assert "12 computations" in answer.out
+    assert "note: 1 line of text skipped" in answer.out
+
+
+def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "log.shiviz"
+    broken = 0
+    for seed in range(10):
+        file.write_text(shiviz_log(*Simulated(seed, steps=30).events))
+        small = every(file)
+        with monkeypatch.context() as patch:
+            patch.setattr(opening, "SMALL_UP_TO", 5)
+            assert isinstance(contents(str(file), tuple(ORDERS), "lost"), Classifications)
+            large = every(file)
+        assert [one.outcomes for one in large] == [one.outcomes for one in small]
+        assert [one.subject.notes for one in large] == [one.subject.notes for one in small]
+        broken += sum(outcome == "broken" for one in large for outcome in one.outcomes.values())
+    assert broken > 5
+
+
+def test_a_violation_that_the_monitor_shows_by_unordered_events_is_looked_for_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = convert(RECEIVED_AT_ONCE.encode(), "shiviz", "log")
+    assert [event.message for event in log.without_unordered if event.process == "c"] == ["a:2", ""]
+    file = tmp_path / "log.shiviz"
+    file.write_text(RECEIVED_AT_ONCE)
+    monkeypatch.setattr(opening, "SMALL_UP_TO", 5)
+    (found,) = every(file)
+    assert found["mailbox"].because == ORDER_NOT_LOGGED
+    certain = every(EXAMPLES / "events.itf.json")[0]  # as if without the unordered events the order were broken too
+    monkeypatch.setattr(
+        opening, "weakened", lambda verdict, *_: Verdict(verdict.order, False, unknown=ORDER_NOT_LOGGED)
+    )
+    weak = opening._weakened(found, certain, log, "lost")
+    assert weak["causal"].outcome == "broken"
+    assert weak["fifo"].outcome == "unknown"
+
+
+# -- OTLP --------------------------------------------------------------------------------------------------------------
+
+
+def span(id_: str, kind: Any, start: Any, parent: str = "", links: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = {"traceId": "t", "spanId": id_, "kind": kind, "startTimeUnixNano": start}
+    if parent:
+        fields["parentSpanId"] = parent
+    return fields | {"links": [{"traceId": "t", "spanId": link} for link in links]} | more
+
+
+def otlp(**services: list[dict[str, Any]]) -> str:
+    def resource(name: str) -> dict[str, Any]:
+        return {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]}
+
+    parts = [{"resource": resource(name), "scopeSpans": [{"spans": spans}]} for name, spans in services.items()]
+    return json.dumps({"resourceSpans": parts}, indent=1)
+
+
+def test_spans_are_joined_by_parents_and_links_and_kinds_are_numbers_or_names() -> None:
+    (found,) = of_text(
+        otlp(
+            a=[span("1", 4, "10"), span("2", "SPAN_KIND_PRODUCER", 20), span("9", 3, 5)],
+            b=[span("3", 5, "1", parent="1"), span("4", "SPAN_KIND_CONSUMER", "2", links=("2",))],
+        ),
+        "otlp",
+    )
+    assert outcomes(found) == {"kept"}
+    assert any("1 client" in note for note in found.subject.notes)
+    assert any("start times" in note for note in found.subject.notes)
+
+
+def test_times_order_the_spans_of_one_process_and_nothing_else() -> None:
+    log = {"a": [span("1", 4, "10"), span("2", 4, "20")], "b": [span("3", 5, "2", "1"), span("4", 5, "1", "2")]}
+    (found,) = of_text(otlp(**log), "otlp")
+    assert found["asynchronous"].kept  # though b's clock is earlier throughout
+    assert found["fifo"].outcome == "broken"
+
+
+def test_spans_that_start_at_the_same_time_leave_verdicts_open() -> None:
+    log = {"a": [span("1", 4, "10"), span("2", 4, "10")], "b": [span("3", 5, "2", "1"), span("4", 5, "1", "2")]}
+    (found,) = of_text(otlp(**log), "otlp")
+    assert found["fifo"].because == ORDER_NOT_LOGGED
+    assert found["asynchronous"].kept
+    assert "kept" not in outcomes(found, *list(ORDERS)[1:])
+    assert any("2 events" in note for note in found.subject.notes)
+
+
+def test_a_span_starts_before_its_children() -> None:
+    parts = {"a": [span("1", 4, 1)], "b": [span("3", 4, 5, "2"), span("2", 5, 5, "1")], "c": [span("4", 5, 1, "3")]}
+    (found,) = of_text(otlp(**parts), "otlp")
+    assert outcomes(found) == {"kept"}
+
+
+def test_a_batch_is_several_deliveries_and_several_consumers_are_several_receivers() -> None:
+    batch = otlp(
+        a=[span("1", 4, "1"), span("2", 4, "2")], b=[span("3", 5, "1", links=("1", "2"))], c=[span("4", 5, "1", "1")]
+    )
+    (found,) = of_text(batch, "otlp")
+    assert isinstance(found.subject, NamedComputation)
+    assert sorted(message.receivers for message in found.subject.computation.messages) == [(1,), (1, 2)]
+    assert found["fifo"].outcome == "unknown"
+
+
+def test_consumers_without_a_producer_are_holes_and_producers_without_a_consumer_leave_all_open() -> None:
+    (found,) = of_text(otlp(a=[span("1", 4, "1")], b=[span("2", 5, "1", "1"), span("3", 5, "2", "gone")]), "otlp")
+    assert [hole.text for hole in found.subject.holes] == ["b delivers gone?, whose send is not in the log"]
+    assert "kept" not in outcomes(found)
+    (found,) = of_text(otlp(b=[span("3", 5, "2")]), "otlp")
+    assert found.subject.holes
+    (found,) = of_text(otlp(a=[span("1", 4, "1"), span("5", 4, "2")], b=[span("2", 5, "1", "1")]), "otlp")
+    assert found["asynchronous"].kept
+    assert outcomes(found, *list(ORDERS)[1:]) == {"unknown"}
+    nested = otlp(a=[span("1", 4, "1")], b=[span("2", 5, "1", "1"), span("3", 5, "2", "2")])
+    (found,) = of_text(nested, "otlp")
+    assert outcomes(found) == {"kept"}
+    assert any("within another" in note for note in found.subject.notes)
+
+
+def test_messages_are_called_by_their_ids_if_these_are_unique() -> None:
+    def sent(*ids: str) -> set[str]:
+        attributes = [[{"key": "messaging.message.id", "value": {"stringValue": id_}}] for id_ in ids]
+        a = [span(f"p{k}", 4, k + 1, attributes=value) for k, value in enumerate(attributes)]
+        (found,) = of_text(otlp(a=a, b=[span(f"c{k}", 5, k + 1, f"p{k}") for k in range(len(ids))]), "otlp")
+        assert isinstance(found.subject, NamedComputation)
+        return {message.name for message in found.subject.computation.messages}
+
+    assert sent("x", "y") == {"x", "y"}
+    assert sent("x", "x") == {"p0", "p1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the log is empty"),
+        ("[]", "this is not OTLP"),
+        ("{}", "this is not OTLP"),
+        ('{"resourceSpans": 1}', "no list of objects"),
+        ('{"resourceSpans": []}', "no span is of a producer or a consumer"),
+        ('{"resourceSpans": []}\n{\n', "log:2:2: not JSON"),
+        ("[" * 100_000, "not JSON that can be read"),
+        (otlp(a=[span("1", 3, 1)]), "no span is of a producer or a consumer: 1 client"),
+        (otlp(a=[span("1", 7, 1)]), "log:17: the 'kind' of a span is unknown"),
+        (otlp(a=[span("1", 4, "0")]), "has no start time"),
+        (otlp(a=[span("1", 4, None)]), "has no start time"),
+        (otlp(a=[span("1", 4, "9" * 40)]), "has no start time"),
+        (otlp(a=[span("", 4, 1)]), "no 'spanId'"),
+        (otlp(a=[span("1", 4, 1), span("1", 4, 2)]), "the span 1 comes twice"),
+        (otlp(a=[span("1", 4, 1)], b=[span("2", 5, 1, "1"), span("3", 5, 2, "1")]), "b delivers 1 twice: lines"),
+        (otlp(a=[span("1", 4, 1)]).replace("service.name", "x"), "no 'service.name'"),
+        (otlp(a=[span("1", 5, 1, "2"), span("3", 4, 2)], b=[span("4", 5, 1, "3"), span("2", 4, 2)]), "cyclic"),
+    ],
+)
+def test_spans_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
+    assert problem in refused(text, "otlp")
+
+
+# -- ITF ---------------------------------------------------------------------------------------------------------------
+
+
+def itf(*states: dict[str, Any], **more: Any) -> str:
+    rows = [{"#meta": {"index": k}, **state} for k, state in enumerate(states)]
+    return json.dumps({"#meta": {"format": "ITF"}, "vars": ["event"], "states": rows, **more}, indent=1)
+
+
+def act(process: Any, kind: str, message: Any, peer: Any = None) -> dict[str, Any]:
+    return {"event": {"process": process, "kind": kind, "message": message, "peer": peer}}
+
+
+SENT, DELIVERED = act("a", "send", "m", "b"), act("b", "deliver", "m", "a")
+
+
+def test_a_state_is_an_event_a_variant_or_nothing() -> None:
+    variant = {"event": {"tag": "Receive", "value": {"process": "b", "message": "m"}}}
+    for states in (
+        (SENT, DELIVERED),
+        ({"x": 1}, SENT, {"event": {"kind": "none"}}, variant),
+        ({"event": {"tag": "None", "value": {"tag": "UNIT", "value": {"#tup": []}}}}, SENT, DELIVERED),
+        (act("a", "send", "m"), DELIVERED),
+    ):
+        (found,) = of_text(itf(*states), "itf")
+        assert outcomes(found) == {"kept"}
+        assert found.subject.messages == 1
+
+
+def test_values_of_tla_are_names_and_columns_say_where_they_are() -> None:
+    def net(kind: str, process: int, peer: Any) -> dict[str, Any]:
+        last = {"by": {"#bigint": str(process)}, "what": kind, "id": {"#tup": [1, "x"]}, "other": peer}
+        return {"net": {"last": last}}
+
+    columns: Any = {
+        "process": "net.last.by",
+        "kind": "net.last.what",
+        "message": "net.last.id",
+        "peer": "net.last.other",
+    }
+    trace = itf(net("send", 1, {"#set": [2, {"#bigint": "3"}]}), net("deliver", 2, 1), net("deliver", 3, 1))
+    (found,) = of_text(trace, "itf", **columns)
+    assert isinstance(found.subject, NamedComputation)
+    assert found.subject.computation.processes == ("1", "2", "3")
+    assert [message.name for message in found.subject.computation.messages] == ['<<1, "x">>']
+
+
+def test_a_lasso_and_messages_to_nobody_known_leave_all_open() -> None:
+    (found,) = of_text(itf(SENT, DELIVERED, loop=0), "itf")
+    assert outcomes(found) == {"unknown"}
+    (found,) = of_text(itf(SENT, DELIVERED, act("a", "send", "n")), "itf")
+    assert outcomes(found, *list(ORDERS)[1:]) == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the trace is empty"),
+        ("{}", "has no list 'states'"),
+        ("[1]", "not one trace"),
+        ("{}\n{}", "not one trace"),
+        ("{\n'a'", "log:2:1: not JSON"),
+        (itf(), "no state of 0 says which event"),
+        (itf({"x": 1}), "no state of 1 says which event"),
+        (itf(SENT, SENT), "a sends m twice: lines"),
+        (itf(act("a", "sent", "m", "b")), "unknown kind 'sent'; did you mean 'send'"),
+        (itf(act("", "send", "m", "b")), "the 'process' of an event is missing"),
+        (itf(act("a", "send", None, "b")), "the 'message' of an event is missing"),
+        (itf(act("a", "send", {"#unserializable": "x"}, "b")), "cannot be a name"),
+        (itf(act("a", "send", "m\n", "b")), "no name that can be printed"),
+        (itf(SENT, act("b", "deliver", "m", ["a"])), "the 'peer' of a deliver is no process"),
+        (itf({"event": {"process": "a", "message": "m"}}), "an event has no 'kind'"),
+        (itf(DELIVERED, act("b", "send", "m2", "a"), act("a", "deliver", "m2"), SENT), "cyclic"),
+    ],
+)
+def test_traces_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
+    assert problem in refused(text, "itf")
+
+
+# -- hostile files -----------------------------------------------------------------------------------------------------
+
+
+def mutated(content: bytes, chance: Random) -> bytes:
+    """The content with a few bytes, lines or parts changed."""
+    for _ in range(chance.choice([1, 1, 2, 5])):
+        at, past = sorted(chance.randrange(len(content) + 1) for _ in range(2))
+        past = min(past, at + chance.choice([1, 3, 40]))
+        kind = chance.randrange(6)
+        lines = content.split(b"\n")
+        if kind == 0:
+            content = content[:at] + content[past:]
+        elif kind == 1:
+            content = content[:at] + bytes([chance.randrange(256)]) + content[past:]
+        elif kind == 2:
+            content = content[:past] + content[at:]
+        elif kind == 3:
+            chance.shuffle(lines)
+            content = b"\n".join(lines)
+        elif kind == 4:
+            content = b"\n".join([*lines, chance.choice(lines)])
+        else:
+            digit = chance.choice([b"0", b"-1", b"99999999999999999999", b"null", b'"a"', b"{}", b"[]", b"1e9"])
+            content = content[:at] + digit + content[at:]
+    return content
+
+
+@pytest.mark.parametrize("file", ["events.shiviz", "events.otlp", "events.itf.json"])
+def test_mutated_logs_have_verdicts_or_are_refused_in_a_line(file: str) -> None:
+    content = (EXAMPLES / file).read_bytes()
+    form: Format = "shiviz" if "shiviz" in file else "otlp" if "otlp" in file else "itf"
+    patterns = (None, OF_EXAMPLE) if form == "shiviz" else (None,)
+    judged, lines = 0, list[str]()
+    for seed in range(200):
+        chance = Random(seed)
+        given = mutated(content, chance)
+        try:
+            log = convert(given, form, file, None, chance.choice(patterns))
+            found = [classify(one) for one in converted_runs(log, file)]
+        except BadInput as error:
+            lines.append(str(error))
+        else:
+            judged += bool(found)
+    assert judged + len(lines) == 200
+    assert judged > 10
+    assert all(line.startswith(file) and len(line.splitlines()) == 1 for line in lines)
+
+
+def test_an_uncertain_verdict_is_weakened_and_others_stay() -> None:
+    (found,) = subjects(str(EXAMPLES / "events.itf.json"))
+    assert found.uncertain == Uncertain()
+    causal, fifo = classify(found)["causal"], classify(found)["fifo"]
+    assert weakened(causal, Uncertain({"causal": "x"}), None, "lost") is causal  # a violation stands
+    assert weakened(fifo, Uncertain({"causal": "x"}), None, "lost") is fifo
+    assert weakened(fifo, Uncertain({"fifo": "x"}), None, "lost").unknown == "x"
+    both = Uncertain({}, ([frozenset({("order-1", "billing")}), frozenset({("reserved", "billing")})],))
+    assert weakened(causal, both, None, "lost").unknown == ORDER_NOT_LOGGED
+    one = Uncertain({}, ([frozenset({("order-1", "billing")}), frozenset({("other", "billing")})],))
+    assert weakened(causal, one, None, "lost").outcome == "broken"
+    assert LogEvent(1, "", "a", 0, "internal").json() == '{"process": "a", "index": 0, "kind": "internal"}'
