@@ -157,8 +157,8 @@ ORDERS = MappingProxyType(
             ),
             Order(
                 "synchronous",
-                "some linearization has each send followed at once by its receives, internal events aside; equivalently there is "
-                "no crown",
+                "some linearization has each send followed at once by its receives, internal events aside; "
+                "equivalently there is no crown",
                 "[CMT96], [MG] §2.2 and Theorem 2; [DFLL23] where incomplete",
                 by_graph.synchronous,
             ),
