@@ -31,6 +31,7 @@ from .constraints import (
     sort_edges,
 )
 from .cycles import path, short_cycle
+from .disorder import FIGURES, marks, measure
 from .layout import COPIES, LAID_OUT, LINES, MESSAGES, NONE, Names, Numbers, Rows, Run, lay_out, room
 from .one_queue import Queue, is_one_queue, queue
 from .overtaking import LINES_UP_TO, Channels, channels, overtakings
@@ -108,6 +109,14 @@ class Monitor:
             self._number = number
             self._by_overtaking = {}
         return self._run
+
+    def disorder(self, number: int) -> Numbers:
+        """For each line of the run of that number, which is well-formed, the figures of `disorder`."""
+        run = self.lay_out(number)
+        figures, marked = np.zeros((int(run.sizes[LINES]), FIGURES), np.int64), marks(run)
+        while not measure(run, self._channels, marked, figures):
+            self._grow()
+        return figures
 
     def processes(self) -> Numbers:
         """Of each line of the run that is laid out the number of its process."""

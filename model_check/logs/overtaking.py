@@ -37,9 +37,10 @@ class Channels(NamedTuple):
     #: Of each message where its time is in `stamps`, and how many copies are in flight.
     slot: Numbers
     in_flight: Numbers
-    #: Times of messages; the slots that are free.
+    #: Times of messages; the slots that are free; how many slots there are, and how many of them are free.
     stamps: Numbers
     free: Numbers
+    slots: Numbers
 
 
 def channels(run: Run, lines: int, entries: int) -> Channels:
@@ -55,6 +56,7 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
         *(numbers(lines * lines) for _ in range(4)),
         *(numbers(messages) for _ in range(2)),
         *(numbers(entries) for _ in range(2)),
+        np.zeros(2, np.int64),
     )
 
 
@@ -65,33 +67,16 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
     """
     found[0], found[1], found[2], found[3] = NONE, NONE, NONE, NONE
     n = run.sizes[LINES]
-    _link_channels(run, by)
-    for entry in range(n * n):
-        by.times[entry] = 0
-    slots, free = 0, 0
+    link_channels(run, by)
     for number in range(run.sizes[EVENTS]):
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         own = p * n
         if copy == NONE:
-            if found[2] == NONE:
-                if free:
-                    free -= 1
-                    slot = by.free[free]
-                else:
-                    slot = slots
-                    slots += 1
-                    if slots * n > len(by.stamps):
-                        return False
-                stamp = slot * n
-                for l in range(n):
-                    by.stamps[stamp + l] = by.times[own + l]
-                by.slot[m] = slot
-                by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
+            if found[2] == NONE and not keep_time(run, by, p, m):
+                return False
         else:
-            send = run.send[m]
-            sender = run.line[send]
-            channel = own + sender
+            channel = own + run.line[run.send[m]]
             if found[0] == NONE and by.missing[channel] != copy:
                 found[0], found[1] = by.missing[channel], copy
             if found[2] == NONE:
@@ -103,13 +88,7 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
                     for l in range(n):
                         if found[2] == NONE and by.place[own + l] < by.stamps[stamp + l]:
                             found[2], found[3] = by.missing[own + l], copy
-                for l in range(n):
-                    by.times[own + l] = max(by.times[own + l], by.stamps[stamp + l])
-                by.times[own + sender] = max(by.times[own + sender], send - run.begin[sender] + 1)
-                by.in_flight[m] -= 1
-                if not by.in_flight[m]:
-                    by.free[free] = by.slot[m]
-                    free += 1
+                learn(run, by, p, m)
             elif found[0] != NONE:
                 break
             by.delivered[copy] = True
@@ -117,24 +96,59 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
                 while copy != NONE and by.delivered[copy]:
                     copy = by.following[copy]
                 by.missing[channel] = copy
-                by.place[channel] = NOTHING_MISSING if copy == NONE else _place(run, copy)
+                by.place[channel] = NOTHING_MISSING if copy == NONE else place_of_send(run, copy)
         by.times[own + p] = e - run.begin[p] + 1
     return True
 
 
 @compiled
-def _place(run: Run, copy: Any) -> Any:
+def keep_time(run: Run, by: Channels, p: Any, m: Any) -> Any:
+    """Keeps the time of a process as that of the message it sends; False if there is no room for it."""
+    n = run.sizes[LINES]
+    if by.slots[1]:
+        by.slots[1] -= 1
+        slot = by.free[by.slots[1]]
+    else:
+        slot = by.slots[0]
+        by.slots[0] += 1
+        if by.slots[0] * n > len(by.stamps):
+            return False
+    for l in range(n):
+        by.stamps[slot * n + l] = by.times[p * n + l]
+    by.slot[m] = slot
+    by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
+    return True
+
+
+@compiled
+def learn(run: Run, by: Channels, p: Any, m: Any) -> Any:
+    """A process that delivers a message knows what its sender knew, and the send."""
+    n, stamp = run.sizes[LINES], by.slot[m] * run.sizes[LINES]
+    send = run.send[m]
+    sender = run.line[send]
+    for l in range(n):
+        by.times[p * n + l] = max(by.times[p * n + l], by.stamps[stamp + l])
+    by.times[p * n + sender] = max(by.times[p * n + sender], send - run.begin[sender] + 1)
+    by.in_flight[m] -= 1
+    if not by.in_flight[m]:
+        by.free[by.slots[1]] = by.slot[m]
+        by.slots[1] += 1
+
+
+@compiled
+def place_of_send(run: Run, copy: Any) -> Any:
     """The place on its line of the send of a copy."""
     send = run.send[run.of_copy[copy]]
     return send - run.begin[run.line[send]]
 
 
 @compiled
-def _link_channels(run: Run, by: Channels) -> Any:
-    """Puts the copies of each channel in the order of sending."""
+def link_channels(run: Run, by: Channels) -> Any:
+    """Puts the copies of each channel in the order of sending; no process knows anything then."""
     n = run.sizes[LINES]
+    by.slots[0], by.slots[1] = 0, 0
     for channel in range(n * n):
-        by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
+        by.missing[channel], by.place[channel], by.times[channel] = NONE, NOTHING_MISSING, 0
     for e in range(run.sizes[EVENTS]):
         if run.copy[e] != NONE:
             continue
