@@ -1,9 +1,9 @@
 """How far the deliveries of each process are out of FIFO and out of causal order, by the definition.
 
 A message is *overtaken* at a process to which it is sent if that process delivers another message before it, or without
-it, that was sent later: by the same sender (FIFO order), or after it by happened-before (causal order). A delivery of an
-overtaken message is out of order; its distance says how many deliveries of the process earlier the first of the messages
-that overtake it was delivered. A computation keeps FIFO, or causal, order if no message is overtaken so.
+it, that was sent later: by the same sender (FIFO order), or after it by happened-before (causal order). A delivery of
+an overtaken message is out of order; its distance says how many deliveries of the process earlier the first of the
+messages that overtake it was delivered. A computation keeps FIFO, or causal, order if no message is overtaken so.
 """
 
 from __future__ import annotations

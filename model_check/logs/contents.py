@@ -10,7 +10,7 @@ from crownless.model_check.oracle import NamedComputation, computation_in, conte
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
-from .files import Format, read_table
+from .files import Format, Progress, read_table
 
 if TYPE_CHECKING:
     from .classified import ClassifiedLog
@@ -26,24 +26,26 @@ def contents(
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    progress: Progress | None = None,
 ) -> ClassifiedLog | Iterator[NamedComputation]:
     """A log of the file of that name (`-`: standard input), classified; what is small enough, to be classified.
 
     `form`: its format, if the name does not say it; `columns`: what its columns are called there, where that is
-    something else. `around_monitor`: what is open while the monitor is at work. Raises `BadInput` for a file that
-    cannot be read.
+    something else. `around_monitor`: what is open while the monitor is at work; `progress`: gets how
+    much is read, and how much decided. Raises `BadInput` for a file that cannot be read.
     """
-    content, form = content_of(name, form)
+    content, form = content_of(name, form, progress)
     if form is None:
         return computation_in(as_text(content, name), name)
     table = None
     if form != "jsonl" or columns or content.count(b"\n") > SMALL_UP_TO:
-        table = read_table(content, form, name, columns)
+        table = read_table(content, form, name, columns, progress)
     if table is None or table.num_rows <= SMALL_UP_TO:
         return runs_in(lines_of(content, form, name, columns), name)
     from .classified import classified  # which loads what is compiled
+    from .context import numbering
 
     with around_monitor():
-        log = classified(table, name, orders, reading)
+        log = classified(table, name, orders, reading, numbering(content, form, table.num_rows), progress)
     # All lines together say where a row contradicts another one.
     return runs_in(lines_of(content, form, name, columns), name) if log is None else log

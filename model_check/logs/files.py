@@ -8,9 +8,10 @@ several are separated by semicolons, and an empty cell is as good as none.
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
+#: Gets what is done ("read"), how much of it, of how much if that is known, and the unit.
+Progress = Callable[[str, int, "int | None", str], None]
 
 SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
@@ -71,7 +74,13 @@ def decompressed(content: bytes, name: str) -> bytes:
         raise BadInput(f"this is not {compression}, or is cut off: {_first(error)}", hint=hint, file=name) from None
 
 
-def read_table(content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None) -> pa.Table | None:
+def read_table(
+    content: bytes,
+    form: Format,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> pa.Table | None:
     """The plain rows of a log; None if lines of JSON are not all events in one form, and must be read one by one.
 
     `columns`: what the columns of a log are called in the file, where that is something else.
@@ -83,14 +92,17 @@ def read_table(content: bytes, form: Format, name: str, columns: Mapping[str, st
             hint = f"name another column for '{other}' or '{column}', or leave one out"
             raise BadInput(f"'{other}' and '{column}' are both to be the column {given!r}", hint=hint, file=name)
     if form == "jsonl":
-        table = _read_json(content, named)
+        table = _read_json(content, named, progress)
         if table is None:
             return None
         for column, given in (columns or {}).items():
             if table[column].null_count == table.num_rows:
                 raise BadInput(f"no line has {given!r}", hint=f"say what is called '{column}' there", file=name)
         return plain_table(table)
-    table = {"csv": _read_csv, "parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
+    if form == "csv":
+        table = _read_csv(content, name, progress)
+    else:
+        table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
     several = [given for given, count in Counter(table.schema.names).items() if count > 1]
     if several:
         raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
@@ -108,6 +120,29 @@ def read_table(content: bytes, form: Format, name: str, columns: Mapping[str, st
     return plain_table(table)
 
 
+def _source(content: bytes, progress: Progress | None) -> pa.NativeFile:
+    """The content to be read by Arrow; its lines are counted as they are read, if anybody wants to know."""
+    import pyarrow as pa
+
+    if progress is None or len(content) <= BLOCK:
+        return pa.BufferReader(content)
+    return pa.PythonFile(_CountedLines(content, progress), mode="r")
+
+
+class _CountedLines(io.BytesIO):
+    """A text whose reader reports how many lines it has read."""
+
+    def __init__(self, content: bytes, progress: Progress) -> None:
+        super().__init__(content)
+        self._progress, self._lines, self._of = progress, 0, content.count(b"\n")
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        block = super().read(size)
+        self._lines += block.count(b"\n")
+        self._progress("read", self._lines, self._of, "lines")
+        return block
+
+
 def _first(error: Exception) -> str:
     return str(error).splitlines()[0].split(". ")[0] if str(error) else type(error).__name__
 
@@ -115,7 +150,7 @@ def _first(error: Exception) -> str:
 # -- JSON Lines --------------------------------------------------------------------------------------------------------
 
 
-def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
+def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | None) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.json as pj
 
@@ -130,7 +165,7 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
     schema = pa.schema([(named[name], types[name]) for name in TYPES])
     try:
         table = pj.read_json(
-            pa.BufferReader(content),
+            _source(content, progress),
             read_options=pj.ReadOptions(block_size=BLOCK),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
@@ -205,7 +240,7 @@ def _read_json_of_several_types(content: bytes, named: Mapping[str, str]) -> pa.
 # -- other formats -----------------------------------------------------------------------------------------------------
 
 
-def _read_csv(content: bytes, name: str) -> pa.Table:
+def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -219,7 +254,7 @@ def _read_csv(content: bytes, name: str) -> pa.Table:
     heading = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace").strip()
     try:
         return pc.read_csv(
-            pa.BufferReader(content),
+            _source(content, progress),
             read_options=pc.ReadOptions(block_size=BLOCK),
             parse_options=pc.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pc.ConvertOptions(

@@ -25,6 +25,8 @@ LINES_UP_TO = 4096
 class Channels(NamedTuple):
     """What a pass knows, by line and channel; `stamps` holds the times of the messages in flight."""
 
+    #: How many slots of times there are, and how many of them are free.
+    slots: Numbers
     #: Of each copy the next one on its channel; true if it was delivered.
     following: Numbers
     delivered: Numbers
@@ -37,10 +39,9 @@ class Channels(NamedTuple):
     #: Of each message where its time is in `stamps`, and how many copies are in flight.
     slot: Numbers
     in_flight: Numbers
-    #: Times of messages; the slots that are free; how many slots there are, and how many of them are free.
+    #: Times of messages; the slots that are free.
     stamps: Numbers
     free: Numbers
-    slots: Numbers
 
 
 def channels(run: Run, lines: int, entries: int) -> Channels:
@@ -51,12 +52,12 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
 
     copies, messages = len(run.of_copy), len(run.send)
     return Channels(
+        np.zeros(2, np.int64),
         numbers(copies),
         np.zeros(copies, np.bool_),
         *(numbers(lines * lines) for _ in range(4)),
         *(numbers(messages) for _ in range(2)),
         *(numbers(entries) for _ in range(2)),
-        np.zeros(2, np.int64),
     )
 
 

@@ -24,6 +24,8 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
+from .classify_details import print_by_process, print_context, some_out_of_order
+from .classify_progress import Rate
 from .endings import say
 from .options import Folder, with_limits, with_output
 from .output import (
@@ -36,6 +38,7 @@ from .output import (
     print_json,
     print_line,
     speaks_unicode,
+    status,
 )
 from .tables import Rows
 
@@ -73,6 +76,7 @@ NAMED_UP_TO = 100
     metavar="NAME=THEIRS",
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
+@click.option("--by-process", is_flag=True, help="Also say of each process how far its deliveries are out of order.")
 @click.option(
     "--engine",
     type=click.Choice(["plain", "spark"]),
@@ -81,7 +85,7 @@ NAMED_UP_TO = 100
     help="spark: one dataset of event logs, Parquet or JSON Lines, of any size.",
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
-@click.option("--out", type=Folder(), help="With --engine spark: a new folder for all verdicts, as Parquet.")
+@click.option("--out", type=Folder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
 @click.option("--one-run", is_flag=True, help="With --engine spark: the log is of one run, larger than memory.")
 @click.option("--clocks", is_flag=True, help="With --engine spark: by the vector clocks in the log, row by row.")
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
@@ -104,6 +108,7 @@ def classify(
     reading: UnreceivedPolicy,
     form: Format | None,
     columns: tuple[str, ...],
+    by_process: bool,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -149,6 +154,8 @@ def classify(
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
     named = _columns(columns)
+    if engine == "spark" and by_process:
+        raise BadInput("--by-process does not go with --engine spark", hint="leave one of them out")
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
@@ -187,18 +194,25 @@ def classify(
             as_json=as_json,
             quiet=quiet,
         )
-    if master or out or one_run or clocks or live:
-        raise BadInput(
-            "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
-        )
+    if master or one_run or clocks or live:
+        raise BadInput("--master, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark")
+    if out is not None:
+        if len(files) != 1:
+            raise BadInput("--out takes one log", hint="give each log a folder of its own")
+        from .classify_out import refuse_taken, write_records
+
+        refuse_taken(out)
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
-    with stoppable(limits) as part:
+    with status(quiet) as line, stoppable(limits) as part:
+        progress = None if line is None else Rate(line.update)
         for name in files:
-            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling)
+            if progress is not None:
+                progress.file = name
+            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling, progress)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -212,6 +226,8 @@ def classify(
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=as_json):
             shown.append(classification)
+        if out is not None:
+            write_records(out, parts[0], chosen)
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
         parts.append(oracle.Classifications([last]))
@@ -230,7 +246,9 @@ def classify(
         for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
             if count > SHOWN_UP_TO:
                 print_line()
-            _print(classification, drawing=not quiet or count > SHOWN_UP_TO)
+            _print(classification, drawing=not quiet or count > SHOWN_UP_TO, by_process=by_process)
+        if out is not None and out.exists():
+            print_line(f"all verdicts, witnesses and holes: {out}")
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if part.reason is not None:
         outcomes.add("unknown")
@@ -277,7 +295,7 @@ def _first_broken(parts: list[oracle.ClassifiedRuns], order: str) -> tuple[int, 
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
-def _print(classification: oracle.Classification, *, drawing: bool) -> None:
+def _print(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
     subject = classification.subject
     run = f", run {printable_name(subject.run)}" if subject.run else ""
     print_line(f"{subject.file}{run}: {some(subject.processes, 'process')}, {some(subject.messages, 'message')}")
@@ -305,6 +323,11 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             print_line(f"{', '.join(broken)}:")
         for detail in details:
             print_line(f"  {detail}")
+    if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
+        print_context(subject.context)
+    large = drawing and isinstance(subject, oracle.LargeRun)
+    if by_process or (large and some_out_of_order(subject.by_process or ())):
+        _print_by_process(subject, everything=by_process)
     if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if (line := _about_control_messages(subject)) is not None:
@@ -324,6 +347,14 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
         )
         print_line(f"not received: {names}; read as {how}; see --unreceived")
     print_line()
+
+
+def _print_by_process(subject: oracle.Subject, *, everything: bool) -> None:
+    summaries = subject.by_process
+    if summaries is not None:
+        print_by_process(summaries, everything=everything)
+    else:
+        print_line("too large to say of each process how far its deliveries are out of order")
 
 
 def _few(names: list[str]) -> str:
