@@ -25,7 +25,17 @@ from crownless.spec.printable import in_brackets, printable, printable_name, som
 from crownless.spec.reading import as_text, read_bytes
 
 from .event_logs import Hole, read_log
-from .logs.files import COMPRESSIONS, Format, Progress, decompressed, format_in, format_of, json_lines, read_table
+from .logs.files import (
+    COMPRESSIONS,
+    Format,
+    Progress,
+    decompressed,
+    format_in,
+    format_of,
+    json_lines,
+    read_table,
+    refuse_other_format,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -313,7 +323,9 @@ def content_of(name: str, form: Format | None = None, progress: Progress | None 
     if form is None and content.startswith(b"\x1f\x8b"):
         hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
         raise BadInput("this is compressed", hint=hint, file=name)
-    return content, form or format_in(content)
+    form = form or format_in(content)
+    refuse_other_format(content, form, name)
+    return content, form
 
 
 def lines_of(content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None) -> list[str]:

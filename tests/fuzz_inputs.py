@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_children import MOST_FINDINGS, Ran, fuzz
+from fuzz_logs import CompressedFiles, LogFiles, TableFiles
 from fuzz_mutations import Mutator
 from fuzz_readers import Arguments, Computations, Logs, Programs, Reader, Settings, Shown
 from fuzz_saved_files import CostTables, Forged, ForgedOnSpark
@@ -30,7 +31,20 @@ BATCH = 1_000
 
 READERS: dict[str, Callable[[], Reader]] = {
     kind.name: kind
-    for kind in (Computations, Programs, Shown, Logs, Settings, Arguments, Forged, ForgedOnSpark, CostTables)
+    for kind in (
+        Computations,
+        Programs,
+        Shown,
+        Logs,
+        LogFiles,
+        TableFiles,
+        CompressedFiles,
+        Settings,
+        Arguments,
+        Forged,
+        ForgedOnSpark,
+        CostTables,
+    )
 }
 
 

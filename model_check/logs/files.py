@@ -61,6 +61,27 @@ def format_in(content: bytes) -> Format | None:
     return "jsonl" if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else None
 
 
+#: The names of the formats, for people.
+CALLED: dict[Format, str] = {"jsonl": "JSON", "csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
+
+
+def refuse_other_format(content: bytes, form: Format | None, name: str) -> None:
+    """Raises `BadInput` if the content is plainly of another format; None: a computation."""
+    found = format_in(content)
+    if found is None and form is None and _looks_like_csv(content):
+        hint = f"if it is an event log: crownless classify {name} --format csv"
+        raise BadInput("this looks like CSV, not like a computation", hint=hint, file=name)
+    if form is not None and found is not None and found != form:
+        hint = f"give --format {found}, or name the file for what it is"
+        raise BadInput(f"this looks like {CALLED[found]}, not like {CALLED[form]}", hint=hint, file=name)
+
+
+def _looks_like_csv(content: bytes) -> bool:
+    """True if the first line is no process with events, as a computation has, and has several cells."""
+    heading = content.lstrip().split(b"\n", 1)[0]
+    return max(map(heading.count, (b",", b"\t", b";"))) >= 2 and not {*b":#"} & {*heading}
+
+
 def decompressed(content: bytes, name: str) -> bytes:
     """The content of a file whose suffix is that of a compression, as it was before."""
     import pyarrow as pa
@@ -245,7 +266,7 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
     import pyarrow.csv as pc
 
     path = Path(name)
-    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) else ","
+    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) or (name == "-" and _has_tabs(content)) else ","
     try:
         content.decode()
     except UnicodeDecodeError as error:
@@ -267,6 +288,12 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
     except pa.ArrowException as error:
         hint = "give a line of column names, and each event on a line with a cell for each column"
         raise BadInput(f"it cannot be read as CSV: {_first(error)}", hint=hint, file=name) from None
+
+
+def _has_tabs(content: bytes) -> bool:
+    """True if the column names are separated by tabs."""
+    heading = content.split(b"\n", 1)[0]
+    return b"\t" in heading and b"," not in heading
 
 
 def _with_numbers(table: pa.Table, name: str) -> pa.Table:

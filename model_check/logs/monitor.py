@@ -173,7 +173,7 @@ def _decide_runs(
     asked: Any,
     outcomes: Any,
 ) -> Any:
-    """Decides the runs from this number to the end; returns the first for which there is too little room, or the end."""
+    """Decides the runs from that number to the end; returns the first for which there is no room, or the end."""
     for run_number in range(number, end):
         if not lay_out(run_number, rows, run, names):
             continue

@@ -252,8 +252,9 @@ def classify(
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if part.reason is not None:
         outcomes.add("unknown")
+        nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         left_out = [name for name in dict.fromkeys(files) if name not in judged]
-        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out))
+        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
