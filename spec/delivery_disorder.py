@@ -1,4 +1,4 @@
-"""How far the deliveries of each process are out of FIFO and out of causal order, by the definition.
+"""Deliveries out of FIFO and out of causal order, of each process: how many, and by how far.
 
 A message is *overtaken* at a process to which it is sent if that process delivers another message before it, or without
 it, that was sent later: by the same sender (FIFO order), or after it by happened-before (causal order). A delivery of

@@ -1,4 +1,4 @@
-"""What `crownless classify` says of a run beside its verdicts: of its processes, and where a violation is."""
+"""Details of a run that `crownless classify` prints: its processes, and where a violation is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far deliveries are out of order: by the definition, and by the compiled pass over large runs."""
+"""Deliveries out of order: by the definition, and by the compiled pass over large runs."""
 
 from __future__ import annotations
 

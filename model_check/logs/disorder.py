@@ -1,4 +1,4 @@
-"""How far the deliveries of each process are out of FIFO and causal order (`spec.delivery_disorder`), in one pass.
+"""Deliveries out of FIFO and causal order, of each process (`spec.delivery_disorder`), measured in one pass.
 
 Of each channel the first copy is known that nothing has overtaken yet. A delivery overtakes the copies from there on
 that were sent before its own message: these are marked, once, with the number of the delivery among those of its

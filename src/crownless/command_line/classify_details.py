@@ -1,4 +1,4 @@
-"""What `crownless classify` prints of a run beside its verdicts: its processes, and the events around a violation."""
+"""Details of a run that `crownless classify` prints: its processes, and the events around a violation."""
 
 from __future__ import annotations
 
