@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 from command_line_runner import Capture, Crownless
+from log_rows import random_computation
 from test_classified_logs import Event, log_of, long_run, written
 
+from crownless.command_line.classify_details import part_that_breaks
 from crownless.model_check.event_logs import read_log
 from crownless.model_check.logs import contents as opening
 from crownless.model_check.logs.context import AFTER, BEFORE, Context
 from crownless.model_check.oracle import LargeRun
 from crownless.spec.delivery_disorder import summaries
-from crownless.spec.orders import UnreceivedPolicy
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+from crownless.spec.witnesses import Overtaking, Unreceived
 
 pa = pytest.importorskip("pyarrow")
 
@@ -149,6 +152,39 @@ def test_a_large_run_with_violations_is_printed_with_both(tmp_path: Path, crownl
     quiet = crownless("classify", name, "--quiet").out
     assert "where in the log" not in quiet
     assert "deliveries" not in quiet
+
+
+@pytest.mark.parametrize("reading", ["lost", "pending"])
+def test_of_a_run_too_large_to_be_drawn_the_messages_that_show_a_violation_are(
+    tmp_path: Path, crownless: Crownless, reading: UnreceivedPolicy
+) -> None:
+    found = long_run(3, 150, disorder=0.2, loss=0.02)
+    answer = crownless("classify", written(tmp_path / "log.jsonl", found), "--unreceived", reading)
+    assert "not drawn: more than 40 events; crownless show draws it all the same" in answer.out
+    assert "fifo, causal, mailbox, one-n, n-n: of all messages only those that show it" in answer.out.replace(
+        "\n  ", " "
+    )
+    assert "●" in answer.out
+
+
+def test_the_messages_of_each_witness_break_the_order_alone() -> None:
+    chance = Random(5)
+    shown = 0
+    for _ in range(200):
+        c = random_computation(chance, 4, 12, disorder=0.5, loss=0.1, several=0.0)
+        for order in ORDERS:
+            verdict = decide(c, order)
+            part = part_that_breaks(verdict, "lost")
+            if isinstance(verdict.witness, (Overtaking, Unreceived)):
+                assert part is not None, (str(c), order)
+            if part is not None:
+                assert verdict.witness is not None
+                assert not decide(part, order).kept
+                assert len(part.messages) <= len(c.messages)
+                receivers = {q for message in part.messages for q in message.receivers}
+                assert all(line or p in receivers for p, line in enumerate(part.lines))
+                shown += 1
+    assert shown > 300
 
 
 def test_processes_are_listed_by_an_option_also_of_a_small_computation(crownless: Crownless) -> None:

@@ -24,7 +24,7 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
-from .classify_details import print_by_process, print_context, some_out_of_order
+from .classify_details import part_that_breaks, print_by_process, print_context, some_out_of_order
 from .classify_progress import Rate
 from .endings import say
 from .options import Folder, with_limits, with_output
@@ -301,13 +301,13 @@ def _print(classification: oracle.Classification, *, drawing: bool, by_process: 
     run = f", run {printable_name(subject.run)}" if subject.run else ""
     print_line(f"{subject.file}{run}: {some(subject.processes, 'process')}, {some(subject.messages, 'message')}")
     print_line(_conclusion(classification))
-    if drawing and isinstance(subject, oracle.LargeRun):
-        _draw_violations(classification)
-    elif drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
+    if drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
         print_line()
         _draw(subject.computation, classification.reading)
     elif drawing:
-        print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+        if isinstance(subject, oracle.NamedComputation):
+            print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+        _draw_violations(classification)
     rows = Rows("order", "verdict", "because")
     for verdict in classification.verdicts:
         c, witness = verdict.computation, verdict.witness
@@ -370,10 +370,12 @@ def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
 
 
 def _draw_violations(classification: oracle.Classification) -> None:
-    """Of a large run only the messages that show a violation, once for all orders that they break."""
+    """Of what is not drawn whole the messages that show a violation, once for all orders that they break."""
     drawn: dict[str, tuple[Computation, list[str]]] = {}
     for verdict in classification.verdicts:
         c = verdict.computation
+        if not isinstance(classification.subject, oracle.LargeRun):
+            c = part_that_breaks(verdict, classification.reading)
         if verdict.witness is not None and c is not None and c.event_count <= DRAWN_UP_TO:
             drawn.setdefault(str(c), (c, []))[1].append(verdict.order)
     for c, orders in drawn.values():

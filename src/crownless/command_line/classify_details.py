@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.model_check.logs.context import Context
+from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import some
+from crownless.spec.witnesses import messages_of
 
 from .output import STYLES, print_line
 from .tables import Rows
@@ -17,6 +20,16 @@ from .tables import Rows
 PROCESSES_UP_TO = 10
 #: Marks an event that shows the violation.
 MARK = ">"
+
+
+def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
+    """The messages alone that show that the order is broken; None where the witness does not have all of them."""
+    c, witness = verdict.computation, verdict.witness
+    messages = None if c is None or witness is None else messages_of(witness, c)
+    if c is None or messages is None:
+        return None
+    part = without_idle_processes(project(c, messages))
+    return None if decide(part, verdict.order, reading).kept else part
 
 
 def print_by_process(summaries: Sequence[ProcessSummary], *, everything: bool) -> None:
