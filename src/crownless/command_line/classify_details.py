@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from crownless.model_check.logs.context import Context
 from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
@@ -15,6 +15,9 @@ from crownless.spec.witnesses import messages_of
 
 from .output import STYLES, print_line
 from .tables import Rows
+
+if TYPE_CHECKING:
+    from crownless.model_check.logs.context import Context
 
 #: Without --by-process only so many processes are listed, those with most deliveries out of order.
 PROCESSES_UP_TO = 10
