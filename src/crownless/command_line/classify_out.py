@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from crownless.model_check.logs.monitor import KEPT
 from crownless.model_check.oracle import Classification, ClassifiedRuns
 from crownless.pipeline.logs.records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import as_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +64,7 @@ def _verdicts(found: Classification) -> Iterator[dict[str, Any]]:
             "run": found.subject.run or "",
             "order": verdict.order,
             "verdict": verdict.outcome,
-            "witness": None if witness is None else json.dumps(witness, ensure_ascii=False),
+            "witness": None if witness is None else as_json(witness),
             "because": verdict.unknown,
         }
 
