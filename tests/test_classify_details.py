@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from test_classified_logs import Event, log_of, long_run, written
 from crownless.command_line.classify_details import part_that_breaks
 from crownless.model_check.event_logs import read_log
 from crownless.model_check.logs import contents as opening
-from crownless.model_check.logs.context import AFTER, BEFORE, Context
+from crownless.model_check.logs.context import AFTER, BEFORE, Context, ContextEvent
 from crownless.model_check.oracle import LargeRun
 from crownless.spec.delivery_disorder import summaries
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
@@ -79,8 +80,10 @@ def test_each_process_of_a_large_run_has_the_figures_of_the_definition(
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_the_context_says_where_in_the_file_each_event_is(tmp_path: Path, shuffled: bool) -> None:
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_context_says_where_in_the_file_each_event_is(tmp_path: Path, shuffled: bool, missing: int) -> None:
     found = with_internal_events(long_run(3, 1_900, disorder=0.05))
+    del found[20 : 20 + missing]
     if shuffled:
         Random(4).shuffle(found)
     around = context_of(written(tmp_path / "log.jsonl", found))
@@ -97,12 +100,19 @@ def test_the_context_says_where_in_the_file_each_event_is(tmp_path: Path, shuffl
     last = around.events.index(showing[-1])
     assert len(around.events) - last - 1 == AFTER
     assert sum(not event.skipped for event in around.events[last - BEFORE : last]) >= BEFORE - 4
-    if not shuffled:
+    if not shuffled and not missing:
         involved = {event.process for event in around.events}
         numbers = [k for k, one in enumerate(found, 1) if one["process"] in involved and one["kind"] != "internal"]
         places = [numbers.index(event.number) for event in around.events]
         steps = [after - before - 1 for before, after in zip([-1, *places], places, strict=False)]
         assert steps == [event.skipped for event in around.events], "as many events are left out as it says"
+
+
+def test_of_many_receivers_the_first_ones_are_named() -> None:
+    receivers = tuple(f"P{k}" for k in range(9))
+    event = ContextEvent(1, "P", 0, "send", "m", receivers, shows_violation=True, skipped=0)
+    assert event.text == "sends m to P0, P1, P2, P3, P4 and 4 more"
+    assert replace(event, kind="deliver", peers=("Q",)).text == "receives m from Q"
 
 
 def test_rows_of_several_runs_and_of_a_table_are_numbered_as_in_the_file(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from .named_rows import NamedRows
 BEFORE, AFTER = 10, 10
 #: Of more events that show it only the last ones are listed.
 SHOWING_UP_TO = 20
+#: Of more receivers only the first ones are named in a line.
+NAMED_UP_TO = 5
 
 
 class Numbering(NamedTuple):
@@ -53,9 +55,13 @@ class ContextEvent:
 
     @property
     def text(self) -> str:
-        if self.kind == "send":
-            return f"sends {self.message} to {', '.join(self.peers)}"
-        return f"receives {self.message} from {', '.join(self.peers)}"
+        named = ", ".join(self.peers[:NAMED_UP_TO])
+        more = f" and {len(self.peers) - NAMED_UP_TO:,} more" if len(self.peers) > NAMED_UP_TO else ""
+        return f"{'sends' if self.kind == 'send' else 'receives'} {self.message} {self._toward} {named}{more}"
+
+    @property
+    def _toward(self) -> str:
+        return "to" if self.kind == "send" else "from"
 
 
 @dataclass(frozen=True)
