@@ -27,9 +27,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput, unknown_name
@@ -47,6 +48,10 @@ MEANING = {
     "message": "the message's name, a string or an integer",
     "run": "the run's name, a string or an integer",
 }
+
+#: The same of logs that name no messages.
+PAYLOAD = "the payload, a string or an integer, or leave it out"
+SENDER = "the sender, a string, since messages have no names"
 
 #: What is said of a file that holds its events in one JSON value, such as a list that was printed over many lines.
 ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
@@ -100,13 +105,27 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
     All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
     names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
     """
-    runs: dict[str, list[_Row]] = {}
+    for run, rows in rows_by_run(lines, file).items():
+        try:
+            logged = _logged_run(run, rows)
+        except BadInput as problem:
+            raise problem.at(file=file) from None
+        yield logged
+
+
+def rows_by_run(lines: Iterable[str], file: str | None = None, *, named: bool = True) -> dict[str, list[Row]]:
+    """The usable rows of each run of a log; raises `BadInput` with the file and the line.
+
+    `named`: `message` is the name of the message, unique within the run. Otherwise it is a payload, which may be left
+    out, and a deliver must name its sender.
+    """
+    runs: dict[str, list[Row]] = {}
     rest = iter(lines)
     for number, text in enumerate(rest, start=1):
         if not text.strip():
             continue
         try:
-            row = _row(number, text)
+            row = _row(number, text, named)
         except BadInput as problem:
             if not runs and _is_one_document([text, *rest]):
                 raise BadInput(ONE_DOCUMENT, hint=ONE_A_LINE, file=file) from None
@@ -114,12 +133,16 @@ def read_log(lines: Iterable[str], file: str | None = None) -> Iterator[LoggedRu
         runs.setdefault(row.run, []).append(row)
     if not runs:
         raise BadInput("the log is empty", hint="give one event a line, as a JSON object", file=file)
-    for run, rows in runs.items():
-        try:
-            logged = _logged_run(run, rows)
-        except BadInput as problem:
-            raise problem.at(file=file) from None
-        yield logged
+    return runs
+
+
+def lines_of(events: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """A log of these events, by process, kind, message and receivers, those of each process in order."""
+    index: Counter[str] = Counter()
+    for process, kind, message, receivers in events:
+        peer = list(receivers) if kind == "send" else None
+        yield json.dumps({"process": process, "index": index[process], "kind": kind, "message": message, "peer": peer})
+        index[process] += 1
 
 
 def _is_one_document(lines: list[str]) -> bool:
@@ -138,8 +161,11 @@ def _is_one_document(lines: list[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """One event as logged; `peers` are the receivers of a send, or the sender if a deliver names it."""
+class Row:
+    """One event as logged; `peers` are the receivers of a send, or the sender if a deliver names it.
+
+    `message` is the name of a message, or its payload; empty if there is none.
+    """
 
     line: int
     run: str
@@ -149,8 +175,15 @@ class _Row:
     message: str
     peers: tuple[str, ...]
 
+    def json(self) -> dict[str, Any]:
+        """The event as in a line of a log, without what is left out."""
+        peer = self.peers[0] if len(self.peers) == 1 else list(self.peers)
+        fields = {"run": self.run, "process": self.process, "index": self.index, "kind": self.kind}
+        fields |= {"message": self.message, "peer": peer}
+        return {key: value for key, value in fields.items() if value not in ("", [])}
 
-def _row(line: int, text: str) -> _Row:
+
+def _row(line: int, text: str, named: bool) -> Row:
     hint = "give one event a line, as a JSON object"
     try:
         fields = json.loads(text)
@@ -172,17 +205,23 @@ def _row(line: int, text: str) -> _Row:
         raise unknown_name("kind", kind, KINDS)
     run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
     if kind == "internal":
-        return _Row(line, run, process, index, kind, "", ())
-    message = _name(fields, "message", integers=True)
+        return Row(line, run, process, index, kind, "", ())
+    if named:
+        message = _name(fields, "message", integers=True)
+    elif fields.get("message") is None:
+        message = ""
+    else:
+        message = _name(fields, "message", integers=True, meaning=PAYLOAD)
     if kind == "send":
-        return _Row(line, run, process, index, kind, message, _receivers(process, message, fields.get("peer")))
+        return Row(line, run, process, index, kind, message, _receivers(process, message, fields.get("peer")))
     sender = fields.get("peer")
-    if sender is not None and not _is_name(sender):
-        raise _unusable("peer", sender, "the sender, a string, or leave it out")
-    return _Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
+    if not _is_name(sender) and (sender is not None or not named):
+        raise _unusable("peer", sender, "the sender, a string, or leave it out" if named else SENDER)
+    return Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
 
 
 def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
+    message = message or "a message"
     receivers = peer if isinstance(peer, list) else [peer]
     if not receivers:
         raise BadInput(f"{process} sends {message} to nobody", hint="name a receiver in 'peer'")
@@ -196,11 +235,11 @@ def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
     return tuple(receivers)
 
 
-def _name(fields: Mapping[str, object], key: str, integers: bool = False) -> str:
+def _name(fields: Mapping[str, object], key: str, integers: bool = False, meaning: str = "") -> str:
     value = fields.get(key)
     if _is_name(value) or (integers and type(value) is int):
         return str(value)
-    raise _unusable(key, value)
+    raise _unusable(key, value, meaning)
 
 
 def _is_name(value: object) -> TypeGuard[str]:
@@ -223,19 +262,14 @@ def _say_value(value: object) -> str:
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
-    hint = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
-    _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", hint)
+def _logged_run(run: str, rows: list[Row]) -> LoggedRun:
+    lines = lines_of_processes(rows)
     hint = "give each message of a run a name of its own"
     sent = [row for row in rows if row.kind == "send"]
     sends = _once(sent, lambda row: row.message, "{0.message} is sent twice", hint)
     delivered = [row for row in rows if row.kind == "deliver"]
     delivers = _once(delivered, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice", hint)
     senders = _senders(sends, delivered)
-    names = {name for row in rows for name in (row.process, *row.peers)}
-    lines: dict[str, list[_Row]] = {name: [] for name in sorted(names, key=natural)}
-    for row in sorted(rows, key=lambda row: row.index):
-        lines[row.process].append(row)
     holes, torn = _holes(lines, sends, senders, delivers)
     receivers = {
         message: [name for name in send.peers if (message, name) in delivers or name not in torn]
@@ -243,15 +277,41 @@ def _logged_run(run: str, rows: list[_Row]) -> LoggedRun:
     }
     try:
         computation = _computation(lines, sends, {m: names for m, names in receivers.items() if names})
-        return LoggedRun(run, computation, holes, from_one=min(row.index for row in rows) == 1)
+        return LoggedRun(run, computation, holes, from_one=counts_from_one(rows))
     except BadInput as problem:
         # What is left to go wrong is a cycle, which is on no single line.
         raise BadInput((f"run {run}: " if run else "") + problem.message, hint=problem.hint) from None
 
 
-def _once(rows: Iterable[_Row], key: Callable[[_Row], Key], problem: str, hint: str) -> dict[Key, _Row]:
+def lines_of_processes(rows: list[Row]) -> dict[str, list[Row]]:
+    """The events of each process that the rows name, in natural order, by index; two with the same are refused."""
+    hint = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
+    _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", hint)
+    names = {name for row in rows for name in (row.process, *row.peers)}
+    lines: dict[str, list[Row]] = {name: [] for name in sorted(names, key=natural)}
+    for row in sorted(rows, key=lambda row: row.index):
+        lines[row.process].append(row)
+    return lines
+
+
+def counts_from_one(rows: Iterable[Row]) -> bool:
+    """True if no event has index 0, and one has 1: they are taken to count from 1."""
+    return min(row.index for row in rows) == 1
+
+
+def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Gap | None]]:
+    """Line after line each row, with the gap before it if events are missing there."""
+    first = 1 if counts_from_one(row for line in lines.values() for row in line) else 0
+    for process, line in lines.items():
+        expected = first
+        for row in line:
+            yield row, Gap(process, expected, row.index - 1) if row.index > expected else None
+            expected = row.index + 1
+
+
+def _once(rows: Iterable[Row], key: Callable[[Row], Key], problem: str, hint: str) -> dict[Key, Row]:
     """The rows by key; `problem` says, of the second row with a key, what is wrong."""
-    by_key: dict[Key, _Row] = {}
+    by_key: dict[Key, Row] = {}
     for row in rows:
         earlier = by_key.setdefault(key(row), row)
         if earlier is not row:
@@ -259,7 +319,7 @@ def _once(rows: Iterable[_Row], key: Callable[[_Row], Key], problem: str, hint: 
     return by_key
 
 
-def _senders(sends: Mapping[str, _Row], delivered: Iterable[_Row]) -> dict[str, str]:
+def _senders(sends: Mapping[str, Row], delivered: Iterable[Row]) -> dict[str, str]:
     """The sender of each message, by its send or else by a deliver that names the sender; all must agree."""
     witnesses = {message: (send.process, send.line) for message, send in sends.items()}
     for row in delivered:
@@ -283,32 +343,28 @@ def _senders(sends: Mapping[str, _Row], delivered: Iterable[_Row]) -> dict[str, 
 
 
 def _holes(
-    lines: Mapping[str, list[_Row]],
-    sends: Mapping[str, _Row],
+    lines: Mapping[str, list[Row]],
+    sends: Mapping[str, Row],
     senders: Mapping[str, str],
     delivers: Container[tuple[str, str]],
 ) -> tuple[tuple[Hole, ...], set[str]]:
     """The holes, line after line; and the processes on whose lines an event is missing, or may be."""
     holes: list[Hole] = []
     torn: set[str] = set()
-    first = 1 if min(row.index for line in lines.values() for row in line) == 1 else 0
-    for process, line in lines.items():
-        expected = first
-        for row in line:
-            if row.index > expected:
-                torn.add(process)
-                holes.append(Gap(process, expected, row.index - 1))
-            expected = row.index + 1
-            if row.kind == "deliver" and row.message not in sends:
-                holes.append(MissingSend(process, row.message))
-                # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
-                known = row.message in senders
-                torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}
+    for row, gap in rows_and_gaps(lines):
+        if gap is not None:
+            torn.add(row.process)
+            holes.append(gap)
+        if row.kind == "deliver" and row.message not in sends:
+            holes.append(MissingSend(row.process, row.message))
+            # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
+            known = row.message in senders
+            torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}
     return tuple(holes), torn
 
 
 def _computation(
-    lines: Mapping[str, list[_Row]], sends: Mapping[str, _Row], receivers: Mapping[str, list[str]]
+    lines: Mapping[str, list[Row]], sends: Mapping[str, Row], receivers: Mapping[str, list[str]]
 ) -> Computation:
     """The computation of the messages that have receivers; every other event is internal."""
     number_of = {name: p for p, name in enumerate(lines)}

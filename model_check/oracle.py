@@ -25,6 +25,7 @@ from crownless.spec.printable import in_brackets, printable, printable_name, som
 from crownless.spec.reading import as_text, read_bytes
 
 from .event_logs import Hole, read_log
+from .logs.columns import OPTIONAL
 from .logs.files import (
     COMPRESSIONS,
     Format,
@@ -221,6 +222,9 @@ class ClassifiedRuns(Protocol):
 
     def classification(self, number: int, /) -> Classification: ...
 
+    def outcome(self, number: int, order: str, /) -> Outcome:
+        """The verdict on one of them in a word."""
+
     def counts(self, order: str, /) -> Mapping[str, int]:
         """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
 
@@ -233,6 +237,10 @@ class Classifications(list[Classification]):
 
     def classification(self, number: int, /) -> Classification:
         return self[number]
+
+    def outcome(self, number: int, order: str, /) -> Outcome:
+        """The verdict on one of them in a word."""
+        return self[number][order].outcome
 
     def counts(self, order: str, /) -> Mapping[str, int]:
         """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
@@ -328,11 +336,17 @@ def content_of(name: str, form: Format | None = None, progress: Progress | None 
     return content, form
 
 
-def lines_of(content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None) -> list[str]:
+def lines_of(
+    content: bytes,
+    form: Format,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    optional: Sequence[str] = OPTIONAL,
+) -> list[str]:
     """The lines of a log, as JSON."""
     if form == "jsonl" and not columns:
         return as_text(content, name).split("\n")
-    table = read_table(content, form, name, columns)
+    table = read_table(content, form, name, columns, optional=optional)
     if table is None:
         hint = "give one event a line, as a JSON object, with the columns that --column names"
         raise BadInput("a line is no event", hint=hint, file=name)

@@ -22,7 +22,7 @@ from typing import Any
 from fuzz_children import MOST_FINDINGS, Ran, fuzz
 from fuzz_logs import CompressedFiles, LogFiles, TableFiles
 from fuzz_mutations import Mutator
-from fuzz_readers import Arguments, Computations, Logs, Programs, Reader, Settings, Shown
+from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
 from fuzz_saved_files import CostTables, Forged, ForgedOnSpark
 
 INPUTS = 100_000
@@ -39,6 +39,7 @@ READERS: dict[str, Callable[[], Reader]] = {
         LogFiles,
         TableFiles,
         CompressedFiles,
+        LogsWithoutNames,
         Settings,
         Arguments,
         Forged,

@@ -141,6 +141,27 @@ class Logs(Reader):
         return Input(["classify", str(directory / "log.jsonl"), *MEMORY, *options], violated=("broken",))
 
 
+class LogsWithoutNames(Logs):
+    """Logs for `--match`: half of them name payloads, which many messages have in common."""
+
+    name = "logs without names"
+
+    def prepare(self, directory: Path) -> None:
+        super().prepare(directory)
+        senders = [{row["message"]: row["process"] for row in rows if row["kind"] == "send"} for rows in self.logs]
+        named = [
+            [row if row["kind"] == "send" else {**row, "peer": of[row["message"]]} for row in rows]
+            for rows, of in zip(self.logs, senders, strict=True)
+        ]
+        self.logs = [[{key: row[key] for key in row if key != "message"} for row in rows] for rows in named]
+        self.logs += [[{**row, "message": "again"} for row in rows] for rows in named]
+
+    def classify(self, content: bytes, directory: Path, options: list[str]) -> Input:
+        (directory / "log.jsonl").write_bytes(content)
+        arguments = ["classify", "--match", str(directory / "log.jsonl"), *MEMORY, *options]
+        return Input(arguments, violated=("impossible",))
+
+
 class Settings(Reader):
     name = "settings"
 

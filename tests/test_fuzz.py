@@ -34,8 +34,8 @@ INPUTS, BATCH = 2_000, 250
 
 def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
-        "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "settings",
-        "arguments", "checkpoints", "levels", "costs",
+        "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
+        "settings", "arguments", "checkpoints", "levels", "costs",
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -24,12 +24,11 @@ from crownless.pipeline.logs import blocks as log_blocks
 from crownless.pipeline.logs import records as log_records
 from crownless.pipeline.logs.clocks import judge_by_clocks
 from crownless.pipeline.logs.live import LiveRun, add_events, end_run, judge_live
-from crownless.pipeline.logs.one_run import _walk, judge_one_run
+from crownless.pipeline.logs.one_run import judge_one_run
 from crownless.pipeline.logs.records import Query, records_of_runs
 from crownless.pipeline.logs.rows import plain_line, plain_types
 from crownless.pipeline.logs.runs import RunResult, judge_run
 from crownless.spec.clocks import clock_named, readings
-from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 
@@ -255,83 +254,6 @@ def test_a_cyclic_run_is_quarantined_whole() -> None:
     assert all("cyclic" in reason for reason in rows)
 
 
-# -- one large run -----------------------------------------------------------------------------------------------------
-
-
-def as_walked(c: Computation) -> dict[int, list[list[int]]]:
-    """The events that `one_run` computes by Spark, by line."""
-    lines = [[e for e in line if e.message is not None] for line in c.lines]
-    at = {(e.kind, e.message): (p, k) for p, line in enumerate(lines) for k, e in enumerate(line)}
-    before: dict[int, int | None] = {}
-    earlier: dict[int, int | None] = {}
-    for p, line in enumerate(lines):
-        last: int | None = None
-        for m in [e.message for e in line if e.kind == "receive" and e.message is not None]:
-            before[m] = last
-            last = m
-        before.update((m, last) for m, q in c.unreceived if q == p)
-        last = None
-        for m in [
-            e.message for e in line if e.kind == "send" and ("receive", e.message) in at and e.message is not None
-        ]:
-            earlier[m] = last
-            last = m
-    rows: dict[int, list[list[int]]] = defaultdict(list)
-    for p, line in enumerate(lines):
-        for k, e in enumerate(line):
-            assert e.message is not None
-            x = e.message
-            got = e.kind == "receive"
-            receiver = (c.messages[x].receiver, at.get(("receive", x), (0, -1))[1])
-            b = before.get(x) if not got else None
-            o = earlier.get(x) if got else None
-            sent_before = (-1, -1) if b is None else at["send", b]
-            delivered_before = (-1, -1) if o is None else at["receive", o]
-            rows[p].append([p, k, got, *at["send", x], *receiver, *sent_before, *delivered_before])
-    return rows
-
-
-def in_any_order(chance: Random, rows: dict[int, list[list[int]]]) -> Iterator[Any]:
-    """The lines interleaved, each in order, a few events at a time."""
-    left = {p: list(line) for p, line in rows.items()}
-    mixed = []
-    while left:
-        p = chance.choice(sorted(left))
-        mixed.append(left[p].pop(0))
-        left = {q: line for q, line in left.items() if line}
-    for k in range(0, len(mixed), 2):
-        yield np.array(mixed[k : k + 2], np.int64)
-
-
-def test_the_walks_agree_with_the_spec_for_any_division_of_the_events() -> None:
-    chance = Random(4)
-    seen: Counter[tuple[str, bool]] = Counter()
-    for logged in read_log(random_log(4, 700, holes=False, multicasts=False)):
-        c = logged.computation
-        if not c.messages:
-            continue
-        batches = in_any_order(chance, as_walked(c))
-        found = _walk(batches, len(c.processes), ["mailbox", "one-n", "synchronous"], 1000, chance.choice([1, 3, 99]))
-        assert found["times"] == []
-        known = {order: decide(c, order).kept for order in ORDERS}
-        orders = ["fifo", "causal"]
-        orders += ["mailbox"] if known["causal"] else []
-        orders += ["one-n", "synchronous"] if known["causal"] and c.complete else []
-        for order in orders:
-            assert (not found[order]) == known[order], order
-            seen[order, known[order]] += 1
-    assert min(seen[order, True] for order in ("fifo", "causal", "mailbox", "one-n", "synchronous")) > 100
-    assert seen["fifo", False] > 20
-    assert seen["synchronous", False] > 20
-
-
-def test_a_walk_that_would_hold_too_much_is_given_up_not_guessed() -> None:
-    lines = [[0, k, 0, 0, k, 1, k, -1, -1, -1, -1] for k in range(50)]
-    found = _walk(iter([np.array(lines, np.int64)]), 2, ["synchronous"], 10, 5)
-    assert "synchronous" not in found
-    assert "fifo" not in found
-
-
 # -- live logs ---------------------------------------------------------------------------------------------------------
 
 
@@ -494,7 +416,7 @@ def test_an_event_far_out_is_no_hole() -> None:
 @pytest.mark.parametrize("seed", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_one_large_run_is_judged_as_by_classify(seed: int, spark: SparkSession) -> None:  # noqa: F811
     chance = Random(seed)
-    lines = [json.dumps(e) for e in random_run(chance, "r", multicasts=False)]
+    lines = [json.dumps(e) for e in random_run(chance, "r")]
     rows = [(*plain_line(line),) for line in [*lines, lines[0], event("P1", 99, "odd")]]
     from crownless.pipeline.logs.rows import PLAIN
 

@@ -12,14 +12,8 @@ from one_run_logs import (
     log,
 )
 
-from crownless.pipeline.logs.one_run import (
-    _events,
-    _lines,
-    _messages,
-    _unprintable_characters,
-    checked,
-    is_no_name,
-)
+from crownless.pipeline.logs.checked_rows import _unprintable_characters, checked, is_no_name, processes_of
+from crownless.pipeline.logs.one_run import PLACES, _events
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -48,29 +42,32 @@ def test_a_name_is_what_python_can_print(spark: SparkSession) -> None:  # noqa: 
     assert [row[0] for row in found] == [False] * 3 + [True] * 8
 
 
-def test_the_events_are_numbered_along_the_lines_with_what_comes_before(spark: SparkSession) -> None:  # noqa: F811
-    # Internal events, the message that P3 may have received in its hole, and the unsent one are not walked.
-    lines = log("P1: - x>P2 l>P2 y>P4 h>P3", "P4: y z>P2", "P2: z x s", "P3: ? -")
+def test_the_events_are_numbered_along_the_lines(spark: SparkSession) -> None:  # noqa: F811
+    # Internal events, the message that P3 may have received in its hole, and the unsent one are left out.
+    lines = log("P1: - x>P2 l>P2 y>P4+P3 h>P3", "P4: y z>P2", "P2: z x s", "P3: ? -")
     found = checked(frame(spark, lines))
-    of_lines = _lines(found)
-    assert of_lines.numbers == {"P1": 0, "P2": 1, "P3": 2, "P4": 3}
+    processes = processes_of(found)
+    assert processes.numbers == {"P1": 0, "P2": 1, "P3": 2, "P4": 3}
     # The send of s may have been of anybody but P2.
-    assert of_lines.processes_with_gaps == {"P1", "P3", "P4"}
-    assert (of_lines.judged, of_lines.quarantined, of_lines.multicasts) == (11, 0, False)
-    rows = {tuple(row) for row in _events(_messages(found, of_lines)).collect()}
-    no = (-1, -1)
+    assert processes.with_gaps == {"P1", "P3", "P4"}
+    assert (processes.judged, processes.quarantined) == (11, 0)
+    rows = {
+        (row["message"], row["p"], row["place"], row["sends"], row["id"], tuple(row["receivers"] or ()))
+        for row in _events(found, processes).collect()
+    }
+    x, l, y, z = 0, 1, 2, (3 << PLACES) + 1
     assert rows == {
-        (0, 0, 0, 0, 0, 1, 1, *(3, 1), *no),  # x: before it P2 delivers z
-        (0, 1, 0, 0, 1, 1, -1, *(0, 0), *no),  # l, which P2 does not: all that it delivers comes before
-        (0, 2, 0, 0, 2, 3, 0, *no, *no),
-        (3, 0, 1, 0, 2, 3, 0, *no, *(1, 1)),  # y: what P1 sent before it and was received is x
-        (3, 1, 0, 3, 1, 1, 0, *no, *no),
-        (1, 0, 1, 3, 1, 1, 0, *no, *no),
-        (1, 1, 1, 0, 0, 1, 1, *no, *no),
+        ("x", 0, 0, True, x, (1,)),
+        ("l", 0, 1, True, l, (1,)),  # P2 has no hole, so that it is lost
+        ("y", 0, 2, True, y, (3,)),
+        ("y", 3, 0, False, y, ()),
+        ("z", 3, 1, True, z, (1,)),
+        ("z", 1, 0, False, z, ()),
+        ("x", 1, 1, False, x, ()),
     }
 
 
 def test_few_rows_stay_in_one_task(spark: SparkSession) -> None:  # noqa: F811
     found = checked(frame(spark, OVERTAKEN))
-    events = _events(_messages(found, _lines(found)))
+    events = _events(found, processes_of(found))
     assert "Exchange" not in events._jdf.queryExecution().executedPlan().toString()

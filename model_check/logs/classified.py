@@ -7,14 +7,13 @@ computation, on which the spec finds the same order broken: what a part of a run
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import Gap, Hole, LoggedRun, MissingSend, natural, read_log
+from crownless.model_check.event_logs import Gap, Hole, LoggedRun, MissingSend, lines_of, natural, read_log
 from crownless.model_check.oracle import (
     FROM_ONE,
     Classification,
@@ -28,7 +27,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .columns import json_line
 from .context import BY_ROW, Context, Numbering, context
@@ -37,13 +36,11 @@ from .files import Progress
 from .grouping import order_by
 from .holes import Certain, certain_of
 from .layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
-from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
 from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_OUTCOMES = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
 
 
 @dataclass
@@ -69,10 +66,14 @@ class ClassifiedLog:
     def name(self, number: int) -> str:
         return str(self.rows.named["run"].names[number].as_py())
 
+    def outcome(self, number: int, order: str) -> Outcome:
+        """The verdict on one run in a word."""
+        return OUTCOMES[int(self.outcomes[number, self.orders.index(order)])]
+
     def counts(self, order: str) -> dict[str, int]:
         """How many runs keep the order, break it, or leave it unknown."""
         column = self.outcomes[:, self.orders.index(order)]
-        return {outcome: int((column == number).sum()) for number, outcome in _OUTCOMES.items()}
+        return {outcome: int((column == number).sum()) for number, outcome in OUTCOMES.items()}
 
     def first_broken(self, order: str) -> int | None:
         """The first run that breaks the order."""
@@ -102,7 +103,7 @@ class ClassifiedLog:
                 self.outcomes[number] = np.where(decided == BROKEN, BROKEN, UNDECIDED)
                 return
         found = self._decided_by_spec(number)
-        of = {outcome: number for number, outcome in _OUTCOMES.items()}
+        of = {outcome: number for number, outcome in OUTCOMES.items()}
         self.outcomes[number] = [of[found[order].outcome] for order in self.orders]
         self.by_spec[number] = found
 
@@ -114,7 +115,7 @@ class ClassifiedLog:
         found = classify(subject, self.orders, self.reading)
         for order, verdict in found.items():
             known = int(self.outcomes[number, self.orders.index(order)])
-            assert known == UNDECIDED or _OUTCOMES[known] == verdict.outcome, f"{self.name(number)}: {order}"
+            assert known == UNDECIDED or OUTCOMES[known] == verdict.outcome, f"{self.name(number)}: {order}"
         return found
 
     def _logged(self, rows: Sequence[int]) -> LoggedRun:
@@ -208,23 +209,15 @@ class ClassifiedLog:
         rows, names = monitor.rows, self.rows.processes
         first, past = int(rows.first[number]), int(rows.first[number + 1])
         about = np.isin(rows.message[first:past], rows.message[list(sends)]) & (rows.kind[first:past] != INTERNAL)
-        place: dict[str, int] = {}
-        lines = []
+        events = []
         for row in sorted((first + np.flatnonzero(about)).tolist(), key=lambda row: int(rows.place[row])):
-            process, peer = names[rows.process[row]], int(rows.peer[row])
-            event = {
-                "process": process,
-                "index": place.setdefault(process, 0),
-                "message": self._message(rows.message[row]),
-            }
-            place[process] += 1
+            process, message, peer = names[rows.process[row]], self._message(rows.message[row]), int(rows.peer[row])
             if rows.kind[row] == SEND:
                 receivers = rows.receiver[rows.first_receiver[peer] : rows.first_receiver[peer + 1]]
-                event |= {"kind": "send", "peer": [names[q] for q in receivers]}
+                events.append((process, "send", message, [names[q] for q in receivers]))
             else:
-                event |= {"kind": "deliver"}
-            lines.append(json.dumps(event))
-        (logged,) = read_log(lines, self.file)
+                events.append((process, "deliver", message, []))
+        (logged,) = read_log(lines_of(events), self.file)
         return logged.computation
 
 

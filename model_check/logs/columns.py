@@ -9,6 +9,7 @@ that could not be read as columns keeps its `text`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
@@ -32,7 +33,12 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 
 
-def check_columns(schema: pa.Schema, file: str) -> None:
+#: The columns that a log may lack; where messages have no names, `message` is their payload.
+OPTIONAL = ("run",)
+OPTIONAL_WITHOUT_NAMES = ("run", "message")
+
+
+def check_columns(schema: pa.Schema, file: str, optional: Sequence[str] = OPTIONAL) -> None:
     """Raises `BadInput` if the columns of a file are not those of a log."""
     import pyarrow as pa
 
@@ -42,13 +48,13 @@ def check_columns(schema: pa.Schema, file: str) -> None:
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         whole = pa.types.is_signed_integer(kind)
         names = name == "peer" and pa.types.is_list(kind) and pa.types.is_string(kind.value_type)
-        none = name == "run" and pa.types.is_null(kind)
+        none = name in optional and pa.types.is_null(kind)
         allowed = TYPES[name]
         return (text and "string" in allowed) or (whole and "bigint" in allowed) or names or none
 
     for name in TYPES:
         if name not in schema.names:
-            if name == "run":
+            if name in optional:
                 continue
             raise BadInput(f"there is no column '{name}'", hint=f"columns are: {', '.join(TYPES)}", file=file)
         kind = schema.field(name).type
@@ -81,6 +87,7 @@ def plain_table(table: pa.Table) -> pa.Table:
         columns["run"] = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
     elif columns["run"].null_count:
         columns["run"] = columns["run"].cast(pa.string()).fill_null("")
+    columns.setdefault("message", pa.chunked_array([pa.nulls(table.num_rows, pa.string())]))
     columns["text"] = pa.chunked_array([text])
     return pa.table({name: columns[name] for name in COLUMNS})
 

@@ -32,6 +32,8 @@ class Graph(NamedTuple):
     by_head: Numbers
     #: Of each copy the node of its receive: the deliver, or the receive to come, or NONE.
     receive: Numbers
+    #: Of each message whether more of it may be received after what has come of the run (see `streaming`).
+    to_come: Numbers
     #: Of each node that is no event its message, or NONE if it stands between groups.
     message: Numbers
     #: Of each node how many must still be walked before it; and the nodes that can be walked.
@@ -66,7 +68,8 @@ def graph(run: Run) -> Graph:
 
     return Graph(
         np.zeros(2, np.int64), numbers(edges), numbers(edges), numbers(nodes), numbers(edges), numbers(nodes),
-        numbers(edges), numbers(copies), numbers(nodes), numbers(nodes), numbers(nodes), numbers(edges),
+        numbers(edges), numbers(copies), np.zeros(messages + 1, np.bool_), numbers(nodes), numbers(nodes),
+        numbers(nodes), numbers(edges),
         numbers(edges), numbers(edges), numbers(nodes), numbers(lines), numbers(nodes), numbers(nodes + TRIES),
     )  # fmt: skip
 
@@ -194,7 +197,7 @@ def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
             m = run.message[e]
             if lacking != NONE and has_receive(run, graph, m):
                 return np.int64(lacking) << 32 | np.int64(m)
-            if lacking == NONE and not is_received(run, m):
+            if lacking == NONE and not graph.to_come[m] and not is_received(run, m):
                 lacking = m
     return NONE
 

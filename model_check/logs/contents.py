@@ -37,6 +37,20 @@ def contents(
     content, form = content_of(name, form, progress)
     if form is None:
         return computation_in(as_text(content, name), name)
+    return runs_of(content, form, name, orders, reading, columns, around_monitor, progress)
+
+
+def runs_of(
+    content: bytes,
+    form: Format,
+    name: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    columns: Mapping[str, str] | None = None,
+    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    progress: Progress | None = None,
+) -> ClassifiedLog | Iterator[NamedComputation]:
+    """The same of the content of a log."""
     table = None
     if form != "jsonl" or columns or content.count(b"\n") > SMALL_UP_TO:
         table = read_table(content, form, name, columns, progress)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from crownless.spec.errors import BadInput
 
-from .columns import COLUMNS, TYPES, check_columns, json_line, plain_table
+from .columns import COLUMNS, OPTIONAL, TYPES, check_columns, json_line, plain_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,10 +101,12 @@ def read_table(
     name: str,
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    optional: Sequence[str] = OPTIONAL,
 ) -> pa.Table | None:
     """The plain rows of a log; None if lines of JSON are not all events in one form, and must be read one by one.
 
-    `columns`: what the columns of a log are called in the file, where that is something else.
+    `columns`: what the columns of a log are called in the file, where that is something else;
+    `optional`: those that it may lack.
     """
     named = {column: (columns or {}).get(column, column) for column in TYPES}
     for column, given in named.items():
@@ -135,7 +137,7 @@ def read_table(
     table = table.rename_columns([next(k for k, v in named.items() if v == given) for given in table.schema.names])
     if form == "csv" and "index" in table.schema.names:
         table = _with_numbers(table, name)
-    check_columns(table.schema, name)
+    check_columns(table.schema, name, optional)
     if form == "csv":
         table = _with_several_receivers(table)
     return plain_table(table)

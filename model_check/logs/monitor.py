@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from crownless.model_check.native.compiled import compiled
+from crownless.spec.orders import Outcome
 
 from .constraints import (
     EDGES,
@@ -38,6 +39,7 @@ from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
 #: The outcome for a run and an order.
 KEPT, BROKEN, UNDECIDED = 0, 1, 2
+OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
 #: The columns of outcomes: the orders as `spec.orders` names them.
 ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)
 COLUMN = {
@@ -111,7 +113,11 @@ class Monitor:
         """The run of that number, which is well-formed, laid out until another one is."""
         if number != self._number:
             lay_out(number, self.rows, self._run, self._names)
-            while not _has_room(self._run, self._channels) or not overtakings(self._run, self._channels, self._found):
+            self._found[:] = NONE
+            while not has_room(self._run, self._channels) or not overtakings(
+                self._run, self._channels, 0, 0, self._found
+            ):
+                self._found[:] = NONE
                 self._grow()
             self._number = number
             self._by_overtaking = {}
@@ -139,7 +145,7 @@ class Monitor:
         overtaken, overtaking = self._found[:2].tolist() if column == FIFO else self._found[2:].tolist()
         if overtaken == NONE or (column == ONE_N and not unicasts):
             sends = np.zeros(len(run.send), np.bool_)
-            _show(column, run, self._graph, self._queue, self.pending, sends)
+            show(column, run, self._graph, self._queue, self.pending, sends)
             return self._rows_of(sends)
         if (overtaken, overtaking) not in self._by_overtaking:  # by which other orders are broken, too
             sends = np.zeros(len(run.send), np.bool_)
@@ -154,7 +160,7 @@ class Monitor:
 
 
 @compiled
-def _has_room(run: Run, channels: Channels) -> Any:
+def has_room(run: Run, channels: Channels) -> Any:
     return run.sizes[LINES] * run.sizes[LINES] <= len(channels.missing)
 
 
@@ -179,7 +185,9 @@ def _decide_runs(
             continue
         if run.sizes[LINES] > LINES_UP_TO:
             continue
-        if not _has_room(run, channels) or not overtakings(run, channels, found):
+        for k in range(len(found)):
+            found[k] = NONE
+        if not has_room(run, channels) or not overtakings(run, channels, 0, 0, found):
             return run_number
         _decide_one(run, graph, queue, found, pending, asked, outcomes[run_number])
     return end
@@ -200,45 +208,57 @@ def _decide_one(run: Run, graph: Graph, queue: Queue, found: Any, pending: Any, 
             outcome[ONE_N] = BROKEN
     if (asked[SYNCHRONOUS] or asked[N_N]) and not broken:
         outcome[SYNCHRONOUS] = BROKEN
-        if (complete or pending) and _keeps(run, graph, SYNCHRONOUS, pending):
+        if (complete or pending) and keeps(run, graph, SYNCHRONOUS, pending):
             outcome[SYNCHRONOUS] = KEPT
             outcome[MAILBOX], outcome[ONE_N], outcome[N_N] = KEPT, KEPT, KEPT
             return
     if (asked[MAILBOX] or asked[ONE_N] or asked[N_N]) and not broken:
-        outcome[MAILBOX] = KEPT if _keeps(run, graph, MAILBOX, pending) else BROKEN
+        outcome[MAILBOX] = KEPT if keeps(run, graph, MAILBOX, pending) else BROKEN
         if unicasts and (complete or pending):  # the two are one then
             outcome[ONE_N] = outcome[MAILBOX]
     if (asked[ONE_N] or asked[N_N]) and outcome[ONE_N] == UNDECIDED:
-        outcome[ONE_N] = KEPT if _keeps(run, graph, ONE_N, pending) else BROKEN
+        outcome[ONE_N] = KEPT if keeps(run, graph, ONE_N, pending) else BROKEN
     if asked[N_N] and outcome[N_N] == UNDECIDED:
         outcome[N_N] = BROKEN
         if outcome[MAILBOX] == KEPT and outcome[ONE_N] == KEPT:
-            begin(run, graph, pending)
-            demand_one_queue(run, graph, pending)
-            one_queue = is_one_queue(run, graph, queue)
+            one_queue = keeps_one_queue(run, graph, queue, pending)
             outcome[N_N] = KEPT if one_queue == 1 else BROKEN if one_queue == 0 else UNDECIDED
 
 
 @compiled
-def _keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
+def keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
     """True if the run keeps mailbox, one-n or synchronous order, given that it keeps the orders that these imply."""
+    constrain(run, graph, order, pending)
+    if order == ONE_N and not pending and behind_an_unreceived_one(run, graph) != NONE:
+        return False
+    return is_linearizable(run, graph)
+
+
+@compiled
+def constrain(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
+    """Puts the constraints of mailbox, one-n or synchronous order on the run."""
     begin(run, graph, pending)
     if order == MAILBOX:
         demand_mailbox(run, graph)
     elif order == ONE_N:
-        if not pending and behind_an_unreceived_one(run, graph) != NONE:
-            return False
         demand_one_n(run, graph)
     else:
         demand_instants(run, graph)
-    return is_linearizable(run, graph)
+
+
+@compiled
+def keeps_one_queue(run: Run, graph: Graph, queue: Queue, pending: Any) -> Any:
+    """As `one_queue.is_one_queue`: whether the run keeps n-n order, given that it keeps mailbox and one-n order."""
+    begin(run, graph, pending)
+    demand_one_queue(run, graph, pending)
+    return is_one_queue(run, graph, queue)
 
 
 # -- what shows a violation --------------------------------------------------------------------------------------------
 
 
 @compiled
-def _show(order: Any, run: Run, graph: Graph, queue: Queue, pending: Any, shows: Any) -> Any:
+def show(order: Any, run: Run, graph: Graph, queue: Queue, pending: Any, shows: Any) -> Any:
     """Marks the messages that show that the run breaks the order, though none is overtaken."""
     if order == ONE_N and not pending:
         begin(run, graph, pending)
@@ -252,11 +272,11 @@ def _show(order: Any, run: Run, graph: Graph, queue: Queue, pending: Any, shows:
         if is_one_queue(run, graph, queue) == 0 and not is_linearizable(run, graph):
             _show_cycle(run, graph, shows)
         return
-    if not _keeps(run, graph, order, pending):
+    if not keeps(run, graph, order, pending):
         _show_cycle(run, graph, shows)
         return
     for copy in range(run.sizes[COPIES]):
-        if run.deliver[copy] == NONE:
+        if run.deliver[copy] == NONE and not graph.to_come[run.of_copy[copy]]:
             shows[run.of_copy[copy]] = True
             return
 

@@ -25,8 +25,6 @@ LINES_UP_TO = 4096
 class Channels(NamedTuple):
     """What a pass knows, by line and channel; `stamps` holds the times of the messages in flight."""
 
-    #: How many slots of times there are, and how many of them are free.
-    slots: Numbers
     #: Of each copy the next one on its channel; true if it was delivered.
     following: Numbers
     delivered: Numbers
@@ -52,7 +50,6 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
 
     copies, messages = len(run.of_copy), len(run.send)
     return Channels(
-        np.zeros(2, np.int64),
         numbers(copies),
         np.zeros(copies, np.bool_),
         *(numbers(lines * lines) for _ in range(4)),
@@ -62,22 +59,47 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
 
 
 @compiled
-def overtakings(run: Run, by: Channels, found: Any) -> Any:
+def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any:
     """Writes into `found` the first copies that overtake: by FIFO order the overtaken and the overtaking copy, then by
-    causal order; NONE where there is none. False if there is no room for the times.
+    causal order. An order of which `found` has something already is not decided again. False if there is no room for
+    the times.
+
+    The first so many events were `fed` before: `times` has what came of them, and the first so many slots of `stamps`
+    the times of the messages in flight.
     """
-    found[0], found[1], found[2], found[3] = NONE, NONE, NONE, NONE
     n = run.sizes[LINES]
     link_channels(run, by)
+    if not fed:
+        for entry in range(n * n):
+            by.times[entry] = 0
+    free = 0
     for number in range(run.sizes[EVENTS]):
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         own = p * n
+        if number < fed:
+            if copy != NONE:
+                _deliver(run, by, copy, own + run.line[run.send[m]])
+            continue
         if copy == NONE:
-            if found[2] == NONE and not keep_time(run, by, p, m):
-                return False
+            if found[2] == NONE:
+                if free:
+                    free -= 1
+                    slot = by.free[free]
+                else:
+                    slot = slots
+                    slots += 1
+                    if slots * n > len(by.stamps):
+                        return False
+                stamp = slot * n
+                for l in range(n):
+                    by.stamps[stamp + l] = by.times[own + l]
+                by.slot[m] = slot
+                by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
         else:
-            channel = own + run.line[run.send[m]]
+            send = run.send[m]
+            sender = run.line[send]
+            channel = own + sender
             if found[0] == NONE and by.missing[channel] != copy:
                 found[0], found[1] = by.missing[channel], copy
             if found[2] == NONE:
@@ -89,51 +111,29 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
                     for l in range(n):
                         if found[2] == NONE and by.place[own + l] < by.stamps[stamp + l]:
                             found[2], found[3] = by.missing[own + l], copy
-                learn(run, by, p, m)
+                for l in range(n):
+                    by.times[own + l] = max(by.times[own + l], by.stamps[stamp + l])
+                by.times[own + sender] = max(by.times[own + sender], send - run.begin[sender] + 1)
+                by.in_flight[m] -= 1
+                if not by.in_flight[m]:
+                    by.free[free] = by.slot[m]
+                    free += 1
             elif found[0] != NONE:
                 break
-            by.delivered[copy] = True
-            if by.missing[channel] == copy:
-                while copy != NONE and by.delivered[copy]:
-                    copy = by.following[copy]
-                by.missing[channel] = copy
-                by.place[channel] = NOTHING_MISSING if copy == NONE else place_of_send(run, copy)
+            _deliver(run, by, copy, channel)
         by.times[own + p] = e - run.begin[p] + 1
     return True
 
 
 @compiled
-def keep_time(run: Run, by: Channels, p: Any, m: Any) -> Any:
-    """Keeps the time of a process as that of the message it sends; False if there is no room for it."""
-    n = run.sizes[LINES]
-    if by.slots[1]:
-        by.slots[1] -= 1
-        slot = by.free[by.slots[1]]
-    else:
-        slot = by.slots[0]
-        by.slots[0] += 1
-        if by.slots[0] * n > len(by.stamps):
-            return False
-    for l in range(n):
-        by.stamps[slot * n + l] = by.times[p * n + l]
-    by.slot[m] = slot
-    by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
-    return True
-
-
-@compiled
-def learn(run: Run, by: Channels, p: Any, m: Any) -> Any:
-    """A process that delivers a message knows what its sender knew, and the send."""
-    n, stamp = run.sizes[LINES], by.slot[m] * run.sizes[LINES]
-    send = run.send[m]
-    sender = run.line[send]
-    for l in range(n):
-        by.times[p * n + l] = max(by.times[p * n + l], by.stamps[stamp + l])
-    by.times[p * n + sender] = max(by.times[p * n + sender], send - run.begin[sender] + 1)
-    by.in_flight[m] -= 1
-    if not by.in_flight[m]:
-        by.free[by.slots[1]] = by.slot[m]
-        by.slots[1] += 1
+def _deliver(run: Run, by: Channels, copy: Any, channel: Any) -> Any:
+    """Takes a copy from its channel."""
+    by.delivered[copy] = True
+    if by.missing[channel] == copy:
+        while copy != NONE and by.delivered[copy]:
+            copy = by.following[copy]
+        by.missing[channel] = copy
+        by.place[channel] = NOTHING_MISSING if copy == NONE else place_of_send(run, copy)
 
 
 @compiled
@@ -145,11 +145,10 @@ def place_of_send(run: Run, copy: Any) -> Any:
 
 @compiled
 def link_channels(run: Run, by: Channels) -> Any:
-    """Puts the copies of each channel in the order of sending; no process knows anything then."""
+    """Puts the copies of each channel in the order of sending."""
     n = run.sizes[LINES]
-    by.slots[0], by.slots[1] = 0, 0
     for channel in range(n * n):
-        by.missing[channel], by.place[channel], by.times[channel] = NONE, NOTHING_MISSING, 0
+        by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
     for e in range(run.sizes[EVENTS]):
         if run.copy[e] != NONE:
             continue

@@ -8,7 +8,7 @@ is never delivered is overtaken iff its receiver learns of it.
 The clocks are not trusted. Each is compared, row by row, with the one before on its line and with that of the message.
 A further row-by-row check is that no message knows of later events of its receiver: then every clock is below those of
 the events after it, and the log has no cycle. The verdict is unknown if a clock does not follow, or the log has a hole
-or an unusable row (`one_run.checked`), since staleness rests on the clocks before. It is unknown too for messages to
+or an unusable row (`checked_rows`), since staleness rests on the clocks before. It is unknown too for messages to
 several receivers, and for messages to oneself, which the text does not have (they are stale by definition).
 
 Of the other orders, clocks show only that FIFO order is kept where causal order is.
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR
 from crownless.spec.errors import BadInput
 
+from .checked_rows import SMALL, checked, quarantined
 from .judging import LogResult, is_parquet
-from .one_run import SMALL, checked, quarantined
 from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
 from .rows import MAX_INDEX, PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
 

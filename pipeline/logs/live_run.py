@@ -12,33 +12,31 @@ hole do not count as sent (see `model_check.event_logs`). Therefore:
 
 So in the end the verdict on each order is that of `judge_run` on all rows that have arrived.
 
-The cost of a batch depends on its own size, not on the length of the run. FIFO and causal order are decided by vector
-times, from the ends of the lines and the first message missing on each channel. For the other orders the spec checks
-the events until they are *settled*: no message leads out of them or into them, so no cycle can lead from later events
-back to them. If more than `UNSETTLED_UP_TO` events are unsettled, the order is reported only when the run has ended,
-and a record says so. The rows themselves are kept, unread, to the end.
+The cost of a batch depends on its own size and on what is held of the run, not on its length. The certain events are
+fed to the monitor (`model_check.logs.streaming`), which forgets what is settled. If it has to hold more than
+`HELD_UP_TO` events for an order, that order is reported only when the run has ended, and a record says so. The rows
+themselves are kept, unread, to the end.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from crownless.model_check.event_logs import read_log
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import weaker
 
 from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query
 from .rows import UNKNOWN_RUN
 from .runs import judge_run
+from .witnesses import witness
 
 #: Record types of live runs only: a verdict is withdrawn; an order will be reported when the run has ended.
 WITHDRAWN, LATER = "withdrawn", "later"
-#: The spec checks at most this many unsettled certain events after each batch.
-UNSETTLED_UP_TO = 400
+#: The monitor of a live run holds at most this many events.
+HELD_UP_TO = 50_000
 #: A run has ended after this many punctual polls in a row without new events.
 POLLS_TO_END = 3
 
@@ -62,11 +60,12 @@ class Store(Protocol):
 
 @dataclass
 class RunState:
-    """The state that each batch reads; it grows with the processes of the run, not with its length.
+    """The state that each batch reads; its size is not that of the run, but of its processes and of
+    what is in flight.
 
     `next_up`: of each line the index of the first event that is not certain; `beyond`: past its last row.
-    `times`: the vector time of each process. `channels`: receiver → sender → the first message missing, where it was
-    sent on its line, and the last message.
+    `processes`: their names, by their numbers in the state of the `monitor`; `named`: those of messages that it holds;
+    `messages`: how many have a number.
     """
 
     reported: list[str] = field(default_factory=list)
@@ -76,11 +75,10 @@ class RunState:
     unplaced: int = 0
     next_up: dict[str, int] = field(default_factory=dict)
     beyond: dict[str, int] = field(default_factory=dict)
-    times: dict[str, dict[str, int]] = field(default_factory=dict)
-    channels: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
-    unicasts: bool = True
-    #: The unsettled certain events, as process, kind, message, receivers.
-    unsettled: list[list[Any]] = field(default_factory=list)
+    processes: list[str] = field(default_factory=list)
+    messages: int = 0
+    named: dict[str, str] = field(default_factory=dict)
+    monitor: dict[str, Any] | None = None
     #: The time of its last event, if known; the number of polls without new events; the start of the stream they belong
     #: to.
     latest: int | None = None
@@ -129,7 +127,7 @@ def add_events(live: LiveRun, run: str, lines: Iterable[str], query: Query, *, f
         elif event.place == live.state.next_up.get(event.process, first):
             ready.append(event.process)
     if live.state.invalid_because is None and ready:
-        yield from _CertainEvents(live, run, query, first).records(ready)
+        yield from _violations(live, run, query, _certain_events(live, ready, first))
 
 
 def end_run(live: LiveRun, run: str, query: Query) -> Iterator[Record]:
@@ -197,18 +195,13 @@ def _event(line: str) -> _LogEvent:
 
 @dataclass
 class _Message:
-    """The facts about a message in the rows so far; and which of them are certain."""
+    """The facts about a message in the rows so far, and its number."""
 
+    number: int = -1
     sender: str | None = None
     receivers: list[str] = field(default_factory=list)
     sent_at: int | None = None
     delivery_rows: list[str] = field(default_factory=list)
-    #: The vector time of its send, once certain; and the receivers whose delivers are certain.
-    stamp: dict[str, int] | None = None
-    delivered: list[str] = field(default_factory=list)
-    #: The lines that wait for its send; and for each receiver the next message of the channel.
-    awaited: list[str] = field(default_factory=list)
-    following: dict[str, str] = field(default_factory=dict)
 
     def add(self, event: _LogEvent) -> str | None:
         """Adds a row about the message; the reason if it contradicts the rows before, else None."""
@@ -246,6 +239,9 @@ def _add_row(live: LiveRun, line: str, event: _LogEvent, first: int) -> str | No
     if state.invalid_because is not None or event.kind == "internal":
         return None
     message = _message(live, event.message)
+    if message.number < 0:
+        message.number = state.messages
+        state.messages += 1
     reason = message.add(event)
     live.messages[event.message] = json.dumps(asdict(message))
     return reason
@@ -279,183 +275,70 @@ def _invalidate(live: LiveRun, run: str, reason: str) -> Iterator[Record]:
 # -- certain events ----------------------------------------------------------------------------------------------------
 
 
-class _CertainEvents:
-    """A walk along the certain events of the lines; `broken` has the orders that they break, with witnesses as JSON."""
-
-    def __init__(self, live: LiveRun, run: str, query: Query, first: int) -> None:
-        self.live, self.state, self.run, self.first = live, live.state, run, first
-        self.open = [order for order in query.orders if order not in ("asynchronous", *self.state.reported)]
-        self.messages: dict[str, _Message] = {}
-        self.broken: dict[str, str] = {}
-        #: The first messages found to break FIFO and causal order: one is missing at the delivery of the other.
-        self.overtaking: dict[str, tuple[str, str, str]] = {}
-
-    def records(self, ready: list[str]) -> Iterator[Record]:
-        """Walks along these lines, whose next events have arrived; yields the new records."""
-        if not self.open:
-            return
-        while ready:
-            ready += self._advance(ready.pop())
-        self._overtakings()
-        yield from self._check_by_spec()
-        for order in self.open:
-            if order in self.broken:
-                self.state.reported.append(order)
-                yield _verdict(self.run, order, "broken", self.broken[order], None)
-        for name, message in self.messages.items():
-            self.live.messages[name] = json.dumps(asdict(message))
-
-    def _advance(self, process: str) -> list[str]:
-        """Walks along one line; returns the lines that can be resumed."""
-        resumable: list[str] = []
-        while True:
-            place = self.state.next_up.get(process, self.first)
-            line = self.live.rows.get(_key(process, place))
-            if line is None:
-                return resumable
-            event = _event(line)
-            if event.kind == "send":
-                resumable += self._send(event)
-            elif event.kind == "deliver" and not self._deliver(event):
-                return resumable
-            self.state.next_up[process] = place + 1
-            self.state.times.setdefault(process, {})[process] = place + 1
-            self.state.unsettled.append([process, event.kind, event.message, event.peers])
-
-    def _message(self, name: str) -> _Message:
-        if name not in self.messages:
-            self.messages[name] = _message(self.live, name)
-        return self.messages[name]
-
-    def _send(self, event: _LogEvent) -> list[str]:
-        """Notes a send; returns the lines that waited for it."""
-        message = self._message(event.message)
-        message.stamp = {**self.state.times.get(event.process, {}), event.process: event.place}
-        self.state.unicasts &= len(event.peers) == 1
-        for receiver in event.peers:
-            to_there = self.state.channels.setdefault(receiver, {})
-            if event.process in to_there:
-                self._message(to_there[event.process][_LAST]).following[receiver] = event.message
-                to_there[event.process][_LAST] = event.message
-            else:
-                to_there[event.process] = [event.message, event.place, event.message]
-        return message.awaited
-
-    def _deliver(self, event: _LogEvent) -> bool:
-        """Notes a deliver; false if its send is not certain yet."""
-        message = self._message(event.message)
-        stamp, sender = message.stamp, message.sender
-        if stamp is None or sender is None:
-            message.awaited.append(event.process)
-            return False
-        for k, (missing, sent_at, _) in self.state.channels[event.process].items():
-            if sent_at < stamp.get(k, 0):
-                found = (missing, event.message, event.process)
-                self.overtaking.setdefault("causal", found)
-                if k == sender:
-                    self.overtaking.setdefault("fifo", found)
-        message.delivered.append(event.process)
-        self._next_missing(sender, event.process)
-        time = self.state.times.setdefault(event.process, {})
-        for k, count in {**stamp, sender: stamp[sender] + 1}.items():
-            time[k] = max(count, time.get(k, 0))
-        if len(message.delivered) == len(message.receivers):
-            message.stamp = {}
-        return True
-
-    def _next_missing(self, sender: str, receiver: str) -> None:
-        """Removes delivered messages from the head of a channel."""
-        channel = self.state.channels[receiver][sender]
-        while receiver in (head := self._message(channel[_FIRST])).delivered:
-            if receiver not in head.following:
-                del self.state.channels[receiver][sender]
-                return
-            channel[_FIRST] = head.following.pop(receiver)
-            channel[_SENT_AT] = self._message(channel[_FIRST]).sent_at
-
-    def _overtakings(self) -> None:
-        """Notes broken FIFO and causal order, and the stronger orders."""
-        for weak in ("fifo", "causal"):
-            if weak in self.overtaking:
-                witness = self._overtaken(*self.overtaking[weak])
-                for order in self.open:
-                    if order == weak or weak in weaker(order, unicasts=self.state.unicasts):
-                        self.broken.setdefault(order, witness)
-
-    def _overtaken(self, first: str, second: str, receiver: str) -> str:
-        witness = {
-            "kind": "overtaking",
-            "first": first,
-            "second": second,
-            "receiver": receiver,
-            "first_received": receiver in self._message(first).delivered,
-        }
-        return json.dumps(witness, ensure_ascii=False)
-
-    def _check_by_spec(self) -> Iterator[Record]:
-        """Checks the other orders by the spec."""
-        left = [order for order in self.open if order in _BY_SPEC and order not in (*self.broken, *self.state.deferred)]
-        if left:
-            found = judge_run(self.run, _as_lines(self.state.unsettled), left, "pending")
-            self.broken |= {
-                found.order: found.witness or "" for found in found.order_verdicts if found.verdict == "broken"
-            }
-            left = [order for order in left if order not in self.broken]
-        self.state.unsettled = _unsettled(self.state.unsettled) if left else []
-        if len(self.state.unsettled) > UNSETTLED_UP_TO:
-            because = f"more than {UNSETTLED_UP_TO:,} events are not settled: reported when the run has ended"
-            for order in left:
-                yield _record(self.run, record_type=LATER, order=order, because=because)
-            self.state.deferred += left
-            self.state.unsettled = []
+def _certain_events(live: LiveRun, ready: Iterable[str], first: int) -> Iterator[_LogEvent]:
+    """The events of these lines, whose next ones have arrived, up to the first that is missing."""
+    for process in ready:
+        place = live.state.next_up.get(process, first)
+        while (line := live.rows.get(_key(process, place))) is not None:
+            yield _event(line)
+            place += 1
+        live.state.next_up[process] = place
 
 
-#: Of a channel: the first message missing, where it was sent, and the last message.
-_FIRST, _SENT_AT, _LAST = range(3)
-_BY_SPEC = ("mailbox", "one-n", "n-n", "synchronous")
+def _violations(live: LiveRun, run: str, query: Query, events: Iterable[_LogEvent]) -> Iterator[Record]:
+    """Feeds these events to the monitor; yields the new records."""
+    from crownless.model_check.logs.events import Events  # which loads what is compiled
+    from crownless.model_check.logs.monitor import BROKEN, COLUMN
+    from crownless.model_check.logs.streaming import StreamingMonitor
 
-
-def _as_lines(events: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """These events as the lines of a log."""
-    index: defaultdict[str, int] = defaultdict(int)
-    for process, kind, message, peers in events:
-        peer = list(peers) if kind == "send" else None
-        fields = {"process": process, "index": index[process], "kind": kind, "message": message, "peer": peer}
-        yield json.dumps(fields)
-        index[process] += 1
-
-
-def _unsettled(events: Sequence[list[Any]]) -> list[list[Any]]:
-    """The events outside the largest prefix of all lines that no message leaves.
-
-    No constraint of any order leads back into such a prefix: its events come first on their lines, and its messages
-    come first at each sender and each receiver.
-    """
-    lines: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    at: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
-    missing: dict[str, int] = {}
-    for process, kind, message, peers in events:
-        if kind == "send":
-            missing[message] = len(peers)
-        elif kind == "deliver":
-            missing[message] -= 1
-        at[kind, message].append((process, len(lines[process])))
-        lines[process].append((kind, message))
-    ends = {process: len(line) for process, line in lines.items()}
-    out = [place for message, n in missing.items() if n for place in at["send", message]]
-    while out:
-        process, place = out.pop()
-        for kind, message in lines[process][place : ends[process]]:
-            if kind != "internal":
-                out += at["deliver" if kind == "send" else "send", message]
-        ends[process] = min(place, ends[process])
-    index: defaultdict[str, int] = defaultdict(int)
-    left = []
+    state = live.state
+    left = [order for order in query.orders if order not in ("asynchronous", *state.reported)]
+    if not left:
+        return
+    number = {name: p for p, name in enumerate(state.processes)}
+    rows: list[tuple[int, bool, int, list[int]]] = []
     for event in events:
-        if index[event[0]] >= ends[event[0]]:
-            left.append(event)
-        index[event[0]] += 1
-    return left
+        if event.kind != "internal":
+            sends, message = event.kind == "send", _message(live, event.message).number
+            process, *receivers = (
+                number.setdefault(name, len(number)) for name in (event.process, *(event.peers if sends else ()))
+            )
+            rows.append((process, sends, message, receivers))
+            state.named[str(message)] = event.message
+    if not rows:
+        return
+    state.processes = list(number)
+    if state.monitor is None:
+        monitor = StreamingMonitor(
+            len(number), query.orders, query.reading == "pending", None, HELD_UP_TO, forget_from=0
+        )
+    else:
+        monitor = StreamingMonitor.restored(state.monitor, len(number))
+    monitor.feed(Events.of_rows(rows))
+    for order in left:
+        if monitor.outcomes[COLUMN[order]] == BROKEN:
+            messages, receiver, shown = monitor.violations[COLUMN[order]]
+            named = [
+                (
+                    state.processes[p],
+                    "send" if sends else "deliver",
+                    state.named[str(message)],
+                    [state.processes[q] for q in to],
+                )
+                for p, sends, message, to in shown.rows()
+            ]
+            at = None if receiver is None else state.processes[receiver]
+            state.reported.append(order)
+            shows = witness(order, named, [state.named[str(m)] for m in messages], at, "pending")
+            yield _verdict(run, order, "broken", shows, None)
+    known = (*state.reported, *state.deferred)
+    given_up = [order for order in left if COLUMN[order] in monitor.given_up and order not in known]
+    for order in given_up:
+        because = f"more than {HELD_UP_TO:,} events are not settled: reported when the run has ended"
+        yield _record(run, record_type=LATER, order=order, because=because)
+    state.deferred += given_up
+    state.monitor = monitor.state()
+    state.named = {str(message): state.named[str(message)] for message in sorted(monitor.messages)}
 
 
 # -- records -----------------------------------------------------------------------------------------------------------

@@ -78,6 +78,11 @@ NAMED_UP_TO = 100
 )
 @click.option("--by-process", is_flag=True, help="Also say of each process how far its deliveries are out of order.")
 @click.option(
+    "--match",
+    is_flag=True,
+    help="Event logs that name no messages: which orders can be kept, whichever message each event is of.",
+)
+@click.option(
     "--engine",
     type=click.Choice(["plain", "spark"]),
     default="plain",
@@ -109,6 +114,7 @@ def classify(
     form: Format | None,
     columns: tuple[str, ...],
     by_process: bool,
+    match: bool,
     engine: str,
     master: str | None,
     out: Path | None,
@@ -132,9 +138,11 @@ def classify(
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
       crownless classify log.parquet --order causal --quiet
+      crownless classify --match log.jsonl   a log that does not name its messages
 
-    Exit codes: 0 every requested order is kept, 1 one is broken, 2 bad usage or input, 3 unknown, such as for a log
-    with holes. Event logs, and --engine spark for large ones: docs/event_logs.md.
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), 2 bad
+    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones:
+    docs/event_logs.md.
     """
     for order in orders:
         order_named(order)
@@ -159,6 +167,8 @@ def classify(
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
+    if engine == "spark" and match:
+        raise BadInput("--match does not go with --engine spark", hint="leave one of them out")
     if engine == "spark":
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -203,6 +213,12 @@ def classify(
 
         refuse_taken(out)
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
+    if match and (out is not None or by_process):
+        raise BadInput("--out and --by-process do not go with --match", hint="leave --match out")
+    if match:
+        from .classify_match import classify_match
+
+        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None

@@ -35,6 +35,9 @@ STYLES = {
     "violated": "bold red",
     "broken": "bold red",
     "unknown": "yellow",
+    "forced": "green",
+    "possible": "cyan",
+    "impossible": "bold red",
 }
 
 #: Where `--ascii` is kept while a verb runs.

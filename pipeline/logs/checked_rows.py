@@ -1,0 +1,273 @@
+"""The rows of a log compared with each other in Spark: each is usable, or in quarantine with the reason.
+
+What is unusable, a contradiction, a copy or a hole is as in `runs`, row by row, message by message and process by
+process, so that a run may be of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, json_line
+
+from .records import QUARANTINE
+from .rows import UNKNOWN_RUN
+from .runs import process_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+#: Up to this many rows one task is quicker than a shuffle.
+SMALL = 100_000
+
+
+def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
+    """Plain rows with the `reason` why each is unusable (null for usable rows).
+
+    `copy`: true for a copy of another row, whose loss makes no hole. For the message of a row, by the usable rows:
+    `sent` and `delivered` (true if there is such a row), `sender` (as named by delivers), `first_deliverer`. Rows of
+    one run with the same `message_key` are those about one message. `extra_problem` is a further reason against single
+    rows. Further columns are kept; a copy must agree in them, too.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    further = _further(rows)
+    kind = f.when(f.col("kind") == "receive", f.lit("deliver")).otherwise(f.col("kind"))
+    rows = rows.withColumn("kind", kind).withColumns(
+        {
+            name: f.when(f.coalesce(f.col("kind") != "internal", f.lit(True)), f.col(name))
+            for name in ("message", "peer")
+        }
+    )
+    reason = f.coalesce(_row_problem(), extra_problem) if extra_problem is not None else _row_problem()
+    rows = rows.withColumn("reason", reason)
+    place = Window.partitionBy("run", "process", "index")
+    says = f.struct("reason", "kind", "message", "peer", *further)
+    copy = f.col("reason").isNull() & says.eqNullSafe(f.lag(says).over(place.orderBy(says)))
+    rows = rows.withColumn("copy", copy)
+    counted = f.col("reason").isNull() & ~f.col("copy")
+    rows = rows.withColumn("at_place", f.sum(counted.cast("int")).over(place))
+    # Rows about one message share a key; every other row has its own.
+    rows = rows.withColumn("message_key", f.coalesce("message", f.concat_ws(" ", "process", "index")))
+    return _with_conflicts(rows, counted).select(*COLUMNS, *further, *_CHECK_COLUMNS)
+
+
+_CHECK_COLUMNS = ("message_key", "reason", "copy", "sent", "delivered", "sender", "first_deliverer")
+
+
+def _row_problem() -> Column:
+    from pyspark.sql import functions as f
+
+    sends, on_message = f.col("kind") == "send", f.col("kind") != "internal"
+    peers = f.split("peer", PEER_SEPARATOR)
+    no_peer = f.col("peer").isNull() | f.exists(peers, is_no_name)
+    return (
+        f.when(f.col("text").isNotNull(), "it cannot be read as an event")
+        .when(is_no_name(f.col("process")), "'process' is missing or no name")
+        .when(f.col("index").isNull() | (f.col("index") < 0), "'index' is missing or negative")
+        .when(f.col("kind").isNull() | ~f.col("kind").isin("send", "deliver", "internal"), "unknown kind")
+        .when(is_no_name(f.col("run")) & (f.col("run") != ""), "'run' is not a name")
+        .when(on_message & is_no_name(f.col("message")), "'message' is missing or no name")
+        .when(sends & no_peer, "'peer' is missing or no name")
+        .when(sends & (f.size(peers) > f.size(f.array_distinct(peers))), "'peer' names a receiver twice")
+        .when(on_message & f.col("peer").isNotNull() & ~sends & is_no_name(f.col("peer")), "'peer' is not a name")
+    )
+
+
+def is_no_name(name: Column) -> Column:
+    """True if the name is missing, empty or not printable (see `model_check.event_logs`)."""
+    plainly = name.rlike(r"\A[ -~]+\z")  # as nearly all are
+    return name.isNull() | (name == "") | (~plainly & name.rlike(_unprintable_characters()))
+
+
+@cache
+def _unprintable_characters() -> str:
+    """A regular expression of all characters unprintable in Python, for Java, whose Unicode version may differ."""
+    ranges: list[list[int]] = []
+    for code in range(0x110000):
+        if not chr(code).isprintable():
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "[" + "".join(rf"\x{{{first:x}}}-\x{{{last:x}}}" for first, last in ranges) + "]"
+
+
+def _with_conflicts(rows: DataFrame, counted: Column) -> DataFrame:
+    """The rows with the reasons found in other rows, and the facts about their messages."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    of, here = Window.partitionBy("run", "message_key"), Window.partitionBy("run", "message_key", "at_process")
+    sends, delivers = counted & (f.col("kind") == "send"), counted & (f.col("kind") == "deliver")
+    rows = rows.withColumn("at_process", f.when(delivers, f.col("process")))
+    said_to_send = f.when(sends, f.col("process")).when(delivers, f.col("peer"))
+    rows = rows.withColumns(
+        {
+            "sends": f.sum(sends.cast("int")).over(of),
+            "receivers": f.flatten(f.collect_set(f.when(sends, f.split("peer", PEER_SEPARATOR))).over(of)),
+            "delivers_here": f.sum(delivers.cast("int")).over(here),
+            "senders_differ": f.min(said_to_send).over(of) != f.max(said_to_send).over(of),
+        }
+    )
+    elsewhere = delivers & (f.col("sends") > 0) & ~f.array_contains("receivers", f.col("process"))
+    rows = rows.withColumn("elsewhere", f.max(elsewhere).over(of))
+    on_message = f.col("kind") != "internal"
+    does = f.concat("process", f.lit(" delivers "), "message")
+    reason = (
+        f.when(f.col("reason").isNotNull(), f.col("reason"))
+        .when(f.col("copy"), "a copy of another line")
+        .when(f.col("at_place") > 1, f.concat("process", f.lit(" has two events "), "index"))
+        .when((f.col("kind") == "send") & (f.col("sends") > 1), f.concat("message", f.lit(" is sent twice")))
+        .when((f.col("kind") == "deliver") & (f.col("delivers_here") > 1), f.concat(does, f.lit(" twice")))
+        .when(on_message & f.col("senders_differ"), f.concat(f.lit("rows differ in who sends "), "message"))
+        .when(on_message & f.col("elsewhere"), f.concat(f.lit("rows differ in who receives "), "message"))
+    )
+    rows = rows.withColumn("reason", reason)
+    sends, delivers = (f.col("reason").isNull() & (f.col("kind") == kind) for kind in ("send", "deliver"))
+    return rows.withColumns(
+        {
+            "sent": f.max(sends).over(of),
+            "delivered": f.max(delivers).over(of),
+            "sender": f.max(f.when(delivers, f.col("peer"))).over(of),
+            "first_deliverer": f.min(f.when(delivers, f.col("process"))).over(of),
+        }
+    )
+
+
+def quarantined(checked_rows: DataFrame) -> DataFrame:
+    """The records of the unusable rows, in the columns of `records.RECORD_SCHEMA`."""
+
+    def as_json(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            rows = [_with_clock(json_line(row), row) for row in batch.to_pylist()]
+            columns = [pa.array(rows, pa.string()), batch["run"], batch["reason"]]
+            yield pa.RecordBatch.from_arrays(columns, names=["row", "run", "reason"])
+
+    from pyspark.sql import functions as f
+
+    bad = checked_rows.where(f.col("reason").isNotNull()).select(*COLUMNS, *_further(checked_rows), "reason")
+    rows = bad.mapInArrow(as_json, "row string, run string, reason string")
+    none = f.lit(None).cast("string")
+    return rows.select(
+        f.lit(QUARANTINE).alias("record_type"),
+        f.when(f.col("run") != UNKNOWN_RUN, f.col("run")).alias("run"),
+        none.alias("order"),
+        none.alias("verdict"),
+        none.alias("witness"),
+        f.col("reason").alias("because"),
+        "row",
+        f.lit(1).cast("long").alias("rows"),
+    )
+
+
+def _with_clock(line: str, row: dict[str, Any]) -> str:
+    if row["text"] is not None or row.get("clock") is None:
+        return line
+    return f'{line[:-1]}, "clock": {row["clock"]}}}'
+
+
+def _further(rows: DataFrame) -> list[str]:
+    """The log's columns besides `COLUMNS`."""
+    return [name for name in rows.columns if name not in (*COLUMNS, *_CHECK_COLUMNS)]
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes by number; those whose events may be missing; the evidence; the numbers of rows."""
+
+    numbers: dict[str, int]
+    with_gaps: set[str]
+    holes: list[str]
+    judged: int
+    quarantined: int
+
+
+def processes_of(checked_rows: DataFrame) -> Processes:
+    from pyspark.sql import functions as f
+
+    used = f.col("reason").isNull()
+    sends, delivers = used & (f.col("kind") == "send"), used & (f.col("kind") == "deliver")
+    unsent = delivers & ~f.col("sent")
+    of_nobody = unsent & f.col("sender").isNull()
+    unusable = ~used & ~f.col("copy")
+    by_process = checked_rows.groupBy("process").agg(
+        f.count("*").alias("rows"),
+        f.count_if(used).alias("n"),
+        f.min(f.when(used, f.col("index"))).alias("a"),
+        f.max(f.when(used, f.col("index"))).alias("z"),
+        f.count_if(unusable).alias("unusable"),
+        f.count_if(unusable & f.col("text").isNotNull()).alias("unreadable"),
+        f.count_if(unsent).alias("unsent"),
+        f.collect_set(f.when(unsent, f.col("sender"))).alias("senders"),
+        f.count_if(of_nobody).alias("of_nobody"),
+        f.count_if(of_nobody & (f.col("first_deliverer") == f.col("process"))).alias("messages_of_nobody"),
+        f.array_distinct(f.flatten(f.collect_set(f.when(sends, f.split("peer", PEER_SEPARATOR))))).alias("peers"),
+    )
+    rows = by_process.collect()
+    lines = {row["process"]: row for row in rows if row["n"]}
+    names = sorted({*lines, *(peer for row in rows for peer in row["peers"])})
+    first = 1 if min((row["a"] for row in lines.values()), default=0) == 1 else 0
+    missing = {name: row["z"] - first + 1 - row["n"] for name, row in sorted(lines.items())}
+    processes_with_gaps = {name for name, lost in missing.items() if lost}
+    holes = [
+        f"{name}: {lost:,} {'event is' if lost == 1 else 'events are'} missing"
+        for name, lost in missing.items()
+        if lost
+    ]
+    with_unusable_rows: set[str | None] = set()
+    for row in rows:
+        if row["process"] is None and row["unreadable"]:
+            with_unusable_rows |= _processes_of_texts(checked_rows)
+        if row["unusable"] > (row["unreadable"] if row["process"] is None else 0):
+            with_unusable_rows.add(row["process"] if _is_name(row["process"]) else None)
+    processes_with_gaps |= (
+        set(names) if None in with_unusable_rows else {name for name in with_unusable_rows if name is not None}
+    )
+    holes += [
+        f"{name or 'any process'}: rows of it are in quarantine"
+        for name in sorted(with_unusable_rows, key=lambda name: name or "")
+    ]
+    messages_of_nobody = sum(row["messages_of_nobody"] for row in rows)
+    for row in sorted(lines.values(), key=lambda row: str(row["process"])):
+        if row["unsent"]:
+            some = "a message whose send is" if row["unsent"] == 1 else f"{row['unsent']:,} messages whose sends are"
+            holes.append(f"{row['process']} delivers {some} not in the log")
+        processes_with_gaps |= set(row["senders"])
+    # A process that delivers its own message has sent it earlier on its line, so not past the end of it.
+    processes_with_gaps |= {
+        name for name in names if messages_of_nobody > (lines[name]["of_nobody"] if name in lines else 0)
+    }
+    judged = sum(row["n"] for row in rows)
+    return Processes(
+        {name: k for k, name in enumerate(names)}, processes_with_gaps, holes, judged,
+        sum(row["rows"] for row in rows) - judged,
+    )  # fmt: skip
+
+
+def _is_name(name: str | None) -> bool:
+    return name is not None and name != "" and name.isprintable()
+
+
+def _processes_of_texts(checked_rows: DataFrame) -> set[str | None]:
+    """The processes of rows that could not be read as columns; None if one may belong to any process."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            names = {process_of(text) for text in batch["text"].to_pylist()}
+            yield pa.RecordBatch.from_arrays([pa.array(list(names), pa.string())], names=["process"])
+
+    texts = checked_rows.where("text IS NOT NULL AND process IS NULL").select("text")
+    return {row["process"] for row in texts.mapInArrow(read, "process string").distinct().collect()}

@@ -1,0 +1,35 @@
+"""Witnesses for violations that the streaming monitor found, as JSON, from the events of the messages that it names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from crownless.model_check.event_logs import lines_of, read_log
+from crownless.spec.orders import UnreceivedPolicy, decide
+
+#: An event, by process, kind, message and receivers.
+NamedEvent = tuple[str, str, str, Sequence[str]]
+
+
+def witness(
+    order: str,
+    events: Sequence[NamedEvent],
+    messages: Sequence[str],
+    receiver: str | None,
+    reading: UnreceivedPolicy,
+) -> str:
+    """What shows that these messages, of which these are all events, break the order.
+
+    With a `receiver` they are two, and the second overtakes the first there: what comes between their sends may be no
+    longer known.
+    """
+    if receiver is None:
+        (logged,) = read_log(lines_of(events))
+        verdict = decide(logged.computation, order, reading)
+        assert verdict.witness is not None, f"the messages that show {order} broken keep it"
+        return json.dumps(verdict.witness.json(logged.computation), ensure_ascii=False)
+    first, second = messages
+    received = any(event[:3] == (receiver, "deliver", first) for event in events)
+    overtaking = {"first": first, "second": second, "receiver": receiver, "first_received": received}
+    return json.dumps({"kind": "overtaking", **overtaking}, ensure_ascii=False)
