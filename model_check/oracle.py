@@ -17,6 +17,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import data_frame
+from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.errors import BadInput, no_such_name
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
@@ -30,18 +31,21 @@ from .logs.files import (
     COMPRESSIONS,
     CONVERTED,
     Format,
+    Progress,
     decompressed,
     format_in,
     format_of,
     json_format,
     json_lines,
     read_table,
+    refuse_other_format,
 )
 from .logs.uncertain import CERTAIN, Uncertain, weakened
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .logs.context import Context
 
 #: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
 N_N_UP_TO = 1_000
@@ -90,6 +94,11 @@ class NamedComputation:
         """True if each message has one receiver."""
         return all(len(message.receivers) == 1 for message in self.computation.messages)
 
+    @property
+    def by_process(self) -> tuple[ProcessSummary, ...] | None:
+        """Each process, and how far its deliveries are out of order; None of a computation too large for that."""
+        return summaries(self.computation)
+
 
 @dataclass(frozen=True)
 class LargeRun:
@@ -108,6 +117,9 @@ class LargeRun:
     notes: tuple[str, ...] = ()
     holes: tuple[Hole, ...] = ()
     uncertain: Uncertain = CERTAIN
+    by_process: tuple[ProcessSummary, ...] | None = None
+    #: The events around the first violation.
+    context: Context | None = None
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -191,6 +203,8 @@ class Classification(Mapping[str, Verdict]):
         }
 
     def json(self) -> dict[str, Any]:
+        by_process = self.subject.by_process
+        around = self.subject.context if isinstance(self.subject, LargeRun) else None
         return {
             "file": self.subject.file,
             "run": self.subject.run,
@@ -204,6 +218,8 @@ class Classification(Mapping[str, Verdict]):
             "unknown": {verdict.order: verdict.unknown for verdict in self.verdicts if verdict.unknown is not None},
             "strongest": self.strongest,
             "crowns": self.crowns(),
+            "by_process": None if by_process is None else [one.json() for one in by_process],
+            "context": None if around is None else around.json(),
         }
 
 
@@ -311,13 +327,13 @@ def subjects(name: str) -> Iterator[NamedComputation]:
     return runs_in(lines_of(content, form, name), name)
 
 
-def content_of(name: str, form: Format | None = None) -> tuple[bytes, Format | None]:
+def content_of(name: str, form: Format | None = None, progress: Progress | None = None) -> tuple[bytes, Format | None]:
     """What is in a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
 
     The suffix of the name determines the format, or else what the content begins with.
     """
     path = path_of(name)
-    content = read_bytes(path, name)
+    content = read_bytes(path, name, None if progress is None else lambda read: progress("read", read, None, "bytes"))
     if path is not None and path.suffix in COMPRESSIONS:
         content = decompressed(content, name)
     if form is None and path is not None:
@@ -326,7 +342,9 @@ def content_of(name: str, form: Format | None = None) -> tuple[bytes, Format | N
     if form is None and content.startswith(b"\x1f\x8b"):
         hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
         raise BadInput("this is compressed", hint=hint, file=name)
-    return content, form or format_in(content)
+    form = form or format_in(content)
+    refuse_other_format(content, form, name)
+    return content, form
 
 
 def lines_of(
@@ -339,7 +357,7 @@ def lines_of(
     """The lines of a log, as JSON."""
     if form == "jsonl" and not columns:
         return as_text(content, name).split("\n")
-    table = read_table(content, form, name, columns, optional)
+    table = read_table(content, form, name, columns, optional=optional)
     if table is None:
         hint = "give one event a line, as a JSON object, with the columns that --column names"
         raise BadInput("a line is no event", hint=hint, file=name)

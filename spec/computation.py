@@ -344,6 +344,15 @@ def project(c: Computation, messages: Iterable[int]) -> Computation:
     return Computation(c.processes, tuple(c.messages[m] for m in kept), lines)
 
 
+def without_idle_processes(c: Computation) -> Computation:
+    """The computation without the processes that have no event and to which no message is sent."""
+    receivers = {q for message in c.messages for q in message.receivers}
+    busy = [p for p, line in enumerate(c.lines) if line or p in receivers]
+    number = {p: k for k, p in enumerate(busy)}
+    messages = tuple(Message(m.name, number[m.sender], tuple(number[q] for q in m.receivers)) for m in c.messages)
+    return Computation(tuple(c.processes[p] for p in busy), messages, tuple(c.lines[p] for p in busy))
+
+
 def consistent_cuts(c: Computation) -> Iterator[int]:
     """Every set of events closed under happened-before (every consistent cut), as bits, each once."""
     predecessors = [0] * c.event_count

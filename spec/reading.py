@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .errors import BadInput
@@ -30,23 +32,46 @@ def as_text(content: bytes, name: str) -> str:
         raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=name, line=line) from None
 
 
-def read_bytes(path: Path | None, name: str) -> bytes:
-    """What is in a file or, without a path, comes from standard input; raises `BadInput`, which names it `name`."""
+def read_bytes(path: Path | None, name: str, report: Callable[[int], None] | None = None) -> bytes:
+    """What is in a file or, without a path, comes from standard input; raises `BadInput`, which names it `name`.
+
+    `report` gets the number of bytes that are read so far, now and then.
+    """
     try:
         if path is None:
             if sys.stdin is None:
                 raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
             _refuse_devices(sys.stdin.fileno(), name)
-            return b"".join(iter(lambda: sys.stdin.buffer.read(BLOCK), b""))
+            return _to_the_end(sys.stdin.buffer.read, b"", report)
         # A named pipe that nobody writes to would else be waited for without end.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(file, "rb", buffering=0) as opened:
             _refuse_devices(file, name)
-            first = _first_of_a_pipe(file, name) if stat.S_ISFIFO(os.fstat(file).st_mode) else b""
+            before = os.fstat(file)
+            first = _first_of_a_pipe(file, name) if stat.S_ISFIFO(before.st_mode) else b""
             os.set_blocking(file, True)
-            return first + b"".join(iter(lambda: opened.read(BLOCK) or b"", b""))
+            content = _to_the_end(opened.read, first, report)
+            after = os.fstat(file)
+            if stat.S_ISREG(before.st_mode) and _version(before) != _version(after):
+                hint = f"give a copy of it: cp {shlex.quote(name)} COPY"
+                raise BadInput("it changed while it was read", hint=hint, file=name)
+            return content
     except OSError as error:
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
+
+
+def _to_the_end(read: Callable[[int], bytes | None], first: bytes, report: Callable[[int], None] | None) -> bytes:
+    blocks, length = [first], len(first)
+    while block := read(BLOCK):
+        blocks.append(block)
+        length += len(block)
+        if report is not None:
+            report(length)
+    return b"".join(blocks)
+
+
+def _version(known: os.stat_result) -> tuple[int, int]:
+    return known.st_size, known.st_mtime_ns
 
 
 def _refuse_devices(file: int, name: str) -> None:

@@ -145,6 +145,16 @@ class Unreceived:
 Witness = Overtaking | Crown | Cycle | Unreceived
 
 
+def messages_of(witness: Witness, c: Computation) -> set[int] | None:
+    """The messages that show the violation; None of a cycle, whose events are in words."""
+    if isinstance(witness, Overtaking):
+        on_chain = (c.events[e].message for e in witness.chain)
+        return {witness.first, witness.second} | {m for m in on_chain if m is not None}
+    if isinstance(witness, Crown):
+        return {*witness.messages}
+    return {witness.message} if isinstance(witness, Unreceived) else None
+
+
 def say(witness: Witness, c: Computation) -> str:
     """A witness in one line."""
     details = "; ".join(witness.details(c))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_children import MOST_FINDINGS, Ran, fuzz
+from fuzz_logs import CompressedFiles, LogFiles, TableFiles
 from fuzz_mutations import Mutator
 from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
 from fuzz_saved_files import CostTables, Forged, ForgedOnSpark
@@ -35,6 +36,9 @@ READERS: dict[str, Callable[[], Reader]] = {
         Programs,
         Shown,
         Logs,
+        LogFiles,
+        TableFiles,
+        CompressedFiles,
         LogsWithoutNames,
         Settings,
         Arguments,

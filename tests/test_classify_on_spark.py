@@ -118,7 +118,7 @@ def test_a_live_log_is_reported_until_an_interrupt(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("--one-run", "--master, --out, --one-run, --clocks and --live go with --engine spark"),
+        ("--one-run", "--master, --one-run, --clocks and --live go with --engine spark"),
         ("--engine spark --one-run --live", "--one-run, --clocks and --live are three ways to judge a log"),
         ("--engine spark --idle-timeout 3", "--idle-timeout: of --live only"),
         ("--engine spark --live --max-lateness 3", "--max-lateness: of --event-time only"),
@@ -131,3 +131,27 @@ def test_incompatible_options_are_refused(options: str, expected: str, crownless
     assert (code, out) == (2, "")
     assert err.startswith(f"crownless: {expected}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_out_of_the_plain_engine_has_the_same_records(crownless: Any, tmp_path: Path) -> None:
+    import pyarrow.dataset
+
+    def records(folder: Path) -> tuple[Any, list[str], int]:
+        table = pyarrow.dataset.dataset(folder, partitioning="hive").to_table()
+        rows = table.to_pylist()
+        others = sorted(json.dumps(row, sort_keys=True) for row in rows if row["record_type"] != "judged")
+        judged = sum(row["rows"] for row in rows if row["record_type"] == "judged")  # Spark has one of each task
+        return sorted(table.schema.names), others, judged
+
+    log = tmp_path / "log.jsonl"
+    with_hole = [
+        json.dumps({**json.loads(line), "run": "hole"}) for line in OVERTAKEN if '"y", "peer": "P1"' not in line
+    ]
+    kept = [json.dumps({**json.loads(line), "run": "kept"}) for line in OVERTAKEN[:4]]
+    log.write_text("\n".join([*OVERTAKEN, *with_hole, *kept]), "utf-8")
+    assert crownless(log, "--engine", "spark", "--out", tmp_path / "spark")[0] == 1
+    assert crownless(log, "--out", tmp_path / "plain")[0] == 1
+    plain = records(tmp_path / "plain")
+    assert plain == records(tmp_path / "spark")
+    assert sum('"record_type": "hole"' in row for row in plain[1]) > 0

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import fuzz_children
 import fuzz_inputs
 import pytest
-from fuzz_children import fuzz
+from fuzz_children import fuzz, prepared
 from fuzz_inputs import READERS, Log, run_all
 from fuzz_mutations import DEEP, OTHERS, Mutator
 from fuzz_readers import Reader
@@ -25,6 +25,7 @@ from fuzz_verdicts import Input, run, wrong_with
 
 from crownless.command_line import output
 from crownless.model_check import runs
+from crownless.model_check.logs import classified, files
 from crownless.model_check.native import saved_directories
 from crownless.spec import diagram
 
@@ -33,8 +34,8 @@ INPUTS, BATCH = 2_000, 250
 
 def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
-        "computations", "programs", "show", "logs", "logs without names", "settings", "arguments", "checkpoints",
-        "levels", "costs",
+        "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
+        "settings", "arguments", "checkpoints", "levels", "costs",
     }  # fmt: skip
 
 
@@ -104,6 +105,19 @@ def test_files_that_are_no_files_are_found() -> None:
 
     with patch.object(saved_directories, "open_regular", follow), patch.object(fuzz_children, "SECONDS", 0.5):
         assert any("more than 0.5 seconds" in finding for finding in fuzz(READERS["checkpoints"], 0, 100).findings)
+
+
+@pytest.mark.parametrize("name", ["csv logs", "table logs", "compressed logs"])
+def test_an_error_in_the_reading_of_columns_is_found(name: str) -> None:
+    prepared(READERS[name])
+    with patch.object(files, "check_columns", side_effect=KeyError("planted")):
+        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60).findings)
+
+
+def test_logs_that_the_monitor_decides_are_among_them() -> None:
+    prepared(READERS["table logs"])
+    with patch.object(classified, "classified", side_effect=KeyError("planted")):
+        assert any("KeyError" in finding for finding in fuzz(READERS["table logs"], 0, 100).findings)
 
 
 class Harmful(Reader):

@@ -25,10 +25,14 @@ from crownless.model_check.oracle import (
 )
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .columns import json_line
+from .context import BY_ROW, Context, Numbering, context
+from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
+from .files import Progress
 from .grouping import order_by
 from .holes import Certain, certain_of
 from .layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
@@ -50,6 +54,8 @@ class ClassifiedLog:
     monitor: Monitor
     #: For each run and order of `orders` KEPT, BROKEN or UNDECIDED, which is unknown.
     outcomes: Numbers
+    #: How the rows are numbered for a reader of the log.
+    numbering: Numbering = BY_ROW
     #: The runs that the spec has decided; and of large runs with holes the monitor of what is certain, and the holes.
     by_spec: dict[int, Classification] = field(default_factory=dict)
     with_holes: dict[int, tuple[Monitor, tuple[Hole, ...]]] = field(default_factory=dict)
@@ -129,9 +135,12 @@ class ClassifiedLog:
         monitor, holes = self.with_holes.get(number, (self.monitor, ()))
         at = number if monitor is self.monitor else 0
         verdicts: list[Verdict] = []
+        shown: dict[tuple[int, ...], list[str]] = {}
         for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
             if outcome == BROKEN:
-                c = self._shown(monitor, at, monitor.witness(at, order))
+                sends = monitor.witness(at, order)
+                shown.setdefault(tuple(sends), []).append(order)
+                c = self._shown(monitor, at, sends)
                 verdict = decide(c, order, self.reading)
                 assert not verdict.kept, f"{self.name(number)}: the messages that show {order} broken keep it"
                 verdicts.append(verdict)
@@ -141,9 +150,34 @@ class ClassifiedLog:
                 verdicts.append(hidden(order))
             else:
                 verdicts.append(not_decided(order, "there is no room for its constraints"))
-        return Classification(self._large_run(number, monitor, at, holes), self.reading, tuple(verdicts))
+        around = self._context(number, monitor, at, shown) if shown else None
+        return Classification(self._large_run(number, monitor, at, holes, around), self.reading, tuple(verdicts))
 
-    def _large_run(self, number: int, monitor: Monitor, at: int, holes: tuple[Hole, ...]) -> LargeRun:
+    def _context(self, number: int, monitor: Monitor, at: int, shown: dict[tuple[int, ...], list[str]]) -> Context:
+        """The events around the first violation of the first order that is broken, by the sends that show each."""
+        run, sends = monitor.lay_out(at), next(iter(shown))
+        messages = run.message[run.event[np.array(sends) - int(monitor.rows.first[at])]].tolist()
+        start = int(self.rows.first[number])
+        events = context(run, monitor.processes(), messages, self.rows, start, self.numbering)
+        return Context(tuple(shown[sends]), self.numbering.by, events)
+
+    def _by_process(self, monitor: Monitor, at: int) -> tuple[ProcessSummary, ...]:
+        figures, run = monitor.disorder(at).tolist(), monitor.lay_out(at)
+        found = [
+            ProcessSummary(
+                self.rows.processes[process],
+                int(run.length[line]),
+                row[DELIVERIES],
+                Disorder(*row[FIFO_FROM:CAUSAL_FROM]),
+                Disorder(*row[CAUSAL_FROM:]),
+            )
+            for line, (process, row) in enumerate(zip(monitor.processes().tolist(), figures, strict=True))
+        ]
+        return tuple(sorted(found, key=lambda one: natural(one.process)))
+
+    def _large_run(
+        self, number: int, monitor: Monitor, at: int, holes: tuple[Hole, ...], around: Context | None
+    ) -> LargeRun:
         run, rows = monitor.lay_out(at), monitor.rows
         never = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
         sends = rows.first[at] + run.row[run.send[run.of_copy[never]]]
@@ -163,6 +197,8 @@ class ClassifiedLog:
             bool(run.sizes[COPIES] == run.sizes[MESSAGES]),
             (FROM_ONE,) if from_one else (),
             holes,
+            by_process=self._by_process(monitor, at),
+            context=around,
         )
 
     def _message(self, message: int) -> str:
@@ -185,14 +221,26 @@ class ClassifiedLog:
         return logged.computation
 
 
-def classified(table: pa.Table, file: str, orders: Sequence[str], reading: UnreceivedPolicy) -> ClassifiedLog | None:
+def classified(
+    table: pa.Table,
+    file: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    numbering: Numbering = BY_ROW,
+    progress: Progress | None = None,
+) -> ClassifiedLog | None:
     """The log of these rows, classified; None if some contradict each other."""
     rows = by_run(table)
     monitor = Monitor(rows.numbers(), reading == "pending")
-    outcomes = monitor.outcomes(orders)
+    count = len(rows.index)
+    outcomes = monitor.outcomes(orders, None if progress is None else lambda n: progress("decided", n, count, "events"))
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
-    log = ClassifiedLog(file, rows, orders, reading, monitor, outcomes[:, [COLUMN[order] for order in orders]])
-    for number in np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist():
+    asked = outcomes[:, [COLUMN[order] for order in orders]]
+    log = ClassifiedLog(file, rows, orders, reading, monitor, asked, numbering)
+    irregular = np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist()
+    for done, number in enumerate(irregular):
+        if progress is not None:
+            progress("decided", done, len(irregular), "runs with holes or other gaps")
         try:
             log.decide_irregular(number)
         except BadInput:  # of which all lines together say where it is
@@ -211,4 +259,5 @@ def by_run(table: pa.Table) -> NamedRows:
         index = index[place]
         for column in named.values():
             column.codes = column.codes[place]
+        return NamedRows(named, index, first, place)
     return NamedRows(named, index, first)

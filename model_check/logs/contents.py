@@ -23,7 +23,7 @@ from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, convert
-from .files import CONVERTED, Format, format_of, read_table
+from .files import CONVERTED, Format, Progress, format_of, read_table
 from .patterns import Patterns
 from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
@@ -42,23 +42,24 @@ def contents(
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
     patterns: Patterns | None = None,
+    progress: Progress | None = None,
 ) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """A log of the file of that name (`-`: standard input), classified; what is small enough, to be classified.
 
     `form`: its format, if the name does not say it; `columns`: what its columns are called there, where that is
     something else. `around_monitor`: what is open while the monitor is at work. `patterns`: how a ShiViz log is read.
-    Raises `BadInput` for a file that cannot be read.
+    `progress`: gets how much is read, and how much decided. Raises `BadInput` for a file that cannot be read.
     """
     if form is None and patterns is not None and patterns.given and format_of(name) in (None, "jsonl"):
         form = "shiviz"
-    content, form = content_of(name, form)
+    content, form = content_of(name, form, progress)
     if form is None:
         return computation_in(as_text(content, name), name)
     if form in CONVERTED:
         return _converted(convert(content, form, name, columns, patterns), name, orders, reading, around_monitor)
     if patterns is not None and patterns.given:
         raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
-    return runs_of(content, form, name, orders, reading, columns, around_monitor)
+    return runs_of(content, form, name, orders, reading, columns, around_monitor, progress)
 
 
 def runs_of(
@@ -69,17 +70,19 @@ def runs_of(
     reading: UnreceivedPolicy,
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    progress: Progress | None = None,
 ) -> ClassifiedLog | Iterator[NamedComputation]:
     """The same of the content of a log."""
     table = None
     if form != "jsonl" or columns or content.count(b"\n") > SMALL_UP_TO:
-        table = read_table(content, form, name, columns)
+        table = read_table(content, form, name, columns, progress)
     if table is None or table.num_rows <= SMALL_UP_TO:
         return runs_in(lines_of(content, form, name, columns), name)
     from .classified import classified  # which loads what is compiled
+    from .context import numbering
 
     with around_monitor():
-        log = classified(table, name, orders, reading)
+        log = classified(table, name, orders, reading, numbering(content, form, table.num_rows), progress)
     # All lines together say where a row contradicts another one.
     return runs_in(lines_of(content, form, name, columns), name) if log is None else log
 

@@ -9,10 +9,11 @@ logs of other tools, without these columns (`converted`); so is JSON that begins
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 Format = Literal["jsonl", "csv", "parquet", "arrow", "shiviz", "otlp", "itf"]
 #: Formats without the columns of a log: `converted` has them as lines of JSON.
 CONVERTED: tuple[Format, ...] = ("shiviz", "otlp", "itf")
+#: Gets what is done ("read"), how much of it, of how much if that is known, and the unit.
+Progress = Callable[[str, int, "int | None", str], None]
 
 SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
@@ -86,6 +89,27 @@ def json_format(content: bytes) -> Format:
     return next((form for beginning, form in _BEGINNINGS if beginning.match(head)), "jsonl")
 
 
+#: The names of the formats, for people.
+CALLED: dict[Format, str] = {"jsonl": "JSON", "csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
+
+
+def refuse_other_format(content: bytes, form: Format | None, name: str) -> None:
+    """Raises `BadInput` if the content is plainly of another format; None: a computation."""
+    found = format_in(content)
+    if found is None and form is None and _looks_like_csv(content):
+        hint = f"if it is an event log: crownless classify {name} --format csv"
+        raise BadInput("this looks like CSV, not like a computation", hint=hint, file=name)
+    if form is not None and found is not None and found != form:
+        hint = f"give --format {found}, or name the file for what it is"
+        raise BadInput(f"this looks like {CALLED[found]}, not like {CALLED[form]}", hint=hint, file=name)
+
+
+def _looks_like_csv(content: bytes) -> bool:
+    """True if the first line is no process with events, as a computation has, and has several cells."""
+    heading = content.lstrip().split(b"\n", 1)[0]
+    return max(map(heading.count, (b",", b"\t", b";"))) >= 2 and not {*b":#"} & {*heading}
+
+
 def decompressed(content: bytes, name: str) -> bytes:
     """The content of a file whose suffix is that of a compression, as it was before."""
     import pyarrow as pa
@@ -104,6 +128,7 @@ def read_table(
     form: Format,
     name: str,
     columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
     optional: Sequence[str] = OPTIONAL,
 ) -> pa.Table | None:
     """The plain rows of a log; None if lines of JSON are not all events in one form, and must be read one by one.
@@ -118,14 +143,17 @@ def read_table(
             hint = f"name another column for '{other}' or '{column}', or leave one out"
             raise BadInput(f"'{other}' and '{column}' are both to be the column {given!r}", hint=hint, file=name)
     if form == "jsonl":
-        table = _read_json(content, named)
+        table = _read_json(content, named, progress)
         if table is None:
             return None
         for column, given in (columns or {}).items():
             if table[column].null_count == table.num_rows:
                 raise BadInput(f"no line has {given!r}", hint=f"say what is called '{column}' there", file=name)
         return plain_table(table)
-    table = {"csv": _read_csv, "parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
+    if form == "csv":
+        table = _read_csv(content, name, progress)
+    else:
+        table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
     several = [given for given, count in Counter(table.schema.names).items() if count > 1]
     if several:
         raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
@@ -143,6 +171,29 @@ def read_table(
     return plain_table(table)
 
 
+def _source(content: bytes, progress: Progress | None) -> pa.NativeFile:
+    """The content to be read by Arrow; its lines are counted as they are read, if anybody wants to know."""
+    import pyarrow as pa
+
+    if progress is None or len(content) <= BLOCK:
+        return pa.BufferReader(content)
+    return pa.PythonFile(_CountedLines(content, progress), mode="r")
+
+
+class _CountedLines(io.BytesIO):
+    """A text whose reader reports how many lines it has read."""
+
+    def __init__(self, content: bytes, progress: Progress) -> None:
+        super().__init__(content)
+        self._progress, self._lines, self._of = progress, 0, content.count(b"\n")
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        block = super().read(size)
+        self._lines += block.count(b"\n")
+        self._progress("read", self._lines, self._of, "lines")
+        return block
+
+
 def _first(error: Exception) -> str:
     return str(error).splitlines()[0].split(". ")[0] if str(error) else type(error).__name__
 
@@ -150,7 +201,7 @@ def _first(error: Exception) -> str:
 # -- JSON Lines --------------------------------------------------------------------------------------------------------
 
 
-def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
+def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | None) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.json as pj
 
@@ -165,7 +216,7 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
     schema = pa.schema([(named[name], types[name]) for name in TYPES])
     try:
         table = pj.read_json(
-            pa.BufferReader(content),
+            _source(content, progress),
             read_options=pj.ReadOptions(block_size=BLOCK),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
@@ -240,12 +291,12 @@ def _read_json_of_several_types(content: bytes, named: Mapping[str, str]) -> pa.
 # -- other formats -----------------------------------------------------------------------------------------------------
 
 
-def _read_csv(content: bytes, name: str) -> pa.Table:
+def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
     import pyarrow as pa
     import pyarrow.csv as pc
 
     path = Path(name)
-    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) else ","
+    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) or (name == "-" and _has_tabs(content)) else ","
     try:
         content.decode()
     except UnicodeDecodeError as error:
@@ -254,7 +305,7 @@ def _read_csv(content: bytes, name: str) -> pa.Table:
     heading = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace").strip()
     try:
         return pc.read_csv(
-            pa.BufferReader(content),
+            _source(content, progress),
             read_options=pc.ReadOptions(block_size=BLOCK),
             parse_options=pc.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pc.ConvertOptions(
@@ -267,6 +318,12 @@ def _read_csv(content: bytes, name: str) -> pa.Table:
     except pa.ArrowException as error:
         hint = "give a line of column names, and each event on a line with a cell for each column"
         raise BadInput(f"it cannot be read as CSV: {_first(error)}", hint=hint, file=name) from None
+
+
+def _has_tabs(content: bytes) -> bool:
+    """True if the column names are separated by tabs."""
+    heading = content.split(b"\n", 1)[0]
+    return b"\t" in heading and b"," not in heading
 
 
 def _with_numbers(table: pa.Table, name: str) -> pa.Table:

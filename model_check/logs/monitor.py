@@ -8,7 +8,7 @@ well-formed (see `layout`) stays undecided.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from .constraints import (
     sort_edges,
 )
 from .cycles import path, short_cycle
+from .disorder import FIGURES, marks, measure
 from .layout import COPIES, LAID_OUT, LINES, MESSAGES, NONE, Names, Numbers, Rows, Run, lay_out, room
 from .one_queue import Queue, is_one_queue, queue
 from .overtaking import LINES_UP_TO, Channels, channels, overtakings
@@ -52,6 +53,8 @@ COLUMN = {
 }
 #: Room for times in flight at first, in entries; it grows as needed.
 ENTRIES = 1 << 16
+#: Rows that are decided between two reports, and between two looks at whether to end.
+ROWS_AT_A_TIME = 1 << 19
 
 
 @dataclass
@@ -71,21 +74,26 @@ class Monitor:
         self._number = NONE
         self._by_overtaking: dict[tuple[int, int], list[int]] = {}
 
-    def outcomes(self, orders: Collection[str] = tuple(COLUMN)) -> Numbers:
+    def outcomes(self, orders: Collection[str] = tuple(COLUMN), report: Callable[[int], None] | None = None) -> Numbers:
         """For each run a row: of each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not asked for.
 
-        Asynchronous order is UNDECIDED only of a run that is not well-formed.
+        Asynchronous order is UNDECIDED only of a run that is not well-formed. `report` gets the number of rows that are
+        decided, now and then.
         """
         runs = len(self.rows.first) - 1
         found = np.full((runs, len(COLUMN)), UNDECIDED, np.int8)
         asked = np.array([order in orders for order in COLUMN], np.bool_)
         number, self._number = 0, NONE
         while number < runs:
+            if report is not None:
+                report(int(self.rows.first[number]))
+            end = int(np.searchsorted(self.rows.first, self.rows.first[number] + ROWS_AT_A_TIME))
+            end = min(runs, max(number + 1, end))
             number = _decide_runs(
-                number, self.rows, self._run, self._names, self._channels, self._graph, self._queue, self._found,
+                number, end, self.rows, self._run, self._names, self._channels, self._graph, self._queue, self._found,
                 self.pending, asked, found,
             )  # fmt: skip
-            if number < runs:
+            if number < end:
                 self._grow()
         asked[ASYNCHRONOUS] = True
         found[:, ~asked] = UNDECIDED
@@ -114,6 +122,14 @@ class Monitor:
             self._number = number
             self._by_overtaking = {}
         return self._run
+
+    def disorder(self, number: int) -> Numbers:
+        """For each line of the run of that number, which is well-formed, the figures of `disorder`."""
+        run = self.lay_out(number)
+        figures, marked = np.zeros((int(run.sizes[LINES]), FIGURES), np.int64), marks(run)
+        while not measure(run, self._channels, marked, figures):
+            self._grow()
+        return figures
 
     def processes(self) -> Numbers:
         """Of each line of the run that is laid out the number of its process."""
@@ -151,6 +167,7 @@ def has_room(run: Run, channels: Channels) -> Any:
 @compiled
 def _decide_runs(
     number: Any,
+    end: Any,
     rows: Rows,
     run: Run,
     names: Names,
@@ -162,8 +179,8 @@ def _decide_runs(
     asked: Any,
     outcomes: Any,
 ) -> Any:
-    """Decides the runs from this number on; returns the first for which there is too little room, or the end."""
-    for run_number in range(number, len(rows.first) - 1):
+    """Decides the runs from that number to the end; returns the first for which there is no room, or the end."""
+    for run_number in range(number, end):
         if not lay_out(run_number, rows, run, names):
             continue
         if run.sizes[LINES] > LINES_UP_TO:
@@ -173,7 +190,7 @@ def _decide_runs(
         if not has_room(run, channels) or not overtakings(run, channels, 0, 0, found):
             return run_number
         _decide_one(run, graph, queue, found, pending, asked, outcomes[run_number])
-    return len(rows.first) - 1
+    return end
 
 
 @compiled

@@ -74,6 +74,8 @@ class NamedRows:
     named: dict[str, Named]
     index: Numbers
     first: Numbers
+    #: Of each row its place in the log, from 0; None where the rows have the order of the log.
+    place: Numbers | None = None
     #: The names of the processes, by their numbers in `numbers`.
     processes: list[str] = field(default_factory=list)
 

@@ -68,7 +68,7 @@ def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any
     the times of the messages in flight.
     """
     n = run.sizes[LINES]
-    _link_channels(run, by)
+    link_channels(run, by)
     if not fed:
         for entry in range(n * n):
             by.times[entry] = 0
@@ -133,18 +133,18 @@ def _deliver(run: Run, by: Channels, copy: Any, channel: Any) -> Any:
         while copy != NONE and by.delivered[copy]:
             copy = by.following[copy]
         by.missing[channel] = copy
-        by.place[channel] = NOTHING_MISSING if copy == NONE else _place(run, copy)
+        by.place[channel] = NOTHING_MISSING if copy == NONE else place_of_send(run, copy)
 
 
 @compiled
-def _place(run: Run, copy: Any) -> Any:
+def place_of_send(run: Run, copy: Any) -> Any:
     """The place on its line of the send of a copy."""
     send = run.send[run.of_copy[copy]]
     return send - run.begin[run.line[send]]
 
 
 @compiled
-def _link_channels(run: Run, by: Channels) -> Any:
+def link_channels(run: Run, by: Channels) -> Any:
     """Puts the copies of each channel in the order of sending."""
     n = run.sizes[LINES]
     for channel in range(n * n):

@@ -25,6 +25,8 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
+from .classify_details import part_that_breaks, print_by_process, print_context, some_out_of_order
+from .classify_progress import Rate
 from .endings import say
 from .options import Folder, with_limits, with_output
 from .output import (
@@ -37,6 +39,7 @@ from .output import (
     print_json,
     print_line,
     speaks_unicode,
+    status,
 )
 from .tables import Rows
 
@@ -80,6 +83,7 @@ NAMED_UP_TO = 100
 @click.option("--delimiter", metavar="REGEX", help="Of ShiViz logs: what separates runs; its group trace names them.")
 @click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
 @click.option("--deliver", metavar="REGEX", help="Of ShiViz logs: the same of a deliver.")
+@click.option("--by-process", is_flag=True, help="Also say of each process how far its deliveries are out of order.")
 @click.option(
     "--match",
     is_flag=True,
@@ -93,7 +97,7 @@ NAMED_UP_TO = 100
     help="spark: one dataset of event logs, Parquet or JSON Lines, of any size.",
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
-@click.option("--out", type=Folder(), help="With --engine spark: a new folder for all verdicts, as Parquet.")
+@click.option("--out", type=Folder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
 @click.option("--one-run", is_flag=True, help="With --engine spark: the log is of one run, larger than memory.")
 @click.option("--clocks", is_flag=True, help="With --engine spark: by the vector clocks in the log, row by row.")
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
@@ -120,6 +124,7 @@ def classify(
     delimiter: str | None,
     send: str | None,
     deliver: str | None,
+    by_process: bool,
     match: bool,
     engine: str,
     master: str | None,
@@ -169,6 +174,8 @@ def classify(
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
     named = _columns(columns)
     patterns = Patterns(pattern, delimiter, send, deliver)
+    if engine == "spark" and by_process:
+        raise BadInput("--by-process does not go with --engine spark", hint="leave one of them out")
     if engine == "spark" and (form is not None or named):
         hint = "leave --engine spark out, or rename the columns"
         raise BadInput("--format and --column do not go with --engine spark", hint=hint)
@@ -212,13 +219,19 @@ def classify(
             as_json=as_json,
             quiet=quiet,
         )
-    if master or out or one_run or clocks or live:
-        raise BadInput(
-            "--master, --out, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark"
-        )
+    if master or one_run or clocks or live:
+        raise BadInput("--master, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark")
+    if out is not None:
+        if len(files) != 1:
+            raise BadInput("--out takes one log", hint="give each log a folder of its own")
+        from .classify_out import refuse_taken, write_records
+
+        refuse_taken(out)
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
     if match and patterns.given:
         raise BadInput(f"{patterns.given[0]} does not go with --match", hint="leave one of them out")
+    if match and (out is not None or by_process):
+        raise BadInput("--out and --by-process do not go with --match", hint="leave --match out")
     if match:
         from .classify_match import classify_match
 
@@ -227,9 +240,13 @@ def classify(
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
-    with stoppable(limits) as part:
+    with status(quiet) as line, stoppable(limits) as part:
+        progress = None if line is None else Rate(line.update)
         for name in files:
-            found = contents(name, chosen, reading, form, named, nullcontext if quiet else _compiling, patterns)
+            if progress is not None:
+                progress.file = name
+            around = nullcontext if quiet else _compiling
+            found = contents(name, chosen, reading, form, named, around, patterns, progress)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -243,6 +260,8 @@ def classify(
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=as_json):
             shown.append(classification)
+        if out is not None:
+            write_records(out, parts[0], chosen)
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
         parts.append(oracle.Classifications([last]))
@@ -262,12 +281,15 @@ def classify(
         for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
             if count > SHOWN_UP_TO:
                 print_line()
-            _print(classification, drawing=not quiet or count > SHOWN_UP_TO)
+            _print(classification, drawing=not quiet or count > SHOWN_UP_TO, by_process=by_process)
+        if out is not None and out.exists():
+            print_line(f"all verdicts, witnesses and holes: {out}")
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if part.reason is not None:
         outcomes.add("unknown")
+        nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         left_out = [name for name in dict.fromkeys(files) if name not in judged]
-        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out))
+        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
@@ -309,18 +331,18 @@ def _first_broken(parts: list[oracle.ClassifiedRuns], order: str) -> tuple[int, 
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
-def _print(classification: oracle.Classification, *, drawing: bool) -> None:
+def _print(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
     subject = classification.subject
     run = f", run {printable_name(subject.run)}" if subject.run else ""
     print_line(f"{subject.file}{run}: {some(subject.processes, 'process')}, {some(subject.messages, 'message')}")
     print_line(_conclusion(classification))
-    if drawing and isinstance(subject, oracle.LargeRun):
-        _draw_violations(classification)
-    elif drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
+    if drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
         print_line()
         _draw(subject.computation, classification.reading)
     elif drawing:
-        print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+        if isinstance(subject, oracle.NamedComputation):
+            print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+        _draw_violations(classification)
     rows = Rows("order", "verdict", "because")
     for verdict in classification.verdicts:
         c, witness = verdict.computation, verdict.witness
@@ -337,6 +359,11 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
             print_line(f"{', '.join(broken)}:")
         for detail in details:
             print_line(f"  {detail}")
+    if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
+        print_context(subject.context)
+    large = drawing and isinstance(subject, oracle.LargeRun)
+    if by_process or (large and some_out_of_order(subject.by_process or ())):
+        _print_by_process(subject, everything=by_process)
     if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if (line := _about_control_messages(subject)) is not None:
@@ -358,6 +385,14 @@ def _print(classification: oracle.Classification, *, drawing: bool) -> None:
     print_line()
 
 
+def _print_by_process(subject: oracle.Subject, *, everything: bool) -> None:
+    summaries = subject.by_process
+    if summaries is not None:
+        print_by_process(summaries, everything=everything)
+    else:
+        print_line("too large to say of each process how far its deliveries are out of order")
+
+
 def _few(names: list[str]) -> str:
     """Names in a line; of very many the first ones, and how many there are."""
     more = f" and {len(names) - NAMED_UP_TO:,} more" if len(names) > NAMED_UP_TO else ""
@@ -370,10 +405,12 @@ def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
 
 
 def _draw_violations(classification: oracle.Classification) -> None:
-    """Of a large run only the messages that show a violation, once for all orders that they break."""
+    """Of what is not drawn whole the messages that show a violation, once for all orders that they break."""
     drawn: dict[str, tuple[Computation, list[str]]] = {}
     for verdict in classification.verdicts:
         c = verdict.computation
+        if not isinstance(classification.subject, oracle.LargeRun):
+            c = part_that_breaks(verdict, classification.reading)
         if verdict.witness is not None and c is not None and c.event_count <= DRAWN_UP_TO:
             drawn.setdefault(str(c), (c, []))[1].append(verdict.order)
     for c, orders in drawn.values():

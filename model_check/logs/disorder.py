@@ -1,0 +1,142 @@
+"""Deliveries out of FIFO and causal order, of each process (`spec.delivery_disorder`), measured in one pass.
+
+Of each channel the first copy is known that nothing has overtaken yet. A delivery overtakes the copies from there on
+that were sent before its own message: these are marked, once, with the number of the delivery among those of its
+process. So the pass takes as long as that of `overtaking`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crownless.model_check.native.compiled import compiled
+
+from .layout import COPIES, EVENTS, LINES, NONE, Numbers, Run
+from .overtaking import Channels, link_channels, place_of_send
+
+#: The columns of figures: the deliveries; of FIFO order the deliveries out of order, the greatest distance, the sum of
+#: distances, and what is overtaken and never delivered; then the same of causal order.
+DELIVERIES, FIFO_FROM, CAUSAL_FROM, FIGURES = 0, 1, 5, 9
+_OUT_OF_ORDER, _FARTHEST, _TOTAL, _NEVER = range(4)
+
+
+class Marks(NamedTuple):
+    """Which copies are overtaken."""
+
+    #: Of each channel the first copy that is not overtaken, by FIFO order.
+    first: Numbers
+    #: Of each copy the number of the delivery that first overtakes it, from 1; or 0.
+    by_fifo: Numbers
+    by_causal: Numbers
+    #: How many slots there are for the times of messages, and how many of them are free.
+    slots: Numbers
+
+
+def marks(run: Run) -> Marks:
+    """Marks for the run that is laid out."""
+    lines, copies = int(run.sizes[LINES]), int(run.sizes[COPIES])
+    first, by_fifo, by_causal = (np.zeros(length, np.int32) for length in (lines * lines, copies, copies))
+    return Marks(first, by_fifo, by_causal, np.zeros(2, np.int64))
+
+
+@compiled
+def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
+    """Fills the figures of each line; False if there is no room for the times."""
+    n = run.sizes[LINES]
+    link_channels(run, by)
+    for channel in range(n * n):
+        marked.first[channel], by.times[channel] = by.missing[channel], 0
+    marked.slots[0], marked.slots[1] = 0, 0
+    for copy in range(run.sizes[COPIES]):
+        marked.by_fifo[copy], marked.by_causal[copy] = 0, 0
+    for p in range(n):
+        for k in range(FIGURES):
+            figures[p, k] = 0
+    for number in range(run.sizes[EVENTS]):
+        e = run.order[number]
+        p, m, copy = run.line[e], run.message[e], run.copy[e]
+        if copy == NONE:
+            if not _keep_time(run, by, marked, p, m):
+                return False
+        else:
+            sender = run.line[run.send[m]]
+            figures[p, DELIVERIES] += 1
+            now = figures[p, DELIVERIES]
+            _count(figures[p], FIFO_FROM, marked.by_fifo[copy], now)
+            _count(figures[p], CAUSAL_FROM, marked.by_causal[copy], now)
+            _mark_by_fifo(run, by, marked, p * n + sender, place_of_send(run, copy), now)
+            _mark_by_causal(run, by, marked, p * n, by.slot[m] * n, n, now)
+            _learn(run, by, marked, p, m)
+        by.times[p * n + p] = e - run.begin[p] + 1
+    for copy in range(run.sizes[COPIES]):
+        if run.deliver[copy] == NONE:
+            p = run.receiver[copy]
+            figures[p, FIFO_FROM + _NEVER] += 1 if marked.by_fifo[copy] else 0
+            figures[p, CAUSAL_FROM + _NEVER] += 1 if marked.by_causal[copy] else 0
+    return True
+
+
+@compiled
+def _count(of_line: Any, order: Any, overtaken: Any, now: Any) -> Any:
+    if overtaken:
+        of_line[order + _OUT_OF_ORDER] += 1
+        of_line[order + _FARTHEST] = max(of_line[order + _FARTHEST], now - overtaken)
+        of_line[order + _TOTAL] += now - overtaken
+
+
+@compiled
+def _mark_by_fifo(run: Run, by: Channels, marked: Marks, channel: Any, place: Any, now: Any) -> Any:
+    """Marks the copies of a channel that were sent before that place."""
+    copy = marked.first[channel]
+    while copy != NONE and place_of_send(run, copy) < place:
+        marked.by_fifo[copy] = now
+        copy = by.following[copy]
+    marked.first[channel] = copy
+
+
+@compiled
+def _mark_by_causal(run: Run, by: Channels, marked: Marks, own: Any, stamp: Any, n: Any, now: Any) -> Any:
+    """Marks the copies to a process that were sent within the time of a message."""
+    for sender in range(n):
+        channel = own + sender
+        copy = by.missing[channel]
+        while copy != NONE and place_of_send(run, copy) < by.stamps[stamp + sender]:
+            marked.by_causal[copy] = now
+            copy = by.following[copy]
+        by.missing[channel] = copy
+
+
+@compiled
+def _keep_time(run: Run, by: Channels, marked: Marks, p: Any, m: Any) -> Any:
+    """Keeps the time of a process as that of the message it sends; False if there is no room for it."""
+    n = run.sizes[LINES]
+    if marked.slots[1]:
+        marked.slots[1] -= 1
+        slot = by.free[marked.slots[1]]
+    else:
+        slot = marked.slots[0]
+        marked.slots[0] += 1
+        if marked.slots[0] * n > len(by.stamps):
+            return False
+    for l in range(n):
+        by.stamps[slot * n + l] = by.times[p * n + l]
+    by.slot[m] = slot
+    by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
+    return True
+
+
+@compiled
+def _learn(run: Run, by: Channels, marked: Marks, p: Any, m: Any) -> Any:
+    """A process that delivers a message knows what its sender knew, and the send."""
+    n, stamp = run.sizes[LINES], by.slot[m] * run.sizes[LINES]
+    send = run.send[m]
+    sender = run.line[send]
+    for l in range(n):
+        by.times[p * n + l] = max(by.times[p * n + l], by.stamps[stamp + l])
+    by.times[p * n + sender] = max(by.times[p * n + sender], send - run.begin[sender] + 1)
+    by.in_flight[m] -= 1
+    if not by.in_flight[m]:
+        by.free[marked.slots[1]] = by.slot[m]
+        marked.slots[1] += 1

@@ -1,0 +1,91 @@
+"""Deliveries out of FIFO and out of causal order, of each process: how many, and by how far.
+
+A message is *overtaken* at a process to which it is sent if that process delivers another message before it, or without
+it, that was sent later: by the same sender (FIFO order), or after it by happened-before (causal order). A delivery of
+an overtaken message is out of order; its distance says how many deliveries of the process earlier the first of the
+messages that overtake it was delivered. A computation keeps FIFO, or causal, order if no message is overtaken so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .computation import Computation
+
+#: Larger computations are not looked at pair by pair.
+PAIRS_UP_TO = 5_000
+
+
+class Disorder(NamedTuple):
+    """Of one process and order: the deliveries out of order, the greatest of their distances, and the sum of them; and
+    the overtaken messages that it never delivers.
+    """
+
+    out_of_order: int = 0
+    farthest: int = 0
+    total: int = 0
+    never_delivered: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The mean distance of the deliveries out of order; 0 if there are none."""
+        return self.total / self.out_of_order if self.out_of_order else 0.0
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "out_of_order": self.out_of_order,
+            "farthest": self.farthest,
+            "mean": round(self.mean, 2),
+            "never_delivered": self.never_delivered,
+        }
+
+
+class ProcessSummary(NamedTuple):
+    """The events of a process, internal ones too, its deliveries, and how far these are out of order."""
+
+    process: str
+    events: int
+    deliveries: int
+    fifo: Disorder
+    causal: Disorder
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "process": self.process,
+            "events": self.events,
+            "deliveries": self.deliveries,
+            "fifo": self.fifo.json(),
+            "causal": self.causal.json(),
+        }
+
+
+def summaries(c: Computation) -> tuple[ProcessSummary, ...] | None:
+    """Each process of the computation; None if it is too large."""
+    if c.event_count > PAIRS_UP_TO:
+        return None
+
+    def is_sent_after(m: int, other: int) -> bool:
+        return c.happened_before(c.send_event[m], c.send_event[other])
+
+    def is_sent_after_by_one_sender(m: int, other: int) -> bool:
+        return c.messages[m].sender == c.messages[other].sender and c.send_event[m] < c.send_event[other]
+
+    found = []
+    for p, line in enumerate(c.lines):
+        delivered = [m for kind, m in line if kind == "receive" and m is not None]
+        missing = [m for m, receiver in c.unreceived if receiver == p]
+        fifo = _disorder(delivered, missing, is_sent_after_by_one_sender)
+        causal = _disorder(delivered, missing, is_sent_after)
+        found.append(ProcessSummary(c.processes[p], len(line), len(delivered), fifo, causal))
+    return tuple(found)
+
+
+def _disorder(delivered: list[int], missing: list[int], is_sent_after: Callable[[int, int], bool]) -> Disorder:
+    distances = []
+    for place, m in enumerate(delivered):
+        overtaking = (earlier for earlier in range(place) if is_sent_after(m, delivered[earlier]))
+        first = next(overtaking, None)
+        distances += [] if first is None else [place - first]
+    never = sum(any(is_sent_after(m, other) for other in delivered) for m in missing)
+    return Disorder(len(distances), max(distances, default=0), sum(distances), never)

@@ -1,0 +1,205 @@
+"""Details of a run that `crownless classify` prints: its processes, and where a violation is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from command_line_runner import Capture, Crownless
+from log_rows import random_computation
+from test_classified_logs import Event, log_of, long_run, written
+
+from crownless.command_line.classify_details import part_that_breaks
+from crownless.model_check.event_logs import read_log
+from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs.context import AFTER, BEFORE, Context, ContextEvent
+from crownless.model_check.oracle import LargeRun
+from crownless.spec.delivery_disorder import summaries
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+from crownless.spec.witnesses import Overtaking, Unreceived
+
+pa = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(autouse=True)
+def few_lines_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", 10)
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+def with_internal_events(found: Sequence[Event]) -> list[Event]:
+    """The same with an internal event after every tenth."""
+    places: dict[str, int] = {}
+    events = []
+    for number, event in enumerate(found):
+        process = event["process"]
+        events.append({**event, "index": places.setdefault(process, 0)})
+        places[process] += 1
+        if number % 10 == 0:
+            events.append({"run": "long", "process": process, "index": places[process], "kind": "internal"})
+            places[process] += 1
+    return events
+
+
+def large_run(name: str, reading: UnreceivedPolicy = "lost") -> LargeRun:
+    subject = log_of(name, reading).classification(0).subject
+    assert isinstance(subject, LargeRun)
+    return subject
+
+
+def context_of(name: str) -> Context:
+    found = large_run(name).context
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_each_process_of_a_large_run_has_the_figures_of_the_definition(
+    tmp_path: Path, shuffled: bool, missing: int
+) -> None:
+    found = with_internal_events(long_run(11, 1_900, disorder=0.2, loss=0.01))
+    del found[700 : 700 + missing]
+    if shuffled:
+        Random(4).shuffle(found)
+    (logged,) = read_log(json.dumps(event) for event in found)
+    defined = summaries(logged.computation)
+    assert defined is not None
+    assert any(one.causal.out_of_order for one in defined)
+    assert bool(logged.holes) == bool(missing)
+    assert large_run(written(tmp_path / "log.jsonl", found)).by_process == defined
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_context_says_where_in_the_file_each_event_is(tmp_path: Path, shuffled: bool, missing: int) -> None:
+    found = with_internal_events(long_run(3, 1_900, disorder=0.05))
+    del found[20 : 20 + missing]
+    if shuffled:
+        Random(4).shuffle(found)
+    around = context_of(written(tmp_path / "log.jsonl", found))
+    assert around.numbered_by == "line"
+    assert around.orders[0] == "fifo"
+    for event in around.events:
+        logged = found[event.number - 1]
+        assert [logged[key] for key in ("process", "index", "kind", "message")] == [
+            event.process, event.index, event.kind, event.message,
+        ]  # fmt: skip
+        assert (logged["peer"],) == event.peers
+    showing = [event for event in around.events if event.shows_violation]
+    assert {event.message for event in showing} >= {one.message for one in showing if one.kind == "deliver"}
+    last = around.events.index(showing[-1])
+    assert len(around.events) - last - 1 == AFTER
+    assert sum(not event.skipped for event in around.events[last - BEFORE : last]) >= BEFORE - 4
+    if not shuffled and not missing:
+        involved = {event.process for event in around.events}
+        numbers = [k for k, one in enumerate(found, 1) if one["process"] in involved and one["kind"] != "internal"]
+        places = [numbers.index(event.number) for event in around.events]
+        steps = [after - before - 1 for before, after in zip([-1, *places], places, strict=False)]
+        assert steps == [event.skipped for event in around.events], "as many events are left out as it says"
+
+
+def test_of_many_receivers_the_first_ones_are_named() -> None:
+    receivers = tuple(f"P{k}" for k in range(9))
+    event = ContextEvent(1, "P", 0, "send", "m", receivers, shows_violation=True, skipped=0)
+    assert event.text == "sends m to P0, P1, P2, P3, P4 and 4 more"
+    assert replace(event, kind="deliver", peers=("Q",)).text == "receives m from Q"
+
+
+def test_rows_of_several_runs_and_of_a_table_are_numbered_as_in_the_file(tmp_path: Path) -> None:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    found = long_run(3, 1_900, disorder=0.002)
+    other: list[Event] = [{**event, "run": "other"} for event in found]
+    both = [event for two in zip(other, found, strict=True) for event in two]
+    name = written(tmp_path / "log.jsonl", both)
+    expected = [
+        (event.number * 2, event.message) for event in context_of(written(tmp_path / "one.jsonl", found)).events
+    ]
+    subject = log_of(name).classification(1).subject
+    assert isinstance(subject, LargeRun)
+    assert subject.context is not None
+    assert [(event.number, event.message) for event in subject.context.events] == expected
+    table = pa.Table.from_pylist(found)
+    pyarrow.csv.write_csv(table, tmp_path / "log.csv")
+    pyarrow.parquet.write_table(table, tmp_path / "log.parquet")
+    (tmp_path / "blank.jsonl").write_text((tmp_path / "one.jsonl").read_text().replace("\n", "\n\n", 1))
+    firsts = {}
+    for name in ("one.jsonl", "log.csv", "log.parquet", "blank.jsonl"):
+        around = context_of(str(tmp_path / name))
+        firsts[name] = (around.numbered_by, around.events[0].number - expected[0][0] // 2)
+    assert firsts == {
+        "one.jsonl": ("line", 0),
+        "log.csv": ("line", 1),
+        "log.parquet": ("row", 0),
+        "blank.jsonl": ("row", 0),
+    }
+
+
+def test_a_large_run_with_violations_is_printed_with_both(tmp_path: Path, crownless: Crownless) -> None:
+    name = written(tmp_path / "log.jsonl", long_run(3, 1_900, disorder=0.2))
+    answer = crownless("classify", name)
+    assert answer.code == 1
+    assert "where in the log; > marks the events that show it" in answer.out
+    assert "process  events  deliveries  fifo  max  mean  never  causal  max  mean  never\n" in answer.out
+    facts: dict[str, Any] = crownless("classify", name, "--json").json
+    assert [one["process"] for one in facts["by_process"]] == [f"P{p}" for p in range(6)]
+    assert facts["by_process"][0].keys() == {"process", "events", "deliveries", "fifo", "causal"}
+    assert facts["context"]["events"][0].keys() == {
+        "line", "process", "index", "kind", "message", "peers", "shows_violation",
+    }  # fmt: skip
+    assert len(facts["context"]["events"]) <= 41
+    quiet = crownless("classify", name, "--quiet").out
+    assert "where in the log" not in quiet
+    assert "deliveries" not in quiet
+
+
+@pytest.mark.parametrize("reading", ["lost", "pending"])
+def test_of_a_run_too_large_to_be_drawn_the_messages_that_show_a_violation_are(
+    tmp_path: Path, crownless: Crownless, reading: UnreceivedPolicy
+) -> None:
+    found = long_run(3, 150, disorder=0.2, loss=0.02)
+    answer = crownless("classify", written(tmp_path / "log.jsonl", found), "--unreceived", reading)
+    assert "not drawn: more than 40 events; crownless show draws it all the same" in answer.out
+    assert "fifo, causal, mailbox, one-n, n-n: of all messages only those that show it" in answer.out.replace(
+        "\n  ", " "
+    )
+    assert "●" in answer.out
+
+
+def test_the_messages_of_each_witness_break_the_order_alone() -> None:
+    chance = Random(5)
+    shown = 0
+    for _ in range(200):
+        c = random_computation(chance, 4, 12, disorder=0.5, loss=0.1, several=0.0)
+        for order in ORDERS:
+            verdict = decide(c, order)
+            part = part_that_breaks(verdict, "lost")
+            if isinstance(verdict.witness, (Overtaking, Unreceived)):
+                assert part is not None, (str(c), order)
+            if part is not None:
+                assert verdict.witness is not None
+                assert not decide(part, order).kept
+                assert len(part.messages) <= len(c.messages)
+                receivers = {q for message in part.messages for q in message.receivers}
+                assert all(line or p in receivers for p, line in enumerate(part.lines))
+                shown += 1
+    assert shown > 300
+
+
+def test_processes_are_listed_by_an_option_also_of_a_small_computation(crownless: Crownless) -> None:
+    assert "deliveries" not in crownless("classify", "mf-fig5").out
+    answer = crownless("classify", "mf-fig5", "--by-process")
+    assert "process  events  deliveries  fifo" in answer.out
+    assert crownless("classify", "mf-fig5", "--json").json["context"] is None
+    assert crownless("classify", "log.parquet", "--engine", "spark", "--by-process").code == 2
