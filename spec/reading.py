@@ -6,14 +6,16 @@ import os
 import stat
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 from .errors import BadInput
 
 #: Seconds until somebody must have begun to write to a named pipe.
 PATIENCE = 5.0
 #: Read at a time: in between a signal has its turn.
-BLOCK = 1 << 24
+BLOCK = 1 << 20
 
 
 def read_text(path: Path | None, name: str) -> str:
@@ -37,16 +39,24 @@ def read_bytes(path: Path | None, name: str) -> bytes:
             if sys.stdin is None:
                 raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
             _refuse_devices(sys.stdin.fileno(), name)
-            return b"".join(iter(lambda: sys.stdin.buffer.read(BLOCK), b""))
+            return _all_of(sys.stdin.buffer)
         # A named pipe that nobody writes to would else be waited for without end.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(file, "rb", buffering=0) as opened:
             _refuse_devices(file, name)
             first = _first_of_a_pipe(file, name) if stat.S_ISFIFO(os.fstat(file).st_mode) else b""
             os.set_blocking(file, True)
-            return first + b"".join(iter(lambda: opened.read(BLOCK) or b"", b""))
+            return _all_of(opened, first)
     except OSError as error:
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
+
+
+def _all_of(opened: IO[bytes], first: bytes = b"") -> bytes:
+    content = BytesIO()
+    content.write(first)
+    while block := opened.read(BLOCK):
+        content.write(block)
+    return content.getvalue()
 
 
 def _refuse_devices(file: int, name: str) -> None:

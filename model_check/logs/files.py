@@ -41,6 +41,8 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 SEVERAL = ";"
 #: Bytes that Arrow reads of JSON Lines at a time: no line may be longer.
 BLOCK = 1 << 24
+#: Bytes of JSON Lines for which the compiled loop is loaded.
+WORTH_A_LOOP = 1 << 19
 
 
 def format_of(name: str) -> Format | None:
@@ -120,9 +122,17 @@ def _read_json(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
     import pyarrow.json as pj
 
     content = content.removeprefix(b"\xef\xbb\xbf")
+    if not _is_utf_8(content):
+        return None
+    if len(content) > WORTH_A_LOOP:
+        from .plain_lines import read_plain_lines  # which loads what is compiled
+
+        plain = read_plain_lines(content, named)
+        if plain is not None:
+            return plain
     fields = _first_event(content)
     lines = _lines_with_objects(content)
-    if fields is None or lines is None or not _is_utf_8(content):
+    if fields is None or lines is None:
         return None
     types = {"index": pa.int64(), **{name: pa.string() for name in ("process", "kind", "peer")}}
     for name in ("run", "message"):

@@ -85,6 +85,8 @@ class Monitor:
             )  # fmt: skip
             if number < runs:
                 self._grow()
+        if runs and found[-1, ASYNCHRONOUS] != UNDECIDED:
+            self._number, self._by_overtaking = runs - 1, {}  # it is still laid out
         asked[ASYNCHRONOUS] = True
         found[:, ~asked] = UNDECIDED
         return found
