@@ -20,6 +20,7 @@ from .columns import COLUMNS, TYPES, check_columns, json_line, plain_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 
@@ -282,12 +283,25 @@ def _read_parquet(content: bytes, name: str) -> pa.Table:
     try:
         schema = pq.read_schema(pa.BufferReader(content))
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        encoded = _in_dictionaries(pq.read_metadata(pa.BufferReader(content)))
+        texts = [name for name in texts if name in encoded]
         table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
         table.validate(full=True)
         return table
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         raise BadInput(f"it cannot be read as Parquet: {_first(error)}", hint=hint, file=name) from None
+
+
+def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
+    """The columns that may well be of numbers into dictionaries: texts as they are take four bytes and more each."""
+    size, values = Counter[str](), Counter[str]()
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            size[column.path_in_schema] += column.total_uncompressed_size
+            values[column.path_in_schema] += column.num_values
+    return {name for name in size if size[name] < 4 * values[name]}
 
 
 def _read_arrow(content: bytes, name: str) -> pa.Table:

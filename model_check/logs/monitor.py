@@ -60,6 +60,7 @@ class Monitor:
     pending: bool = False
 
     def __post_init__(self) -> None:
+        self.rows = Rows(*map(_read_only, self.rows))  # so that all are of one type, compiled once
         self._run, self._names = room(self.rows)
         self._graph = graph(self._run)
         self._queue = queue(self._run)
@@ -137,6 +138,12 @@ class Monitor:
         messages = np.flatnonzero(sends[: self._run.sizes[MESSAGES]])
         rows: list[int] = sorted((self.rows.first[self._number] + self._run.row[self._run.send[messages]]).tolist())
         return rows
+
+
+def _read_only(numbers: Numbers) -> Numbers:
+    view = numbers.view()
+    view.flags.writeable = False
+    return view
 
 
 @compiled

@@ -65,15 +65,17 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
     """
     found[0], found[1], found[2], found[3] = NONE, NONE, NONE, NONE
     n = run.sizes[LINES]
-    _link_channels(run, by)
     for entry in range(n * n):
-        by.times[entry] = 0
+        by.missing[entry], by.place[entry], by.times[entry] = NONE, NOTHING_MISSING, 0
     slots, free = 0, 0
     for number in range(run.sizes[EVENTS]):
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         own = p * n
+        times = by.times[own : own + n]
         if copy == NONE:
+            for sent in range(run.first_copy[m], run.first_copy[m + 1]):
+                _put_on_channel(by, sent, run.receiver[sent] * n + p, e - run.begin[p])
             if found[2] == NONE:
                 if free:
                     free -= 1
@@ -83,9 +85,9 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
                     slots += 1
                     if slots * n > len(by.stamps):
                         return False
-                stamp = slot * n
+                stamp = by.stamps[slot * n : slot * n + n]
                 for l in range(n):
-                    by.stamps[stamp + l] = by.times[own + l]
+                    stamp[l] = times[l]
                 by.slot[m] = slot
                 by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
         else:
@@ -95,20 +97,20 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
             if found[0] == NONE and by.missing[channel] != copy:
                 found[0], found[1] = by.missing[channel], copy
             if found[2] == NONE:
-                stamp = by.slot[m] * n
+                slot = by.slot[m]
+                stamp, place = by.stamps[slot * n : slot * n + n], by.place[own : own + n]
                 overtakes = False
                 for l in range(n):
-                    overtakes |= by.place[own + l] < by.stamps[stamp + l]
+                    overtakes |= place[l] < stamp[l]
+                    times[l] = max(times[l], stamp[l])
                 if overtakes:
                     for l in range(n):
-                        if found[2] == NONE and by.place[own + l] < by.stamps[stamp + l]:
+                        if found[2] == NONE and place[l] < stamp[l]:
                             found[2], found[3] = by.missing[own + l], copy
-                for l in range(n):
-                    by.times[own + l] = max(by.times[own + l], by.stamps[stamp + l])
-                by.times[own + sender] = max(by.times[own + sender], send - run.begin[sender] + 1)
+                times[sender] = max(times[sender], send - run.begin[sender] + 1)
                 by.in_flight[m] -= 1
                 if not by.in_flight[m]:
-                    by.free[free] = by.slot[m]
+                    by.free[free] = slot
                     free += 1
             elif found[0] != NONE:
                 break
@@ -118,7 +120,7 @@ def overtakings(run: Run, by: Channels, found: Any) -> Any:
                     copy = by.following[copy]
                 by.missing[channel] = copy
                 by.place[channel] = NOTHING_MISSING if copy == NONE else _place(run, copy)
-        by.times[own + p] = e - run.begin[p] + 1
+        times[p] = e - run.begin[p] + 1
     return True
 
 
@@ -130,20 +132,11 @@ def _place(run: Run, copy: Any) -> Any:
 
 
 @compiled
-def _link_channels(run: Run, by: Channels) -> Any:
-    """Puts the copies of each channel in the order of sending."""
-    n = run.sizes[LINES]
-    for channel in range(n * n):
-        by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
-    for e in range(run.sizes[EVENTS]):
-        if run.copy[e] != NONE:
-            continue
-        m, p = run.message[e], run.line[e]
-        for copy in range(run.first_copy[m], run.first_copy[m + 1]):
-            by.following[copy], by.delivered[copy] = NONE, False
-            channel = run.receiver[copy] * n + p
-            if by.missing[channel] == NONE:
-                by.missing[channel], by.place[channel] = copy, e - run.begin[p]
-            else:
-                by.following[by.last[channel]] = copy
-            by.last[channel] = copy
+def _put_on_channel(by: Channels, copy: Any, channel: Any, place: Any) -> Any:
+    """Puts a copy that was sent in that place behind all others on its channel."""
+    by.following[copy], by.delivered[copy] = NONE, False
+    if by.missing[channel] == NONE:
+        by.missing[channel], by.place[channel] = copy, place
+    else:
+        by.following[by.last[channel]] = copy
+    by.last[channel] = copy
