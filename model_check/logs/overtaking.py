@@ -14,7 +14,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .layout import EVENTS, LINES, NONE, Numbers, Run
+from .layout import EVENTS, LINES, NONE, Numbers, Run, zeros
 
 #: Greater than the place of any event.
 NOTHING_MISSING = (1 << 31) - 1
@@ -44,18 +44,9 @@ class Channels(NamedTuple):
 
 def channels(run: Run, lines: int, entries: int) -> Channels:
     """Arrays for runs of so many lines, with so many entries of times in flight."""
-
-    def numbers(length: int) -> Numbers:
-        return np.zeros(length, np.int32)
-
     copies, messages = len(run.of_copy), len(run.send)
-    return Channels(
-        numbers(copies),
-        np.zeros(copies, np.bool_),
-        *(numbers(lines * lines) for _ in range(4)),
-        *(numbers(messages) for _ in range(2)),
-        *(numbers(entries) for _ in range(2)),
-    )
+    following, *others = zeros(copies, *[lines * lines] * 4, messages, messages, entries, entries)
+    return Channels(following, np.zeros(copies, np.bool_), *others)
 
 
 @compiled
