@@ -8,14 +8,16 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 from .errors import BadInput
 
 #: Seconds until somebody must have begun to write to a named pipe.
 PATIENCE = 5.0
 #: Read at a time: in between a signal has its turn.
-BLOCK = 1 << 24
+BLOCK = 1 << 20
 
 
 def read_text(path: Path | None, name: str) -> str:
@@ -42,7 +44,7 @@ def read_bytes(path: Path | None, name: str, report: Callable[[int], None] | Non
             if sys.stdin is None:
                 raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
             _refuse_devices(sys.stdin.fileno(), name)
-            return _to_the_end(sys.stdin.buffer.read, b"", report)
+            return _all_of(sys.stdin.buffer, b"", report)
         # A named pipe that nobody writes to would else be waited for without end.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(file, "rb", buffering=0) as opened:
@@ -50,7 +52,7 @@ def read_bytes(path: Path | None, name: str, report: Callable[[int], None] | Non
             before = os.fstat(file)
             first = _first_of_a_pipe(file, name) if stat.S_ISFIFO(before.st_mode) else b""
             os.set_blocking(file, True)
-            content = _to_the_end(opened.read, first, report)
+            content = _all_of(opened, first, report)
             after = os.fstat(file)
             if stat.S_ISREG(before.st_mode) and _version(before) != _version(after):
                 hint = f"give a copy of it: cp {shlex.quote(name)} COPY"
@@ -60,14 +62,14 @@ def read_bytes(path: Path | None, name: str, report: Callable[[int], None] | Non
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
 
 
-def _to_the_end(read: Callable[[int], bytes | None], first: bytes, report: Callable[[int], None] | None) -> bytes:
-    blocks, length = [first], len(first)
-    while block := read(BLOCK):
-        blocks.append(block)
-        length += len(block)
+def _all_of(opened: IO[bytes], first: bytes, report: Callable[[int], None] | None) -> bytes:
+    content = BytesIO()
+    content.write(first)
+    while block := opened.read(BLOCK):
+        content.write(block)
         if report is not None:
-            report(length)
-    return b"".join(blocks)
+            report(content.tell())
+    return content.getvalue()
 
 
 def _version(known: os.stat_result) -> tuple[int, int]:

@@ -253,11 +253,12 @@ def by_run(table: pa.Table) -> NamedRows:
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     index = as_numbers(table["index"].combine_chunks(), MISSING)
     runs = named["run"]
+    if (runs.codes[1:] >= runs.codes[:-1]).all():  # they stand together
+        first = np.searchsorted(runs.codes, np.arange(len(runs.names) + 1, dtype=np.int32))
+        return NamedRows(named, index, first)
     first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
     order_by(runs.codes, len(runs.names), first, place)
-    if len(runs.names) > 1:
-        index = index[place]
-        for column in named.values():
-            column.codes = column.codes[place]
-        return NamedRows(named, index, first, place)
-    return NamedRows(named, index, first)
+    index = index[place]
+    for column in named.values():
+        column.codes = column.codes[place]
+    return NamedRows(named, index, first, place)

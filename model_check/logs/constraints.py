@@ -14,7 +14,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .layout import COPIES, EVENTS, LINES, MESSAGES, NONE, Numbers, Run
+from .layout import COPIES, EVENTS, LINES, MESSAGES, NONE, Numbers, Run, zeros
 
 
 class Graph(NamedTuple):
@@ -22,6 +22,8 @@ class Graph(NamedTuple):
 
     #: How many: nodes, edges.
     sizes: Numbers
+    #: Of each message whether more of it may be received after what has come of the run (see `streaming`).
+    to_come: Numbers
     #: Of each edge where it leads from and to.
     tail: Numbers
     head: Numbers
@@ -32,8 +34,6 @@ class Graph(NamedTuple):
     by_head: Numbers
     #: Of each copy the node of its receive: the deliver, or the receive to come, or NONE.
     receive: Numbers
-    #: Of each message whether more of it may be received after what has come of the run (see `streaming`).
-    to_come: Numbers
     #: Of each node that is no event its message, or NONE if it stands between groups.
     message: Numbers
     #: Of each node how many must still be walked before it; and the nodes that can be walked.
@@ -62,16 +62,11 @@ def graph(run: Run) -> Graph:
     events, copies, messages, lines = len(run.line), len(run.of_copy), len(run.send), len(run.at)
     nodes = events + copies + 2 * messages + 2
     edges = 2 * events + 8 * copies + 4 * messages + 1000  # no memory is used for those that are not needed
-
-    def numbers(length: int) -> Numbers:
-        return np.zeros(length + 1, np.int32)
-
-    return Graph(
-        np.zeros(2, np.int64), numbers(edges), numbers(edges), numbers(nodes), numbers(edges), numbers(nodes),
-        numbers(edges), numbers(copies), np.zeros(messages + 1, np.bool_), numbers(nodes), numbers(nodes),
-        numbers(nodes), numbers(edges),
-        numbers(edges), numbers(edges), numbers(nodes), numbers(lines), numbers(nodes), numbers(nodes + TRIES),
+    lengths = (
+        edges, edges, nodes, edges, nodes, edges, copies, nodes, nodes, nodes, edges, edges, edges, nodes, lines, nodes,
+        nodes + TRIES,
     )  # fmt: skip
+    return Graph(np.zeros(2, np.int64), np.zeros(messages + 1, np.bool_), *zeros(*(length + 1 for length in lengths)))
 
 
 @compiled

@@ -74,7 +74,7 @@ def runs_of(
 ) -> ClassifiedLog | Iterator[NamedComputation]:
     """The same of the content of a log."""
     table = None
-    if form != "jsonl" or columns or content.count(b"\n") > SMALL_UP_TO:
+    if form != "jsonl" or columns or _has_more_lines(content, SMALL_UP_TO):
         table = read_table(content, form, name, columns, progress)
     if table is None or table.num_rows <= SMALL_UP_TO:
         return runs_in(lines_of(content, form, name, columns), name)
@@ -85,6 +85,15 @@ def runs_of(
         log = classified(table, name, orders, reading, numbering(content, form, table.num_rows), progress)
     # All lines together say where a row contradicts another one.
     return runs_in(lines_of(content, form, name, columns), name) if log is None else log
+
+
+def _has_more_lines(content: bytes, than: int) -> bool:
+    end = -1
+    for _ in range(than + 1):
+        end = content.find(b"\n", end + 1)
+        if end < 0:
+            return False
+    return True
 
 
 def _converted(

@@ -14,7 +14,7 @@ import numpy as np
 from crownless.model_check.native.compiled import compiled
 
 from .layout import COPIES, EVENTS, LINES, NONE, Numbers, Run
-from .overtaking import Channels, link_channels, place_of_send
+from .overtaking import NOTHING_MISSING, Channels, place_of_send, put_on_channel
 
 #: The columns of figures: the deliveries; of FIFO order the deliveries out of order, the greatest distance, the sum of
 #: distances, and what is overtaken and never delivered; then the same of causal order.
@@ -45,9 +45,9 @@ def marks(run: Run) -> Marks:
 def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
     """Fills the figures of each line; False if there is no room for the times."""
     n = run.sizes[LINES]
-    link_channels(run, by)
     for channel in range(n * n):
-        marked.first[channel], by.times[channel] = by.missing[channel], 0
+        marked.first[channel], by.times[channel] = NONE, 0
+        by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
     marked.slots[0], marked.slots[1] = 0, 0
     for copy in range(run.sizes[COPIES]):
         marked.by_fifo[copy], marked.by_causal[copy] = 0, 0
@@ -58,6 +58,11 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         if copy == NONE:
+            for sent in range(run.first_copy[m], run.first_copy[m + 1]):
+                channel = run.receiver[sent] * n + p
+                put_on_channel(by, sent, channel, e - run.begin[p])
+                if marked.first[channel] == NONE:
+                    marked.first[channel] = sent
             if not _keep_time(run, by, marked, p, m):
                 return False
         else:

@@ -24,6 +24,7 @@ from .patterns import is_parser
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 Format = Literal["jsonl", "csv", "parquet", "arrow", "shiviz", "otlp", "itf"]
 #: Formats without the columns of a log: `converted` has them as lines of JSON.
@@ -61,6 +62,8 @@ _HEAD = 1 << 12
 SEVERAL = ";"
 #: Bytes that Arrow reads of JSON Lines at a time: no line may be longer.
 BLOCK = 1 << 24
+#: Bytes of JSON Lines for which the compiled loop is loaded.
+WORTH_A_LOOP = 1 << 19
 
 
 def format_of(name: str) -> Format | None:
@@ -206,9 +209,17 @@ def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | No
     import pyarrow.json as pj
 
     content = content.removeprefix(b"\xef\xbb\xbf")
+    if not _is_utf_8(content):
+        return None
+    if len(content) > WORTH_A_LOOP:
+        from .plain_lines import read_plain_lines  # which loads what is compiled
+
+        plain = read_plain_lines(content, named)
+        if plain is not None:
+            return plain
     fields = _first_event(content)
     lines = _lines_with_objects(content)
-    if fields is None or lines is None or not _is_utf_8(content):
+    if fields is None or lines is None:
         return None
     types = {"index": pa.int64(), **{name: pa.string() for name in ("process", "kind", "peer")}}
     for name in ("run", "message"):
@@ -364,12 +375,25 @@ def _read_parquet(content: bytes, name: str) -> pa.Table:
     try:
         schema = pq.read_schema(pa.BufferReader(content))
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        encoded = _in_dictionaries(pq.read_metadata(pa.BufferReader(content)))
+        texts = [name for name in texts if name in encoded]
         table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
         table.validate(full=True)
         return table
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         raise BadInput(f"it cannot be read as Parquet: {_first(error)}", hint=hint, file=name) from None
+
+
+def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
+    """The columns that may well be of numbers into dictionaries: texts as they are take four bytes and more each."""
+    size, values = Counter[str](), Counter[str]()
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            size[column.path_in_schema] += column.total_uncompressed_size
+            values[column.path_in_schema] += column.num_values
+    return {name for name in size if size[name] < 4 * values[name]}
 
 
 def _read_arrow(content: bytes, name: str) -> pa.Table:

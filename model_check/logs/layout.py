@@ -36,6 +36,14 @@ class Rows(NamedTuple):
     receiver: Numbers
 
 
+def read_only(rows: Rows) -> Rows:
+    """The rows as arrays that are not written to: all are of one type then, for which loops are compiled once."""
+    views = [column.view() for column in rows]
+    for view in views:
+        view.flags.writeable = False
+    return Rows(*views)
+
+
 class Run(NamedTuple):
     """The run that is laid out; the arrays are as long as the largest run needs."""
 
@@ -80,6 +88,12 @@ class Names(NamedTuple):
 LINES, EVENTS, MESSAGES, COPIES, LAID_OUT = range(5)
 
 
+def zeros(*lengths: int) -> list[Numbers]:
+    """Arrays of such lengths, in one piece of memory, whose pages can be large ones."""
+    past = np.cumsum(lengths)
+    return np.split(np.zeros(past[-1], np.int32), past[:-1])
+
+
 def room(rows: Rows) -> tuple[Run, Names]:
     """Arrays for the largest of these runs."""
     most_rows, most_copies = 1, 1
@@ -89,19 +103,8 @@ def room(rows: Rows) -> tuple[Run, Names]:
         copies = np.where((rows.kind == SEND) & (rows.peer >= 0), np.append(several, 0)[np.maximum(rows.peer, NONE)], 0)
         most_copies = max(1, int(np.diff(np.append(0, np.cumsum(copies))[rows.first]).max()))
     lines = most_rows + most_copies
-
-    def numbers(length: int) -> Numbers:
-        return np.zeros(length + 1, np.int32)
-
-    run = Run(
-        np.zeros(5, np.int64),
-        *(numbers(lines) for _ in range(2)),
-        *(numbers(most_rows) for _ in range(4)),
-        *(numbers(most_rows) for _ in range(2)),
-        *(numbers(most_copies) for _ in range(3)),
-        *(numbers(most_rows) for _ in range(3)),
-        *(numbers(lines) for _ in range(4)),
-    )
+    lengths = [lines] * 2 + [most_rows] * 6 + [most_copies] * 3 + [most_rows] * 3 + [lines] * 4
+    run = Run(np.zeros(5, np.int64), *zeros(*(length + 1 for length in lengths)))
     names = int(max(rows.process.max(initial=0), rows.receiver.max(initial=0))) + 1
     messages = int(rows.message.max(initial=0)) + 1
     return run, Names(

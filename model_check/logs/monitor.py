@@ -33,7 +33,7 @@ from .constraints import (
 )
 from .cycles import path, short_cycle
 from .disorder import FIGURES, marks, measure
-from .layout import COPIES, LAID_OUT, LINES, MESSAGES, NONE, Names, Numbers, Rows, Run, lay_out, room
+from .layout import COPIES, LAID_OUT, LINES, MESSAGES, NONE, Names, Numbers, Rows, Run, lay_out, read_only, room
 from .one_queue import Queue, is_one_queue, queue
 from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
@@ -65,6 +65,7 @@ class Monitor:
     pending: bool = False
 
     def __post_init__(self) -> None:
+        self.rows = read_only(self.rows)
         self._run, self._names = room(self.rows)
         self._graph = graph(self._run)
         self._queue = queue(self._run)
@@ -95,6 +96,8 @@ class Monitor:
             )  # fmt: skip
             if number < end:
                 self._grow()
+        if runs and found[-1, ASYNCHRONOUS] != UNDECIDED:
+            self._number, self._by_overtaking = runs - 1, {}  # it is still laid out
         asked[ASYNCHRONOUS] = True
         found[:, ~asked] = UNDECIDED
         return found

@@ -99,7 +99,7 @@ class NamedRows:
             of_process,
             self.index,
             self._kinds(),
-            none if message is None else _by_code(_own_numbers(message.names), message, NONE),
+            none if message is None else _own_numbers(message),
             of_peer,
             np.cumsum([0, *map(len, peers)]).astype(np.int32),
             np.array([name for names in peers for name in names], np.int32),
@@ -136,8 +136,12 @@ def _is_plain_ascii(content: Numbers) -> bool:
     return not len(content) or bool(content.min() >= ord(" ") and content.max() <= ord("~"))
 
 
-def _own_numbers(names: pa.StringArray) -> Numbers:
-    return np.where(are_names(names), np.arange(len(names), dtype=np.int32), np.int32(_NO_NAME))
+def _own_numbers(column: Named) -> Numbers:
+    """Numbers of names as they are, but of what is no name."""
+    usable = are_names(column.names)
+    if usable.all():
+        return column.codes
+    return _by_code(np.where(usable, np.arange(len(usable), dtype=np.int32), np.int32(_NO_NAME)), column, NONE)
 
 
 def _in_common(names: pa.StringArray, number: dict[str, int]) -> Numbers:

@@ -20,13 +20,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from crownless.model_check.native.compiled import compiled
 
 from .constraints import EDGES, NODES, Graph, count_waits, force, message_at, release, sort_edges
 from .cycles import earlier
-from .layout import COPIES, EVENTS, MESSAGES, NONE, Numbers, Run
+from .layout import COPIES, EVENTS, MESSAGES, NONE, Numbers, Run, zeros
 
 
 class Queue(NamedTuple):
@@ -43,12 +41,7 @@ class Queue(NamedTuple):
 
 def queue(run: Run) -> Queue:
     """Arrays for any run that fits these."""
-    messages = len(run.send)
-
-    def numbers(length: int) -> Numbers:
-        return np.zeros(length + 1, np.int32)
-
-    return Queue(numbers(messages), numbers(messages), numbers(messages), numbers(messages), numbers(messages))
+    return Queue(*zeros(*[len(run.send) + 1] * 5))
 
 
 @compiled

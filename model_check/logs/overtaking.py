@@ -14,7 +14,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .layout import EVENTS, LINES, NONE, Numbers, Run
+from .layout import EVENTS, LINES, NONE, Numbers, Run, zeros
 
 #: Greater than the place of any event.
 NOTHING_MISSING = (1 << 31) - 1
@@ -44,18 +44,9 @@ class Channels(NamedTuple):
 
 def channels(run: Run, lines: int, entries: int) -> Channels:
     """Arrays for runs of so many lines, with so many entries of times in flight."""
-
-    def numbers(length: int) -> Numbers:
-        return np.zeros(length, np.int32)
-
     copies, messages = len(run.of_copy), len(run.send)
-    return Channels(
-        numbers(copies),
-        np.zeros(copies, np.bool_),
-        *(numbers(lines * lines) for _ in range(4)),
-        *(numbers(messages) for _ in range(2)),
-        *(numbers(entries) for _ in range(2)),
-    )
+    following, *others = zeros(copies, *[lines * lines] * 4, messages, messages, entries, entries)
+    return Channels(following, np.zeros(copies, np.bool_), *others)
 
 
 @compiled
@@ -68,20 +59,21 @@ def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any
     the times of the messages in flight.
     """
     n = run.sizes[LINES]
-    link_channels(run, by)
-    if not fed:
-        for entry in range(n * n):
+    for entry in range(n * n):
+        by.missing[entry], by.place[entry] = NONE, NOTHING_MISSING
+        if not fed:
             by.times[entry] = 0
     free = 0
     for number in range(run.sizes[EVENTS]):
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         own = p * n
-        if number < fed:
-            if copy != NONE:
-                _deliver(run, by, copy, own + run.line[run.send[m]])
-            continue
+        times = by.times[own : own + n]
         if copy == NONE:
+            for sent in range(run.first_copy[m], run.first_copy[m + 1]):
+                put_on_channel(by, sent, run.receiver[sent] * n + p, e - run.begin[p])
+            if number < fed:
+                continue
             if found[2] == NONE:
                 if free:
                     free -= 1
@@ -91,37 +83,40 @@ def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any
                     slots += 1
                     if slots * n > len(by.stamps):
                         return False
-                stamp = slot * n
+                stamp = by.stamps[slot * n : slot * n + n]
                 for l in range(n):
-                    by.stamps[stamp + l] = by.times[own + l]
+                    stamp[l] = times[l]
                 by.slot[m] = slot
                 by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
         else:
             send = run.send[m]
             sender = run.line[send]
             channel = own + sender
+            if number < fed:
+                _deliver(run, by, copy, channel)
+                continue
             if found[0] == NONE and by.missing[channel] != copy:
                 found[0], found[1] = by.missing[channel], copy
             if found[2] == NONE:
-                stamp = by.slot[m] * n
+                slot = by.slot[m]
+                stamp, place = by.stamps[slot * n : slot * n + n], by.place[own : own + n]
                 overtakes = False
                 for l in range(n):
-                    overtakes |= by.place[own + l] < by.stamps[stamp + l]
+                    overtakes |= place[l] < stamp[l]
+                    times[l] = max(times[l], stamp[l])
                 if overtakes:
                     for l in range(n):
-                        if found[2] == NONE and by.place[own + l] < by.stamps[stamp + l]:
+                        if found[2] == NONE and place[l] < stamp[l]:
                             found[2], found[3] = by.missing[own + l], copy
-                for l in range(n):
-                    by.times[own + l] = max(by.times[own + l], by.stamps[stamp + l])
-                by.times[own + sender] = max(by.times[own + sender], send - run.begin[sender] + 1)
+                times[sender] = max(times[sender], send - run.begin[sender] + 1)
                 by.in_flight[m] -= 1
                 if not by.in_flight[m]:
-                    by.free[free] = by.slot[m]
+                    by.free[free] = slot
                     free += 1
             elif found[0] != NONE:
                 break
             _deliver(run, by, copy, channel)
-        by.times[own + p] = e - run.begin[p] + 1
+        times[p] = e - run.begin[p] + 1
     return True
 
 
@@ -144,20 +139,11 @@ def place_of_send(run: Run, copy: Any) -> Any:
 
 
 @compiled
-def link_channels(run: Run, by: Channels) -> Any:
-    """Puts the copies of each channel in the order of sending."""
-    n = run.sizes[LINES]
-    for channel in range(n * n):
-        by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
-    for e in range(run.sizes[EVENTS]):
-        if run.copy[e] != NONE:
-            continue
-        m, p = run.message[e], run.line[e]
-        for copy in range(run.first_copy[m], run.first_copy[m + 1]):
-            by.following[copy], by.delivered[copy] = NONE, False
-            channel = run.receiver[copy] * n + p
-            if by.missing[channel] == NONE:
-                by.missing[channel], by.place[channel] = copy, e - run.begin[p]
-            else:
-                by.following[by.last[channel]] = copy
-            by.last[channel] = copy
+def put_on_channel(by: Channels, copy: Any, channel: Any, place: Any) -> Any:
+    """Puts a copy that was sent in that place behind all others on its channel."""
+    by.following[copy], by.delivered[copy] = NONE, False
+    if by.missing[channel] == NONE:
+        by.missing[channel], by.place[channel] = copy, place
+    else:
+        by.following[by.last[channel]] = copy
+    by.last[channel] = copy

@@ -22,7 +22,7 @@ import numpy as np
 
 from .constraints import Graph, begin, behind_an_unreceived_one, graph
 from .events import Events
-from .layout import COPIES, EVENTS, INTERNAL, MESSAGES, NONE, SEND, Numbers, Rows, Run, lay_out, room
+from .layout import COPIES, EVENTS, INTERNAL, MESSAGES, NONE, SEND, Numbers, Rows, Run, lay_out, read_only, room
 from .monitor import (
     ASYNCHRONOUS,
     BROKEN,
@@ -255,6 +255,7 @@ class StreamingMonitor:
             np.append(0, np.cumsum(np.diff(held.first_receiver)[sends])).astype(np.int32),
             held.receiver,
         )
+        rows = read_only(rows)
         run, names = room(rows)
         assert lay_out(0, rows, run, names), "the events of a message do not go together"
         return run

@@ -20,7 +20,7 @@ from typing import Any
 from llvmlite import ir
 from numba import config, njit
 from numba.core import cgutils, event, types
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
 
 #: True if Numba is configured to compile nothing.
@@ -62,6 +62,17 @@ class _Checked(IndexDataCacheFile):
             file.write(hashlib.sha256(dumped).digest() + dumped)
 
 
+class _Loaded(FunctionCache):
+    """The cache of a function without reference counts: to load it takes nothing of what compiles.
+
+    Numba by itself imports all of that first, which takes ten times as long.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 @cache
 def sources() -> str:
     """A digest of all files with kernels: what is compiled holds those that it calls, of other files, too.
@@ -80,14 +91,16 @@ def _by_numba(**options: Any) -> Decorator:
         return lambda function: function
 
     def compile_and_keep(function: Any) -> Any:
+        dispatcher = njit(nogil=True, **options)(function)
         try:
-            dispatcher = njit(cache=True, nogil=True, **options)(function)
-            kept = dispatcher._cache._cache_file
-            base = kept._index_name.removesuffix(".nbi")
-            dispatcher._cache._cache_file = _Checked(kept._cache_path, base, (kept._source_stamp, sources()))
-            return dispatcher
+            compiled = FunctionCache(function) if options.get("_nrt", True) else _Loaded(function)
         except RuntimeError:  # there is nowhere to keep it: it is compiled in every process
-            return njit(nogil=True, **options)(function)
+            return dispatcher
+        kept = compiled._cache_file
+        base = kept._index_name.removesuffix(".nbi")
+        compiled._cache_file = _Checked(kept._cache_path, base, (kept._source_stamp, sources()))
+        dispatcher._cache = compiled
+        return dispatcher
 
     return compile_and_keep
 
