@@ -62,7 +62,7 @@ def read_by_arrow(content: bytes) -> list[dict[str, Any]] | None:
 
 
 def read_by_the_loop(content: bytes, block: int = 1 << 20) -> list[dict[str, Any]] | None:
-    table = read_plain_lines(content, NAMES, block)
+    table = read_plain_lines(content, NAMES, block=block)
     if table is not None:
         table.validate(full=True)
     return None if table is None else plain_table(table).to_pylist()
@@ -108,11 +108,11 @@ def test_without_events_nothing_is_read(content: bytes) -> None:
 
 def test_lines_are_read_block_by_block_and_none_longer_than_a_block() -> None:
     content = "".join(f'{EVENT[:-1]}, "n": {"1" * (k % 18 + 1)}}}\n' for k in range(50)).encode()
-    table = read_plain_lines(content, NAMES, 300)
+    table = read_plain_lines(content, NAMES, block=300)
     assert table is not None
     assert table["run"].num_chunks > 10
     assert plain_table(table).to_pylist() == read_by_arrow(content)
-    assert read_plain_lines(content, NAMES, 90) is None
+    assert read_plain_lines(content, NAMES, block=90) is None
 
 
 def test_columns_may_be_called_something_else() -> None:

@@ -46,8 +46,14 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
     """Fills the figures of each line; False if there is no room for the times."""
     n = run.sizes[LINES]
     for channel in range(n * n):
-        marked.first[channel], by.times[channel] = NONE, 0
         by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
+    for e in range(run.sizes[EVENTS]):
+        if run.copy[e] == NONE:
+            m, p = run.message[e], run.line[e]
+            for copy in range(run.first_copy[m], run.first_copy[m + 1]):
+                put_on_channel(by, copy, run.receiver[copy] * n + p, e - run.begin[p])
+    for channel in range(n * n):
+        marked.first[channel], by.times[channel] = by.missing[channel], 0
     marked.slots[0], marked.slots[1] = 0, 0
     for copy in range(run.sizes[COPIES]):
         marked.by_fifo[copy], marked.by_causal[copy] = 0, 0
@@ -58,11 +64,6 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         if copy == NONE:
-            for sent in range(run.first_copy[m], run.first_copy[m + 1]):
-                channel = run.receiver[sent] * n + p
-                put_on_channel(by, sent, channel, e - run.begin[p])
-                if marked.first[channel] == NONE:
-                    marked.first[channel] = sent
             if not _keep_time(run, by, marked, p, m):
                 return False
         else:

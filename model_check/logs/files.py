@@ -204,7 +204,7 @@ def _first(error: Exception) -> str:
 # -- JSON Lines --------------------------------------------------------------------------------------------------------
 
 
-def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | None) -> pa.Table | None:
+def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | None = None) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.json as pj
 
@@ -214,7 +214,7 @@ def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | No
     if len(content) > WORTH_A_LOOP:
         from .plain_lines import read_plain_lines  # which loads what is compiled
 
-        plain = read_plain_lines(content, named)
+        plain = read_plain_lines(content, named, progress)
         if plain is not None:
             return plain
     fields = _first_event(content)

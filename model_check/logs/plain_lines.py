@@ -19,6 +19,8 @@ from .layout import NONE
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .files import Progress
+
 #: Bytes that are read at a time: no line may be longer.
 BLOCK = 1 << 22
 #: Columns in the order of `TYPES`: that of whole numbers; and those of texts in which whole numbers are texts, too.
@@ -31,7 +33,9 @@ OPENS, CLOSES, COLON, COMMA, MINUS, POINT, ZERO, NINE = b"{}:,-.09"
 N, U, L = b"nul"
 
 
-def read_plain_lines(content: bytes, named: Mapping[str, str], block: int = BLOCK) -> pa.Table | None:
+def read_plain_lines(
+    content: bytes, named: Mapping[str, str], progress: Progress | None = None, block: int = BLOCK
+) -> pa.Table | None:
     """The rows of a log in UTF-8, whose columns are called like that; None if a line is not in the plainest form."""
     import pyarrow as pa
 
@@ -68,6 +72,8 @@ def read_plain_lines(content: bytes, named: Mapping[str, str], block: int = BLOC
             columns.append(pa.Array.from_buffers(pa.string(), rows, buffers))
         batches.append(pa.record_batch(columns, list(TYPES)))
         begin = past
+        if progress is not None:
+            progress("read", begin, len(content), "bytes")
     table = pa.Table.from_batches(batches) if batches else None
     return table if table is not None and table.num_rows else None
 
