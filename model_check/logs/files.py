@@ -93,7 +93,15 @@ def json_format(content: bytes) -> Format:
 
 
 #: The names of the formats, for people.
-CALLED: dict[Format, str] = {"jsonl": "JSON", "csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
+CALLED: dict[Format, str] = {
+    "jsonl": "JSON",
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "shiviz": "a log of ShiViz",
+    "otlp": "OpenTelemetry spans",
+    "itf": "an ITF trace",
+}
 
 
 def refuse_other_format(content: bytes, form: Format | None, name: str) -> None:
@@ -102,6 +110,8 @@ def refuse_other_format(content: bytes, form: Format | None, name: str) -> None:
     if found is None and form is None and _looks_like_csv(content):
         hint = f"if it is an event log: crownless classify {name} --format csv"
         raise BadInput("this looks like CSV, not like a computation", hint=hint, file=name)
+    if form in CONVERTED and found == "jsonl":  # whose readers know more
+        return
     if form is not None and found is not None and found != form:
         hint = f"give --format {found}, or name the file for what it is"
         raise BadInput(f"this looks like {CALLED[found]}, not like {CALLED[form]}", hint=hint, file=name)
