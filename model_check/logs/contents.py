@@ -87,6 +87,24 @@ def runs_of(
     return runs_in(lines_of(content, form, name, columns), name) if log is None else log
 
 
+def one_run_of(
+    name: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    form: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    progress: Progress | None = None,
+) -> Classifications:
+    """A log of one run, of any size, classified as it is read; the parameters are those of `contents`."""
+    from .file_blocks import blocks
+    from .large_run import classified_in_blocks  # which loads what is compiled
+
+    with around_monitor():
+        found = classified_in_blocks(blocks(name, form, columns, progress), name, orders, reading)
+    return Classifications([found])
+
+
 def _has_more_lines(content: bytes, than: int) -> bool:
     end = -1
     for _ in range(than + 1):

@@ -149,12 +149,7 @@ def read_table(
     `columns`: what the columns of a log are called in the file, where that is something else;
     `optional`: those that it may lack.
     """
-    named = {column: (columns or {}).get(column, column) for column in TYPES}
-    for column, given in named.items():
-        other = next(known for known, theirs in named.items() if theirs == given)
-        if other != column:
-            hint = f"name another column for '{other}' or '{column}', or leave one out"
-            raise BadInput(f"'{other}' and '{column}' are both to be the column {given!r}", hint=hint, file=name)
+    named = _named(columns, name)
     if form == "jsonl":
         table = _read_json(content, named, progress)
         if table is None:
@@ -167,6 +162,29 @@ def read_table(
         table = _read_csv(content, name, progress)
     else:
         table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
+    return as_plain_rows(table, form, name, columns, optional)
+
+
+def _named(columns: Mapping[str, str] | None, name: str) -> dict[str, str]:
+    """What each column of a log is called in the file."""
+    named = {column: (columns or {}).get(column, column) for column in TYPES}
+    for column, given in named.items():
+        other = next(known for known, theirs in named.items() if theirs == given)
+        if other != column:
+            hint = f"name another column for '{other}' or '{column}', or leave one out"
+            raise BadInput(f"'{other}' and '{column}' are both to be the column {given!r}", hint=hint, file=name)
+    return named
+
+
+def as_plain_rows(
+    table: pa.Table,
+    form: Format,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    optional: Sequence[str] = OPTIONAL,
+) -> pa.Table:
+    """Rows as they are in a file that is not JSON, as plain rows; the parameters are those of `read_table`."""
+    named = _named(columns, name)
     several = [given for given, count in Counter(table.schema.names).items() if count > 1]
     if several:
         raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)

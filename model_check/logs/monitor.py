@@ -152,7 +152,7 @@ class Monitor:
             return self._rows_of(sends)
         if (overtaken, overtaking) not in self._by_overtaking:  # by which other orders are broken, too
             sends = np.zeros(len(run.send), np.bool_)
-            _show_overtaking(run, self._graph, overtaken, overtaking, sends)
+            show_overtaking(run, self._graph, overtaken, overtaking, sends)
             self._by_overtaking[overtaken, overtaking] = self._rows_of(sends)
         return self._by_overtaking[overtaken, overtaking]
 
@@ -285,7 +285,7 @@ def show(order: Any, run: Run, graph: Graph, queue: Queue, pending: Any, shows: 
 
 
 @compiled
-def _show_overtaking(run: Run, graph: Graph, overtaken: Any, overtaking: Any, shows: Any) -> Any:
+def show_overtaking(run: Run, graph: Graph, overtaken: Any, overtaking: Any, shows: Any) -> Any:
     """Marks the messages of a shortest chain from the send of one copy to that of another."""
     begin(run, graph, False)
     sort_edges(graph)

@@ -39,6 +39,7 @@ from .monitor import (
     keeps,
     keeps_one_queue,
     show,
+    show_overtaking,
 )
 from .one_queue import queue
 from .overtaking import channels, overtakings
@@ -53,17 +54,27 @@ FORGET_FROM = 1 << 16
 #: Room for times in flight at first, in entries.
 ENTRIES = 1 << 12
 
+#: No messages.
+NOBODY = np.empty(0, np.int64)
 #: The orders that are walked for, stronger ones first.
 _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
 
 
+class Contradiction(Exception):
+    """Some of these events contradict each other: a message is sent twice, or delivered where it is not sent to."""
+
+    def __init__(self, events: Events) -> None:
+        super().__init__("events contradict each other")
+        self.events = events
+
+
 class Violation(NamedTuple):
-    """These messages, whose events so far are these, show that an order is broken; with a `receiver`, the second
-    overtakes the first there.
-    """
+    """These messages show that an order is broken; with a `receiver`, the second overtakes the first there."""
 
     messages: tuple[int, ...]
     receiver: int | None
+    #: Their events so far; and those of the messages by which the send of the first happened before that of the
+    #: second, if they are held.
     events: Events
 
 
@@ -90,6 +101,8 @@ class StreamingMonitor:
     waiting: Events = field(default_factory=Events.none)
     #: The orders that nothing more is held for, since it would have been too much.
     given_up: set[int] = field(default_factory=set)
+    #: In the end, each message and receiver that does not receive it.
+    unreceived: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         #: The orders that events are held for.
@@ -177,21 +190,30 @@ class StreamingMonitor:
         """The monitor of that state; of more processes, if there are."""
         known, n = state["processes"], max(processes, state["processes"])
         monitor = cls(
-            n, state["orders"], state["pending"], None, state["hold_up_to"], state["forget_from"], state["outcomes"]
+            known, state["orders"], state["pending"], None, state["hold_up_to"], state["forget_from"], state["outcomes"]
         )
         monitor.given_up, monitor._open = set(state["given_up"]), set(state["open"])
         monitor._held, monitor.waiting = Events.from_json(state["held"]), Events.from_json(state["waiting"])
-        monitor._counts[:known] = state["counts"]
-        monitor._times[:known, :known] = state["times"]
-        monitor._stamps = np.zeros((len(state["stamps"]), n), np.int32)
-        monitor._stamps[:, :known] = np.array(state["stamps"], np.int32).reshape(len(state["stamps"]), known)
+        monitor._counts[:] = state["counts"]
+        monitor._times[:] = state["times"]
+        monitor._stamps = np.array(state["stamps"], np.int32).reshape(len(state["stamps"]), known)
         monitor._unicasts, monitor._has_stopped = state["unicasts"], state["stopped"]
+        monitor.grow(n)
         return monitor
 
+    def grow(self, processes: int) -> None:
+        """There are so many processes now, not fewer than before."""
+        more = processes - self.processes
+        self._counts = np.pad(self._counts, (0, more))
+        self._times = np.pad(self._times, ((0, more), (0, more)))
+        self._stamps = np.pad(self._stamps, ((0, 0), (0, more)))
+        self.processes = processes
+
     @property
-    def messages(self) -> set[int]:
-        """The messages of events that are held, or wait."""
-        return {*self._held.message.tolist(), *self.waiting.message.tolist()}
+    def messages(self) -> Numbers:
+        """The messages of events that are held, or wait, in order."""
+        messages: Numbers = np.unique(np.append(self._held.message, self.waiting.message))
+        return messages
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
@@ -201,12 +223,16 @@ class StreamingMonitor:
         if len(self._held) == fed and not ended:
             return
         run = self._laid_out()
-        self._find_overtakings(run, fed)
         constraints = graph(run)
+        self._find_overtakings(run, constraints, fed)
         if not ended:
             constraints.to_come[: run.sizes[MESSAGES]] = self._to_come(run)
         forget = not ended and len(self._held) > self.forget_from
         self._walk(run, constraints, ended, ended or at_once or forget)
+        if ended:
+            copies = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
+            rows = run.row[run.send[run.of_copy[copies]]] - self.processes
+            self.unreceived = list(zip(self._held.message[rows].tolist(), run.receiver[copies].tolist(), strict=True))
         if forget:
             self._forget(run, constraints)
             self._give_up_if_too_many()
@@ -257,10 +283,11 @@ class StreamingMonitor:
         )
         rows = read_only(rows)
         run, names = room(rows)
-        assert lay_out(0, rows, run, names), "the events of a message do not go together"
+        if not lay_out(0, rows, run, names):
+            raise Contradiction(self._held)
         return run
 
-    def _find_overtakings(self, run: Run, fed: int) -> None:
+    def _find_overtakings(self, run: Run, constraints: Graph, fed: int) -> None:
         if not self._open & {FIFO, CAUSAL}:
             return
         n, entries = self.processes, max(ENTRIES, 2 * self._stamps.size)
@@ -288,7 +315,10 @@ class StreamingMonitor:
             self._times[:], self._stamps = 0, self._stamps[:0]
         for column, overtaken, overtaking in ((FIFO, *found[:2].tolist()), (CAUSAL, *found[2:].tolist())):
             if column in self._open and overtaken != NONE:
-                self._close(column, run, run.of_copy[[overtaken, overtaking]], int(run.receiver[overtaken]))
+                chain = np.zeros(len(run.send), np.bool_)
+                show_overtaking(run, constraints, overtaken, overtaking, chain)
+                pair = run.of_copy[[overtaken, overtaking]]
+                self._close(column, run, pair, int(run.receiver[overtaken]), np.flatnonzero(chain))
 
     def _walk(self, run: Run, constraints: Graph, ended: bool, one_queue: bool) -> None:
         """Walks for each open order, n-n if `one_queue`; what may still be received counts as pending."""
@@ -321,7 +351,9 @@ class StreamingMonitor:
         show(column, run, constraints, queue(run), pending, shows)
         self._close(column, run, np.flatnonzero(shows))
 
-    def _close(self, column: int, run: Run, messages: Numbers, receiver: int | None = None) -> None:
+    def _close(
+        self, column: int, run: Run, messages: Numbers, receiver: int | None = None, chain: Numbers = NOBODY
+    ) -> None:
         """Notes that these messages of the run show a violation of an order, hence of the stronger ones."""
         broken = {column}
         if column == CAUSAL:
@@ -329,7 +361,8 @@ class StreamingMonitor:
         elif column in (MAILBOX, ONE_N):
             broken |= {N_N, SYNCHRONOUS}
         named = self._held.message[run.row[run.send[messages]] - self.processes]
-        events = self._held.some(np.flatnonzero(np.isin(self._held.message, named)))
+        all_named = self._held.message[run.row[run.send[np.append(messages, chain)]] - self.processes]
+        events = self._held.some(np.flatnonzero(np.isin(self._held.message, all_named)))
         for stronger in broken:
             if self.outcomes[stronger] == UNDECIDED and stronger in self._asked:
                 self.outcomes[stronger] = BROKEN

@@ -338,7 +338,7 @@ def _violations(live: LiveRun, run: str, query: Query, events: Iterable[_LogEven
         yield _record(run, record_type=LATER, order=order, because=because)
     state.deferred += given_up
     state.monitor = monitor.state()
-    state.named = {str(message): state.named[str(message)] for message in sorted(monitor.messages)}
+    state.named = {str(message): state.named[str(message)] for message in monitor.messages.tolist()}
 
 
 # -- records -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import click
 from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
-from crownless.model_check.logs.contents import contents
+from crownless.model_check.logs.contents import contents, one_run_of
 from crownless.model_check.logs.files import CONVERTED, Format, format_of
 from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
@@ -81,7 +81,9 @@ SHOWN_UP_TO = 10
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
 @click.option("--out", type=Folder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
-@click.option("--one-run", is_flag=True, help="With --engine spark: the log is of one run, larger than memory.")
+@click.option(
+    "--one-run", is_flag=True, help="The log is of one run, perhaps larger than memory: it is read in blocks."
+)
 @click.option("--clocks", is_flag=True, help="With --engine spark: by the vector clocks in the log, row by row.")
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
@@ -202,8 +204,11 @@ def classify(
             as_json=as_json,
             quiet=quiet,
         )
-    if master or one_run or clocks or live:
-        raise BadInput("--master, --one-run, --clocks and --live go with --engine spark", hint="add --engine spark")
+    if master or clocks or live:
+        raise BadInput("--master, --clocks and --live go with --engine spark", hint="add --engine spark")
+    if one_run and (match or out is not None or by_process or patterns.given):
+        hint = "leave --one-run out"
+        raise BadInput("--match, --out, --by-process and expressions do not go with --one-run", hint=hint)
     if out is not None:
         if len(files) != 1:
             raise BadInput("--out takes one log", hint="give each log a folder of its own")
@@ -229,6 +234,10 @@ def classify(
             if progress is not None:
                 progress.file = name
             around = nullcontext if quiet else _compiling
+            if one_run:
+                parts.append(one_run_of(name, chosen, reading, form, named, around, progress))
+                judged.add(name)
+                continue
             found = contents(name, chosen, reading, form, named, around, patterns, progress)
             if not isinstance(found, Iterator):
                 parts.append(found)

@@ -1,0 +1,165 @@
+"""One run read block by block is classified as the same log read whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from command_line_runner import Crownless
+from log_rows import random_computation
+from test_streaming_monitor import in_some_order
+
+from crownless.model_check import oracle
+from crownless.model_check.logs import large_run
+from crownless.model_check.logs.file_blocks import blocks
+from crownless.model_check.logs.large_run import classified_in_blocks
+from crownless.spec.computation import Computation
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
+
+
+@pytest.fixture
+def crownless(capsys: pytest.CaptureFixture[str]) -> Crownless:
+    return Crownless(capsys)
+
+
+def lines_of(c: Computation, order: Sequence[int], chance: Random, first: int) -> list[str]:
+    lines = []
+    for e in order:
+        event, p = c.events[e], c.process_of[e]
+        fields: dict[str, object] = {"process": c.processes[p], "index": first + e - c.first_event[p]}
+        if event.message is None:
+            fields["kind"] = "internal"
+        else:
+            message = c.messages[event.message]
+            fields |= {"kind": "send" if event.kind == "send" else "deliver", "message": message.name}
+            if event.kind == "send":
+                fields["peer"] = [c.processes[q] for q in message.receivers]
+            elif chance.random() < 0.5:
+                fields["peer"] = c.processes[message.sender]
+        lines.append(json.dumps(fields))
+    return lines
+
+
+def written(path: Path, lines: Sequence[str]) -> str:
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return str(path)
+
+
+def in_blocks(name: str, reading: UnreceivedPolicy = "lost", size: int = 300) -> oracle.Classification:
+    return classified_in_blocks(blocks(name, size=size), name, tuple(ORDERS), reading)
+
+
+@pytest.mark.parametrize("reading", ["lost", "pending"])
+@pytest.mark.parametrize("several", [0.0, 0.4])
+@pytest.mark.parametrize("disorder", [0.0, 0.1])
+def test_verdicts_are_those_of_the_log_read_whole(
+    disorder: float, several: float, reading: UnreceivedPolicy, tmp_path: Path
+) -> None:
+    chance = Random(str((disorder, several, reading)))
+    for _ in range(25):
+        c = random_computation(
+            chance, chance.randint(2, 5), 12, disorder=disorder, loss=chance.choice([0, 0.05]), several=several
+        )
+        order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
+        first = chance.choice([0, 1])
+        if chance.random() < 0.3:  # in no order at all: from what events count is to be known early
+            chance.shuffle(order)
+            order.sort(key=lambda e: e not in c.first_event)
+            first = 0
+        name = written(tmp_path / "log.jsonl", lines_of(c, order, chance, first))
+        (subject,) = oracle.subjects(name)
+        known = oracle.classify(subject, tuple(ORDERS), reading)
+        found = in_blocks(name, reading, chance.choice([200, 1000]))
+        assert found.outcomes == known.outcomes, str(c)
+        assert found.strongest == known.strongest
+        assert (found.subject.processes, found.subject.messages) == (subject.processes, subject.messages)
+        assert sorted(found.subject.unreceived) == sorted(subject.unreceived)
+        assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
+        assert found.json()["orders"].keys() == known.json()["orders"].keys()
+
+
+def event(process: str, index: int, kind: str, message: str = "m", peer: object = None, **more: object) -> str:
+    fields = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
+    return json.dumps({key: value for key, value in fields.items() if value is not None})
+
+
+SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver")
+MORE = [event("P3", k, "internal", note="x" * 100) for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ([SEND, *MORE, event("P1", 1, "send", peer="P2")], "m is sent twice"),
+        ([SEND, *MORE, event("P3", 9, "deliver")], "P3 delivers m, which P1 sends to P2"),
+        ([SEND, *MORE, event("P2", 0, "deliver", peer="P3")], "rows differ in who sends m"),
+        ([SEND, *MORE, event("P1", 0, "internal")], "P1 has two events 0"),
+        ([SEND, *MORE, event("P1", 1, "odd")], ":11: unknown kind 'odd'"),
+        ([SEND, *MORE, '{"process": "P1"}'], ":11: 'index' is missing"),
+        ([SEND, *MORE, "{"], ":11:2: not JSON"),
+        ([SEND, *MORE, event("P1", 1, "internal", run="b")], "of several runs, such as '' and 'b'"),
+        ([event("P1", 1, "internal"), *[event("P2", 1 + k, "internal", note="x" * 99) for k in range(9)], DELIVER], ""),
+        (
+            [event("P1", 0, "deliver", "a"), event("P1", 1, "send", "b", "P2"), *MORE,
+             event("P2", 0, "deliver", "b"), event("P2", 1, "send", "a", "P1")],
+            "no linearization exists: P1 receives a waits for P2 receives b waits for P1 receives a",
+        ),
+        ([], "the log is empty"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_judged_is_refused_in_a_line(lines: list[str], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        in_blocks(written(tmp_path / "log.jsonl", lines))
+    assert problem in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_run_with_holes_is_not_judged(tmp_path: Path) -> None:
+    for lines, hole in (
+        ([SEND, event("P2", 0, "deliver"), event("P1", 2, "internal")], "P1: event 1 is missing"),
+        ([SEND, event("P2", 0, "deliver", "x")], "P2 delivers x, whose send is not in the log"),
+    ):
+        found = in_blocks(written(tmp_path / "log.jsonl", lines))
+        assert set(found.outcomes.values()) == {"unknown"}
+        assert hole in [hole.text for hole in found.subject.holes]
+
+
+def test_events_that_come_too_early_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_run, "EARLY_UP_TO", 3)
+    name = written(tmp_path / "log.jsonl", [*reversed(MORE), SEND])
+    assert in_blocks(name, size=10_000).outcomes["causal"] == "kept"
+    with pytest.raises(BadInput, match="more than 3 events come before an earlier one of their process"):
+        in_blocks(name)
+
+
+def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path: Path) -> None:
+    examples = Path(__file__).parents[1] / "examples" / "logs"
+    lines = gzip.decompress((examples / "events.jsonl.gz").read_bytes()).decode().splitlines()
+    one = [line for line in lines if json.loads(line).get("run") in (None, json.loads(lines[0]).get("run"))]
+    plain = written(tmp_path / "one.jsonl", one)
+    (tmp_path / "one.jsonl.gz").write_bytes(gzip.compress(Path(plain).read_bytes()))
+    known = crownless("classify", plain, "--json").json["orders"]
+    import pyarrow as pa
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
+    rows = [json.loads(line) for line in one]
+    columns = ("run", "process", "index", "kind", "message", "peer")
+    table = pa.table({name: [row.get(name) for row in rows] for name in columns})
+    pq.write_table(table, tmp_path / "one.parquet", row_group_size=2)
+    pc.write_csv(table, tmp_path / "one.csv")
+    with pa.ipc.new_file(str(tmp_path / "one.arrow"), table.schema) as file:
+        file.write_table(table, 2)
+    for name in ("one.jsonl", "one.jsonl.gz", "one.csv", "one.parquet", "one.arrow"):
+        answer = crownless("classify", "--one-run", str(tmp_path / name), "--json")
+        assert {order: facts.get("verdict", facts.get("kept")) for order, facts in answer.json["orders"].items()} == {
+            order: facts.get("verdict", facts.get("kept")) for order, facts in known.items()
+        }, name
+    for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--send", "x"]):
+        assert crownless("classify", "--one-run", plain, *refused).code == 2
+    assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
