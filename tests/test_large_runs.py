@@ -20,6 +20,7 @@ from crownless.model_check.logs.large_run import classified_in_blocks
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
+from crownless.spec.witnesses import Unreceived
 
 
 @pytest.fixture
@@ -80,6 +81,11 @@ def test_verdicts_are_those_of_the_log_read_whole(
         assert (found.subject.processes, found.subject.messages) == (subject.processes, subject.messages)
         assert sorted(found.subject.unreceived) == sorted(subject.unreceived)
         assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
+        for verdict in found.verdicts:
+            if isinstance(verdict.witness, Unreceived) and verdict.computation is not None:
+                of = verdict.computation
+                name_and_receiver = of.messages[verdict.witness.message].name, of.processes[verdict.witness.receiver]
+                assert name_and_receiver in subject.unreceived
         assert found.json()["orders"].keys() == known.json()["orders"].keys()
 
 

@@ -68,6 +68,8 @@ class _LargeRun:
         #: What shows the violations: the events of the messages, by name.
         self.shown: dict[int, list[tuple[str, str, str, list[str]]]] = {}
         self.pairs: dict[int, list[str]] = {}
+        #: Those that what came before the end shows, read as a run in progress.
+        self.early_shown: set[int] = set()
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -216,6 +218,7 @@ class _LargeRun:
     def classification(self) -> Classification:
         if self.run is None:
             raise BadInput("the log is empty", hint="give one event a line, as a JSON object", file=self.file)
+        self.early_shown = set(self.shown)
         self._decide(self.monitor.finish)
         cycle = self.monitor.cycle()
         if cycle:
@@ -262,7 +265,8 @@ class _LargeRun:
             return not_decided(order, "other orders do not settle it" if order == "n-n" else held)
         violation = self.monitor.violations[COLUMN[order]]
         (logged,) = read_log(lines_of(self.shown[COLUMN[order]]))
-        verdict = decide(logged.computation, order, self.reading)
+        early = COLUMN[order] in self.early_shown
+        verdict = decide(logged.computation, order, "pending" if early else self.reading)
         if verdict.kept and violation.receiver is not None:  # what comes between the two sends was forgotten
             c = logged.computation
             number = {message.name: m for m, message in enumerate(c.messages)}
