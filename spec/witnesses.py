@@ -94,9 +94,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Cycle:
-    """Events that would each have to come before the next, round in a circle: no linearization does.
+    """Events each of which would have to come before the next, in a cycle: no linearization exists.
 
-    `derived` holds constraints that the circle rests on and that do not follow at once from the computation.
+    `derived` holds constraints that the cycle rests on and that do not follow at once from the computation.
     """
 
     links: tuple[Link, ...]
@@ -106,7 +106,7 @@ class Cycle:
         return in_brackets(f"cycle of {len(self.links)} events: {', '.join(link.before for link in self.links)}")
 
     def headline(self, c: Computation) -> str:
-        return "no linearization will do, for these events go round in a circle"
+        return "no linearization exists: these constraints form a cycle"
 
     def details(self, c: Computation) -> list[str]:
         def say(link: Link) -> str:

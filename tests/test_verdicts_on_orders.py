@@ -69,7 +69,7 @@ def test_every_order_says_what_it_demands_and_cites_its_source() -> None:
             "mailbox",
             MAILBOX_BROKEN,
             (
-                "no linearization will do, for these events go round in a circle: P1 sends m1 → P1 sends m2: happened "
+                "no linearization exists: these constraints form a cycle: P1 sends m1 → P1 sends m2: happened "
                 "before; P1 sends m2 → P4 sends m3: P3 receives m2 before m3; P4 sends m3 → P4 sends m4: happened "
                 "before; P4 sends m4 → P1 sends m1: P2 receives m4 before m1"
             ),
