@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import numpy as np
 import pytest
 from log_rows import of_messages, random_computation, rows_of
 
-from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
+from crownless.model_check.logs.layout import DELIVER, NONE, SEND, Rows
+from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import UnreceivedPolicy, decide
@@ -63,3 +65,22 @@ def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: f
     ]
     agree(found, reading)
     agree(found, reading, chance)
+
+
+def test_a_cyclic_run_is_not_decided_and_does_not_keep_the_others_waiting() -> None:
+    """Each of two or three processes delivers what the next one sends only after its own delivery."""
+    for n in (2, 3):
+        cyclic = [(p, 0, DELIVER, p, NONE) for p in range(n)] + [
+            (p, 1, SEND, (p + 1) % n, (p + 1) % n) for p in range(n)
+        ]
+        fine = [(0, 0, SEND, 0, 1), (1, 0, DELIVER, 0, NONE)]
+        columns = np.array([*fine, *cyclic, *fine], np.int64).T
+        rows = Rows(
+            np.array([0, 2, 2 + 2 * n, 4 + 2 * n], np.int64),
+            columns[0].astype(np.int32), columns[1].copy(), columns[2].astype(np.int8),
+            columns[3].astype(np.int32), columns[4].astype(np.int32),
+            np.arange(n + 1, dtype=np.int32), np.arange(n, dtype=np.int32),
+        )  # fmt: skip
+        outcomes = Monitor(rows).outcomes()
+        assert (outcomes[[0, 2]] == KEPT).all()
+        assert (outcomes[1] == UNDECIDED).all()

@@ -269,6 +269,7 @@ def _by_walking(run: Any) -> Any:
     while waiting:
         waiting -= 1
         p = run.queue[waiting]
+        stood = run.at[p]
         while run.at[p] < run.begin[p + 1]:
             e = run.at[p]
             if run.copy[e] != NONE:
@@ -282,6 +283,8 @@ def _by_walking(run: Any) -> Any:
             run.order[k] = e
             k += 1
             run.at[p] = e + 1
+        if run.at[p] == stood:  # who waits for it waits on, or in a cycle for ever
+            continue
         waiter = run.waiters[p]
         run.waiters[p] = NONE
         while waiter != NONE:
