@@ -46,7 +46,7 @@ MEANING = {
     "process": "the name of the event's process, a string",
     "index": "the event's number on its process, an integer counted from 0",
     "kind": "one of " + ", ".join(KINDS),
-    "message": "the message's name, a string or an integer",
+    "message": "the message's name, a string or an integer, or add --match if the log has none",
     "run": "the run's name, a string or an integer",
 }
 

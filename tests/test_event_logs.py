@@ -244,7 +244,7 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 OBJECT = "give one event a line, as a JSON object"
 PROCESS = "give the name of the event's process, a string"
 INDEX = "give the event's number on its process, an integer counted from 0"
-MESSAGE = "give the message's name, a string or an integer"
+MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
 OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"

@@ -33,6 +33,15 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 
 
+#: The same in plain words.
+_MEANT = {
+    "run": "texts or whole numbers",
+    "process": "texts",
+    "index": "whole numbers",
+    "kind": "texts",
+    "message": "texts or whole numbers",
+    "peer": "texts, or lists of texts",
+}
 #: The columns that a log may lack; where messages have no names, `message` is their payload.
 OPTIONAL = ("run",)
 OPTIONAL_WITHOUT_NAMES = ("run", "message")
@@ -56,10 +65,11 @@ def check_columns(schema: pa.Schema, file: str, optional: Sequence[str] = OPTION
         if name not in schema.names:
             if name in optional:
                 continue
-            raise BadInput(f"there is no column '{name}'", hint=f"columns are: {', '.join(TYPES)}", file=file)
+            hint = f"if the log has one of another name: --column {name}=THAT; columns are: {', '.join(TYPES)}"
+            raise BadInput(f"there is no column '{name}'", hint=hint, file=file)
         kind = schema.field(name).type
         if not has_type(kind, name):
-            hint = f"give it as {' or '.join(TYPES[name])}"
+            hint = f"give it as {_MEANT[name]}"
             raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
 
 

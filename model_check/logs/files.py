@@ -50,6 +50,8 @@ SUFFIXES: dict[str, Format] = {
     ".otlp.json": "otlp",
     ".itf.json": "itf",
 }
+#: How a log of GoVector begins: a host and its clock.
+_GOVECTOR = re.compile(rb'\s*[^\s{]\S* \{"[^"\n]*" ?: ?[0-9]')
 #: How a file begins that is no JSON Lines log, though its name says JSON.
 _BEGINNINGS: tuple[tuple[re.Pattern[bytes], Format], ...] = (
     (re.compile(rb'\s*\{\s*"resourceSpans"'), "otlp"),
@@ -81,7 +83,7 @@ def format_in(content: bytes) -> Format | None:
         return "parquet"
     if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
-    if is_parser(content[:_HEAD].split(b"\n", 1)[0].decode(errors="replace")):
+    if is_parser(content[:_HEAD].split(b"\n", 1)[0].decode(errors="replace")) or _GOVECTOR.match(content[:_HEAD]):
         return "shiviz"
     return json_format(content) if content.lstrip().startswith(b"{") else None
 
