@@ -170,6 +170,22 @@ def test_a_run_of_which_too_much_must_be_held_is_not_decided(orders: Sequence[st
     assert outcomes(monitor)["fifo"] == "kept"
 
 
+def test_a_violation_stands_though_too_much_must_be_held_later() -> None:
+    monitor = StreamingMonitor(3, ("fifo",), hold_up_to=6, forget_from=0)
+    monitor.feed(Events.of_rows([(0, True, 1, [1]), (0, True, 2, [1]), (1, False, 2, []), (1, False, 1, [])]))
+    state = monitor.state()
+    monitor.feed(Events.of_rows([(2, True, 100 + k, [0]) for k in range(9)] + [(1, False, 50, [])]))
+    monitor.finish()
+    assert outcomes(monitor)["fifo"] == "broken"
+    assert outcomes(monitor)["asynchronous"] == "unknown"
+    # What goes on from a state leaves it as it is.
+    known = json.dumps(state)
+    again = StreamingMonitor.restored(state)
+    again.finish()
+    assert outcomes(again)["asynchronous"] == "kept"
+    assert json.dumps(state) == known
+
+
 def test_events_that_wait_for_each_other_are_a_cycle() -> None:
     monitor = StreamingMonitor(2)
     monitor.feed(

@@ -134,9 +134,11 @@ class StreamingMonitor:
         """Decides what is open: no more events come. Nothing is decided of a run in which some wait for ever."""
         if not self._has_stopped:
             self._decide(ended=True)
+        if self._has_stopped:
+            return
         if len(self.waiting):
             self.outcomes = [UNDECIDED] * len(COLUMN)
-        elif not self._has_stopped:
+        else:
             for column in {ASYNCHRONOUS, *self._open}:
                 self.outcomes[column] = KEPT
             if self.outcomes[SYNCHRONOUS] == KEPT:
@@ -175,7 +177,7 @@ class StreamingMonitor:
             "pending": self.pending,
             "hold_up_to": self.hold_up_to,
             "forget_from": self.forget_from,
-            "outcomes": self.outcomes,
+            "outcomes": list(self.outcomes),
             "held": self._held.json(),
             "waiting": self.waiting.json(),
             "counts": self._counts.tolist(),
@@ -190,7 +192,13 @@ class StreamingMonitor:
         """The monitor of that state; of more processes, if there are."""
         known, n = state["processes"], max(processes, state["processes"])
         monitor = cls(
-            known, state["orders"], state["pending"], None, state["hold_up_to"], state["forget_from"], state["outcomes"]
+            known,
+            state["orders"],
+            state["pending"],
+            None,
+            state["hold_up_to"],
+            state["forget_from"],
+            [*state["outcomes"]],
         )
         monitor.given_up, monitor._open = set(state["given_up"]), set(state["open"])
         monitor._held, monitor.waiting = Events.from_json(state["held"]), Events.from_json(state["waiting"])

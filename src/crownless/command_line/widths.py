@@ -110,8 +110,15 @@ def _lines_of_word(cell: str, start: int, stop: int, width: int) -> Iterator[tup
             yield start, end
             start = end
         end = piece.end()
-        while cell_len(cell[start:end]) > width:
-            cut = next(k for k in range(end, start, -1) if cell_len(cell[start:k]) <= width or k == start + 1)
+        while (cut := _past_what_fits(cell, start, end, width)) < end:
             yield start, cut
             start = cut
     yield start, end
+
+
+def _past_what_fits(cell: str, start: int, end: int, width: int) -> int:
+    """Where a line of that width ends; it has at least one character."""
+    past = min(start + 1, end)
+    while past < end and cell_len(cell[start : past + 1]) <= width:
+        past += 1
+    return past
