@@ -15,6 +15,7 @@ from crownless.model_check.logs import streaming
 from crownless.model_check.logs.events import Events
 from crownless.model_check.logs.layout import DELIVER, SEND
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, OUTCOMES
+from crownless.model_check.logs.overtaking import LINES_UP_TO
 from crownless.model_check.logs.streaming import StreamingMonitor, Violation
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
@@ -168,6 +169,21 @@ def test_a_run_of_which_too_much_must_be_held_is_not_decided(orders: Sequence[st
     # Orders for which little must be held are decided still.
     monitor = fed(c, c.linearization, orders=orders, hold_up_to=180, forget_from=0)
     assert outcomes(monitor)["fifo"] == "kept"
+
+
+def test_what_waits_is_bounded_too_and_so_are_processes() -> None:
+    monitor = StreamingMonitor(2, ("fifo",), hold_up_to=20)
+    for k in range(100):  # delivers whose sends never come
+        monitor.feed(Events.of_rows([(0, False, k, [])]))
+    assert len(monitor.waiting) <= 21
+    assert monitor.given_up == {COLUMN["fifo"]}
+    wide = StreamingMonitor(1, ("fifo",))
+    wide.grow(LINES_UP_TO + 1)
+    wide.feed(Events.of_rows([(LINES_UP_TO, True, 1, [0])]))
+    wide.finish()
+    for many in (wide, StreamingMonitor(1 << 20, ("fifo",))):
+        assert many.given_up == {COLUMN["fifo"]}
+        assert set(outcomes(many).values()) == {"unknown"}
 
 
 def test_a_violation_stands_though_too_much_must_be_held_later() -> None:

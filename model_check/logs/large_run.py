@@ -25,6 +25,7 @@ from .events import Events
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 from .monitor import BROKEN, COLUMN, KEPT
 from .named_rows import NamedRows
+from .overtaking import LINES_UP_TO
 from .streaming import Contradiction, StreamingMonitor
 
 if TYPE_CHECKING:
@@ -251,8 +252,8 @@ class _LargeRun:
             for p, sends, message, _ in self.monitor.waiting.rows()
             if not sends and message not in sent
         ]
-        # Behind a gap nothing is known to be missing.
-        return (*gaps, *(() if gaps else unsent))
+        # Behind a gap, and after the monitor has stopped, nothing else is known to be missing.
+        return (*gaps, *(() if gaps or self.monitor.has_stopped else unsent))
 
     def _verdict(self, order: str, holes: Sequence[Hole]) -> Verdict:
         outcome = self.monitor.outcomes[COLUMN[order]]
@@ -260,6 +261,8 @@ class _LargeRun:
             return not_decided(order, "the log has holes, with which it is not judged block by block")
         if outcome == KEPT:
             return Verdict(order, kept=True)
+        if outcome != BROKEN and self.monitor.processes > LINES_UP_TO:
+            return not_decided(order, f"a run of more than {LINES_UP_TO:,} processes is not judged block by block")
         if outcome != BROKEN:
             held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
             return not_decided(order, "other orders do not settle it" if order == "n-n" else held)

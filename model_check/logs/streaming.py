@@ -7,8 +7,8 @@ other order that is not broken yet, the events held are walked under its constra
 *settled* when it can be walked without any event that waits for a message in flight: no later event can lead to it. A
 message is forgotten once all its events are settled for all orders: no violation still to come involves it.
 
-The constraints of n-n follow from each other, so that any message under way may add some to earlier events. For it
-nothing is forgotten but what was sent and received before all that is still under way; if too much would have to be
+The constraints of n-n follow from each other, so that any message in flight may add some to earlier events. For it
+nothing is forgotten but what was sent and received before all that is still in flight; if too much would have to be
 held, it is decided as far as other orders settle it.
 """
 
@@ -42,7 +42,7 @@ from .monitor import (
     show_overtaking,
 )
 from .one_queue import queue
-from .overtaking import channels, overtakings
+from .overtaking import LINES_UP_TO, channels, overtakings
 from .settling import in_happened_before, settle, settle_before_all_others
 
 #: If more events than these would have to be held, the orders that need them are left undecided.
@@ -80,9 +80,10 @@ class Violation(NamedTuple):
 
 @dataclass
 class StreamingMonitor:
-    """The monitor of a run of so many processes. What is not received in the end is `pending`, or lost.
+    """The monitor of a run of so many processes, at most `overtaking.LINES_UP_TO`.
 
-    `lengths`: how many events each process has in all, if that is known.
+    What is not received in the end is `pending`, or lost. `lengths`: how many events each process has in all, if that
+    is known.
     """
 
     processes: int
@@ -114,16 +115,19 @@ class StreamingMonitor:
         self._asked = frozenset(self._open)
         #: The events held, in an order that happened-before allows; of all events so far those of each process.
         self._held = Events.none()
-        self._counts = np.zeros(self.processes, np.int64)
+        known = self.processes if self.processes <= LINES_UP_TO else 0
+        self._counts = np.zeros(known, np.int64)
         #: By process and process how many events *held* it knows; and the same of each message in flight.
-        self._times = np.zeros((self.processes, self.processes), np.int32)
-        self._stamps = np.zeros((0, self.processes), np.int32)
+        self._times = np.zeros((known, known), np.int32)
+        self._stamps = np.zeros((0, known), np.int32)
         self._unicasts = True
-        self._has_stopped = False
+        #: True if nothing more is decided.
+        self.has_stopped = False
+        self._refuse_too_many_processes()
 
     def feed(self, events: Events, *, at_once: bool = True) -> None:
         """Takes these events, and decides about them: if not `at_once`, when as many have come as are held."""
-        if self._has_stopped:
+        if self.has_stopped:
             return
         self.waiting += events
         self.most_held = max(self.most_held, len(self._held) + len(self.waiting))
@@ -132,9 +136,9 @@ class StreamingMonitor:
 
     def finish(self) -> None:
         """Decides what is open: no more events come. Nothing is decided of a run in which some wait for ever."""
-        if not self._has_stopped:
+        if not self.has_stopped:
             self._decide(ended=True)
-        if self._has_stopped:
+        if self.has_stopped:
             return
         if len(self.waiting):
             self.outcomes = [UNDECIDED] * len(COLUMN)
@@ -184,7 +188,7 @@ class StreamingMonitor:
             "times": self._times.tolist(),
             "stamps": self._stamps.tolist(),
             "unicasts": self._unicasts,
-            "stopped": self._has_stopped,
+            "stopped": self.has_stopped,
         }
 
     @classmethod
@@ -205,17 +209,20 @@ class StreamingMonitor:
         monitor._counts[:] = state["counts"]
         monitor._times[:] = state["times"]
         monitor._stamps = np.array(state["stamps"], np.int32).reshape(len(state["stamps"]), known)
-        monitor._unicasts, monitor._has_stopped = state["unicasts"], state["stopped"]
+        monitor._unicasts, monitor.has_stopped = state["unicasts"], state["stopped"]
         monitor.grow(n)
         return monitor
 
     def grow(self, processes: int) -> None:
         """There are so many processes now, not fewer than before."""
         more = processes - self.processes
+        self.processes = processes
+        self._refuse_too_many_processes()
+        if self.has_stopped:
+            return
         self._counts = np.pad(self._counts, (0, more))
         self._times = np.pad(self._times, ((0, more), (0, more)))
         self._stamps = np.pad(self._stamps, ((0, 0), (0, more)))
-        self.processes = processes
 
     @property
     def messages(self) -> Numbers:
@@ -229,6 +236,7 @@ class StreamingMonitor:
         fed = len(self._held)
         self._admit()
         if len(self._held) == fed and not ended:
+            self._give_up_if_too_many()
             return
         run = self._laid_out()
         constraints = graph(run)
@@ -243,6 +251,7 @@ class StreamingMonitor:
             self.unreceived = list(zip(self._held.message[rows].tolist(), run.receiver[copies].tolist(), strict=True))
         if forget:
             self._forget(run, constraints)
+        if not ended:
             self._give_up_if_too_many()
 
     def _admit(self) -> None:
@@ -427,8 +436,16 @@ class StreamingMonitor:
                 run = self._laid_out()
                 self._forget(run, graph(run))
         if len(self._held) + len(self.waiting) > self.hold_up_to:
-            self._has_stopped = True
-            self._give_up(self._asked)
+            self._stop()
+
+    def _refuse_too_many_processes(self) -> None:
+        if self.processes > LINES_UP_TO:
+            self._stop()
+
+    def _stop(self) -> None:
+        """Nothing more is decided."""
+        self.has_stopped = True
+        self._give_up(self._asked)
 
     def _give_up(self, orders: Collection[int]) -> None:
         self.given_up |= self._open.intersection(orders)

@@ -47,7 +47,7 @@ STRETCH = 200_000
 Progress = Callable[[str, int, int], None]
 
 _HOLES = "nothing in the log breaks it, but the log has holes"
-_GAVE_UP = "given up: too many events were waiting for others, or too many messages in flight"
+_GAVE_UP = "given up: too many events were waiting for others, or too many messages in flight, or processes"
 _TOO_LARGE = "not decided at this size unless other orders settle it"
 
 
