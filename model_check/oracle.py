@@ -40,6 +40,7 @@ from .logs.files import (
     read_table,
     refuse_other_format,
 )
+from .logs.patterns import Patterns
 from .logs.uncertain import CERTAIN, Uncertain, weakened
 
 if TYPE_CHECKING:
@@ -317,14 +318,32 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
     return _unknown("n-n", f"not decided for more than {N_N_UP_TO:,} messages")
 
 
-def subjects(name: str) -> Iterator[NamedComputation]:
-    """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs."""
-    content, form = content_of(name)
+def subjects(
+    name: str, form: Format | None = None, columns: Mapping[str, str] | None = None, patterns: Patterns | None = None
+) -> Iterator[NamedComputation]:
+    """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs.
+
+    The further parameters are those of `logs.contents.contents`.
+    """
+    content, form = content_of(name, form_by(name, form, patterns))
     if form is None:
         return computation_in(as_text(content, name), name)
     if form in CONVERTED:
-        return converted_runs(convert(content, form, name), name)
-    return runs_in(lines_of(content, form, name), name)
+        return converted_runs(convert(content, form, name, columns, patterns), name)
+    refuse_patterns(name, patterns)
+    return runs_in(lines_of(content, form, name, columns), name)
+
+
+def form_by(name: str, form: Format | None, patterns: Patterns | None) -> Format | None:
+    """The format that is named, or that of logs read by expressions, if the name says no other; else None."""
+    expects_text = patterns is not None and bool(patterns.given)
+    return "shiviz" if form is None and expects_text and format_of(name) in (None, "jsonl") else form
+
+
+def refuse_patterns(name: str, patterns: Patterns | None) -> None:
+    """Raises `BadInput` for expressions, which a log with columns is not read by."""
+    if patterns is not None and patterns.given:
+        raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
 
 
 def content_of(name: str, form: Format | None = None, progress: Progress | None = None) -> tuple[bytes, Format | None]:

@@ -96,6 +96,16 @@ cr.read_log(3)
     `file` 3: neither a file nor lines; give a path, or an iterable of strings
 cr.read_log([3])
     `file` 3: not a string; give one
+cr.read_log("a.txt", format="xml")
+    unknown format 'xml'; known: jsonl, csv, parquet, arrow, shiviz, otlp, itf
+cr.read_log("a.txt", columns={"msg": "id"})
+    unknown column 'msg'; did you mean 'message'? known: run, process, index, kind, message, peer
+cr.read_log("a.txt", columns=["id"])
+    `columns` ['id']: not strings by name; give a dictionary
+cr.read_log("a.txt", send=3)
+    `send` 3: not a string; give one
+cr.read_log(["{}"], send="x")
+    lines are of JSON; give `format`, `columns` and expressions with a file
 cr.Recorder([3])
     a process is called 3, which is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
@@ -124,11 +134,11 @@ def test_numbers_of_other_kinds_are_taken() -> None:
 
 
 def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
-    """Of those in the code that the functions of `crownless` call; but `cost` is none of them."""
+    """Of those in the code that the functions of `crownless` call: not `cost`, `--match` and `--one-run`."""
     root = Path(__file__).parents[1]
     named = set()
     for folder in ("spec", "impl", "model_check"):
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
-    assert named - set(_OPTIONS) == {"--workload"}
+    assert named - set(_OPTIONS) == {"--workload", "--match", "--one-run"}

@@ -310,3 +310,21 @@ def test_a_classification_is_true_if_all_requested_orders_are_kept() -> None:
     )
     with pytest.raises(cr.Undecided):
         bool(cr.classify(run, "causal"))
+
+
+def test_logs_of_any_format_are_read_in_python_too() -> None:
+    logs = Path(__file__).parents[1] / "examples" / "logs"
+    named = {"process": "node", "index": "seq", "message": "msg_id", "peer": "to_or_from"}
+    read = [
+        cr.read_log(logs / "events.parquet"),
+        cr.read_log(logs / "other_names.tsv", columns=named),
+        cr.read_log(
+            logs / "events.shiviz",
+            format="shiviz",
+            send=r"send (?<message>\S+) to (?<to>\S+)",
+            deliver=r"receive (?<message>\S+) from (?<from>\S+)",
+        ),
+    ]
+    assert len({tuple(cr.classify(run).strongest) for runs in read for run in runs[:1]}) == 1
+    with pytest.raises(cr.BadInput, match="`send` goes with `format` shiviz"):
+        cr.read_log(logs / "events.csv", send="x")

@@ -15,15 +15,16 @@ from crownless.model_check.oracle import (
     computation_in,
     content_of,
     converted_runs,
+    form_by,
     lines_of,
+    refuse_patterns,
     runs_in,
 )
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, convert
-from .files import CONVERTED, Format, Progress, format_of, read_table
+from .files import CONVERTED, Format, Progress, read_table
 from .patterns import Patterns
 from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
@@ -50,15 +51,12 @@ def contents(
     something else. `around_monitor`: what is open while the monitor is at work. `patterns`: how a ShiViz log is read.
     `progress`: gets how much is read, and how much decided. Raises `BadInput` for a file that cannot be read.
     """
-    if form is None and patterns is not None and patterns.given and format_of(name) in (None, "jsonl"):
-        form = "shiviz"
-    content, form = content_of(name, form, progress)
+    content, form = content_of(name, form_by(name, form, patterns), progress)
     if form is None:
         return computation_in(as_text(content, name), name)
     if form in CONVERTED:
         return _converted(convert(content, form, name, columns, patterns), name, orders, reading, around_monitor)
-    if patterns is not None and patterns.given:
-        raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
+    refuse_patterns(name, patterns)
     return runs_of(content, form, name, orders, reading, columns, around_monitor, progress)
 
 

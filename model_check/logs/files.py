@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from crownless.spec.errors import BadInput
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 Format = Literal["jsonl", "csv", "parquet", "arrow", "shiviz", "otlp", "itf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 #: Formats without the columns of a log: `converted` has them as lines of JSON.
 CONVERTED: tuple[Format, ...] = ("shiviz", "otlp", "itf")
 #: Gets what is done ("read"), how much of it, of how much if that is known, and the unit.

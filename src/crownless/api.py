@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from . import arguments
-from .spec.errors import BadInput
+from .spec.errors import BadInput, unknown_name
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .model_check.engines import RemoteEngine
     from .model_check.exploration import Exploration
     from .model_check.limits import Limits
+    from .model_check.logs.files import Format
     from .model_check.monitors import Monitor
     from .model_check.oracle import Classification, NamedComputation
     from .model_check.reachable import Reached
@@ -72,16 +73,40 @@ def program(text: str, name: str | None = None) -> Script:
 
 
 @arguments.speaks_of_arguments
-def read_log(file: str | os.PathLike[str] | Iterable[str]) -> list[NamedComputation]:
+def read_log(
+    file: str | os.PathLike[str] | Iterable[str],
+    *,
+    format: Format | None = None,  # noqa: A002  # as the option is called
+    columns: Mapping[str, str] | None = None,
+    pattern: str | None = None,
+    delimiter: str | None = None,
+    send: str | None = None,
+    deliver: str | None = None,
+) -> list[NamedComputation]:
     """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
 
-    Each has its `computation`, and the `holes` that the log has. Raises `BadInput` with the line that cannot be used.
+    Each has its `computation`, and the `holes` that the log has. `format`, if the name of a file does not say it;
+    `columns`: what the log calls its columns, `{"message": "msg_id"}`; the others are the regular expressions of ShiViz
+    logs, as of `crownless classify`. Raises `BadInput` with the line that cannot be used.
     """
     from .model_check import oracle
     from .model_check.event_logs import read_log as read_lines
+    from .model_check.logs.columns import TYPES
+    from .model_check.logs.files import FORMATS
+    from .model_check.logs.patterns import Patterns
 
+    expressions = {"pattern": pattern, "delimiter": delimiter, "send": send, "deliver": deliver}
+    patterns = Patterns(*(arguments.optional(arguments.text, name, text) for name, text in expressions.items()))
+    named = arguments.optional(arguments.texts, "columns", columns)
+    for column in named or {}:
+        if column not in TYPES:
+            raise unknown_name("column", column, TYPES)
+    if format is not None and format not in FORMATS:
+        raise unknown_name("format", arguments.text("format", format), FORMATS)
     if isinstance(file, str | os.PathLike):
-        return list(oracle.subjects(os.fspath(file)))
+        return list(oracle.subjects(os.fspath(file), format, named, patterns))
+    if format is not None or named or patterns.given:
+        raise BadInput("lines are of JSON", hint="give `format`, `columns` and expressions with a file")
     lines = read_lines(arguments.lines("file", file))
     return [oracle.NamedComputation("", run.run, run.computation, run.holes) for run in lines]
 

@@ -24,13 +24,19 @@ _OPTIONS = {
     "-m/--messages": "messages",
     "--checkpoint": "checkpoint",
     "--clock": "clocks",
+    "--column": "columns",
     "--crash": "crash",
+    "--deliver": "deliver",
+    "--delimiter": "delimiter",
     "--engine": "engine",
+    "--format": "format",
     "--max-memory": "max_memory",
+    "--pattern": "pattern",
     "--program": "program",
     "--reduce": "reductions",
     "--resume": "resume",
     "--self-sends": "self_sends",
+    "--send": "send",
     "--sends": "sends",
     "--workers": "workers",
 }
@@ -118,6 +124,13 @@ def text(name: str, given: Any) -> str:
     if not isinstance(given, str):
         raise _refusal(name, given, "not a string", "give one")
     return given
+
+
+def texts(name: str, given: Any) -> dict[str, str]:
+    """Strings by name."""
+    if not isinstance(given, Mapping) or not all(isinstance(one, str) for pair in given.items() for one in pair):
+        raise _refusal(name, given, "not strings by name", "give a dictionary")
+    return dict(given)
 
 
 def lines(name: str, given: Any) -> Iterator[str]:

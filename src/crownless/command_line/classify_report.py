@@ -1,4 +1,4 @@
-"""What `crownless classify` prints: each classification, and a summary of many."""
+"""The output of `crownless classify`: each classification, and a summary of many."""
 
 from __future__ import annotations
 
