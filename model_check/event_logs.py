@@ -6,8 +6,8 @@
 `index` counts a process's events within a run, from 0 (or from 1, where 1 is the least index in the whole run). `kind`
 is send, deliver (receive is a synonym) or internal. `peer` is the receiver of a send, or the list of its receivers; at
 a deliver it is the sender, and may be left out. `run` may be left out. Names and runs that are integers are read as
-their digits; null is as good as absent. Any further key is ignored; so is `clock`, a vector clock, which only
-`pipeline.logs` reads. The lines of a run may come in any order, and runs may be interleaved.
+their digits; null is as good as absent. Any further key is ignored; so is `clock`, a vector clock, which `logs.clocked`
+and `pipeline.logs` read. The lines of a run may come in any order, and runs may be interleaved.
 
 A log may have lost events. What shows it is called a hole: indices missing on a process's line, or a deliver whose send
 is not in the log. With a hole no order can be said to be kept. A violation among the events that are there stands all

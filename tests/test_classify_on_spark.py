@@ -118,7 +118,7 @@ def test_a_live_log_is_reported_until_an_interrupt(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("--clocks", "--master, --clocks and --live go with --engine spark"),
+        ("--live", "--master and --live go with --engine spark"),
         ("--engine spark --one-run --live", "--one-run, --clocks and --live are three ways to judge a log"),
         ("--engine spark --idle-timeout 3", "--idle-timeout: of --live only"),
         ("--engine spark --live --max-lateness 3", "--max-lateness: of --event-time only"),

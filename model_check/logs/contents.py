@@ -20,6 +20,7 @@ from crownless.model_check.oracle import (
     refuse_patterns,
     runs_in,
 )
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
@@ -101,6 +102,22 @@ def one_run_of(
     with around_monitor():
         found = classified_in_blocks(blocks(name, form, columns, progress), name, orders, reading)
     return Classifications([found])
+
+
+def clocked_runs(
+    name: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    processes: Sequence[str] = (),
+    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
+    """A log in JSON Lines whose events carry vector clocks, as `contents`; `processes`: whose the entries are."""
+    from .clocked import read_clocked
+
+    content, form = content_of(name)
+    if form != "jsonl":
+        raise BadInput("clocks are read from JSON Lines", hint="leave --clocks out, or convert the log", file=name)
+    return _converted(read_clocked(content, name, processes), name, orders, reading, around_monitor)
 
 
 def _has_more_lines(content: bytes, than: int) -> bool:

@@ -38,13 +38,13 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
-from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
+from .clocked_messages import add_named_messages
+from .converted import ConvertedLog, LogEvent, few
 from .patterns import GOVECTOR, Patterns, compiled, is_parser, stoppable_matching
 from .uncertain import Uncertain, Unordered, all_but
-from .vector_clocks import Causes, ClockedEvent, EventId, clock_problem, immediate_causes, lines_by_host
+from .vector_clocks import Causes, ClockedEvent, EventId, clock_problem, immediate_causes, lines_by_host, name_of
 
 INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
-UNEXPLAINED = "the clocks show that more happened before than the named messages say"
 TO_NOBODY = "a message without a named receiver is not delivered in the log"
 #: Lines of text that belong to no event: so many are shown.
 SKIPPED_UP_TO = 3
@@ -219,10 +219,6 @@ def _convert(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], named:
 # -- inferred messages -------------------------------------------------------------------------------------------------
 
 
-def _name(event: EventId) -> str:
-    return f"{event[0]}:{event[1]}"
-
-
 def _convert_inferred(
     log: ConvertedLog, run: str, lines: dict[str, list[ClockedEvent]], causes: dict[EventId, Causes]
 ) -> None:
@@ -238,16 +234,16 @@ def _convert_inferred(
         for event in line:
             found = causes[event.id]
             rows: list[tuple[str, str, tuple[str, ...]]] = [
-                ("deliver", _name(cause), (cause[0],)) for cause in (*found.logged, *found.missing)
+                ("deliver", name_of(cause), (cause[0],)) for cause in (*found.logged, *found.missing)
             ]
             if to := receivers.get(event.id):
-                rows.append(("send", _name(event.id), tuple(to)))
+                rows.append(("send", name_of(event.id), tuple(to)))
             if len(found.logged) > 1:
-                several_received.append(_name(event.id))
-                unordered.append([frozenset({(_name(cause), host)}) for cause in found.logged])
+                several_received.append(name_of(event.id))
+                unordered.append([frozenset({(name_of(cause), host)}) for cause in found.logged])
             if to and len(to) > 1:
-                several_sent.append(_name(event.id))
-                unordered.append([frozenset({(_name(event.id), receiver)}) for receiver in to])
+                several_sent.append(name_of(event.id))
+                unordered.append([frozenset({(name_of(event.id), receiver)}) for receiver in to])
             first = event.number - 1 + more
             log.events += [
                 LogEvent(event.line, run, host, first + k, kind, message, peers)
@@ -272,53 +268,14 @@ def _convert_named(
     causes: dict[EventId, Causes],
     named: dict[str, re.Pattern[str]],
 ) -> None:
-    rows: list[LogEvent] = []
-    sends: dict[str, ClockedEvent] = {}
-    delivers: list[tuple[ClockedEvent, str]] = []
-    delivered: dict[EventId, str] = {}
-    for host, line in lines.items():
-        more = 0
-        for event in line:
-            kind, message, peers = _message(event, named)
-            index = event.number - 1 + more
-            rows.append(LogEvent(event.line, run, host, index, kind, message, peers))
-            if kind == "send":
-                sends[message] = event
-            elif kind == "deliver":
-                delivers.append((event, message))
-                delivered[event.id] = message
-            for cause in causes[event.id].missing:  # a hole in the line of its host
-                more += 1
-                rows.append(LogEvent(event.line, run, host, index + more, "deliver", _name(cause), (cause[0],)))
-    once_each((row for row in rows if row.kind != "internal"), _SEVERAL_LAYERS)
-    for event, message in delivers:
-        send = sends.get(message)
-        if send is not None and event.clock.get(send.host, 0) < send.number:
-            problem = f"the clock of {event.host}, which delivers {message}, does not know its send on line {send.line}"
-            raise BadInput(
-                problem, hint=f"messages are named otherwise than the clocks say; {_SEVERAL_LAYERS}", line=event.line
-            )
-    unexplained = [
-        _name(event)
-        for event, found in causes.items()
-        for cause in found.logged
-        if (send := sends.get(delivered.get(event, ""))) is None or send.id != cause
-    ]
-    reasons: dict[str, str] = {}
-    if unexplained:
-        reasons |= all_but(["asynchronous", "fifo"], UNEXPLAINED)
-        at = few(dict.fromkeys(unexplained), "event")
-        log.note(run, f"{at} received, by the clocks, what no named message says; {_SEVERAL_LAYERS}")
-    rows, to_nobody = with_receivers(rows)
+    rows, to_nobody = add_named_messages(log, run, lines, causes, lambda event: _message(event, named), _SEVERAL_LAYERS)
     if to_nobody:
-        reasons |= all_but(["asynchronous"], TO_NOBODY)
-        what = few(to_nobody[run], "message")
+        log.uncertain[run] = Uncertain({**log.uncertain[run].reasons, **all_but(["asynchronous"], TO_NOBODY)})
+        what = few(to_nobody, "message")
         log.note(run, f"{what} neither delivered nor sent to a named host, and left out; name it by a group 'to'")
     for kind in ("send", "deliver"):
         if not any(row.kind == kind for row in rows) and not (kind == "send" and to_nobody):
             log.note(run, f"no event matches --{kind}")
-    log.events += rows
-    log.uncertain[run] = Uncertain(reasons)
 
 
 def _message(event: ClockedEvent, named: dict[str, re.Pattern[str]]) -> tuple[str, str, tuple[str, ...]]:

@@ -22,6 +22,10 @@ EventId = tuple[str, int]
 Clock = Mapping[str, int]
 
 
+def name_of(event: EventId) -> str:
+    return f"{event[0]}:{event[1]}"
+
+
 class ClockedEvent(NamedTuple):
     """An event of a host as logged; `line` is where it is in the file."""
 

@@ -12,7 +12,7 @@ import click
 from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
-from crownless.model_check.logs.contents import contents, one_run_of
+from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
 from crownless.model_check.logs.files import CONVERTED, Format, format_of
 from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
@@ -84,7 +84,11 @@ SHOWN_UP_TO = 10
 @click.option(
     "--one-run", is_flag=True, help="The log is of one run, perhaps larger than memory: it is read in blocks."
 )
-@click.option("--clocks", is_flag=True, help="With --engine spark: by the vector clocks in the log, row by row.")
+@click.option(
+    "--clocks",
+    is_flag=True,
+    help="Compare the log with its vector clocks; with --engine spark decide by these alone.",
+)
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
 @click.option("--checkpoint", metavar="DIR", help="With --live: go on here where an earlier call ended.")
@@ -204,11 +208,14 @@ def classify(
             as_json=as_json,
             quiet=quiet,
         )
-    if master or clocks or live:
-        raise BadInput("--master, --clocks and --live go with --engine spark", hint="add --engine spark")
+    if master or live:
+        raise BadInput("--master and --live go with --engine spark", hint="add --engine spark")
     if one_run and (match or out is not None or by_process or patterns.given):
         hint = "leave --one-run out"
         raise BadInput("--match, --out, --by-process and expressions do not go with --one-run", hint=hint)
+    if clocks and (match or form is not None or named or patterns.given):
+        hint = "leave --clocks out"
+        raise BadInput("--match, --format, --column and expressions do not go with --clocks", hint=hint)
     if out is not None:
         if len(files) != 1:
             raise BadInput("--out takes one log", hint="give each log a folder of its own")
@@ -238,7 +245,11 @@ def classify(
                 parts.append(one_run_of(name, chosen, reading, form, named, around, progress))
                 judged.add(name)
                 continue
-            found = contents(name, chosen, reading, form, named, around, patterns, progress)
+            if clocks:
+                whose = processes.split(",") if processes else ()
+                found = clocked_runs(name, chosen, reading, whose, around)
+            else:
+                found = contents(name, chosen, reading, form, named, around, patterns, progress)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:

@@ -1,0 +1,69 @@
+"""Named messages of a run whose events carry vector clocks: what they say, compared with what the clocks show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from crownless.spec.errors import BadInput
+
+from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
+from .uncertain import Uncertain, all_but
+from .vector_clocks import Causes, ClockedEvent, EventId, name_of
+
+#: What an event is: its kind, its message, and its peers.
+Meaning = tuple[str, str, tuple[str, ...]]
+UNEXPLAINED = "the clocks show that more happened before than the named messages say"
+
+
+def add_named_messages(
+    log: ConvertedLog,
+    run: str,
+    lines: Mapping[str, list[ClockedEvent]],
+    causes: Mapping[EventId, Causes],
+    meaning: Callable[[ClockedEvent], Meaning],
+    hint: str,
+) -> tuple[list[LogEvent], list[str]]:
+    """Adds the events of a run to the log; returns them, and the messages that nobody is known to receive.
+
+    Raises `BadInput` if a clock does not know the send of what it delivers. If the clocks show more than the messages,
+    only asynchronous and FIFO order can be said to be kept. `hint`: what may be done about messages that do not go with
+    the clocks.
+    """
+    rows: list[LogEvent] = []
+    sends: dict[str, ClockedEvent] = {}
+    delivers: list[tuple[ClockedEvent, str]] = []
+    delivered: dict[EventId, str] = {}
+    for host, line in lines.items():
+        more = 0
+        for event in line:
+            kind, message, peers = meaning(event)
+            index = event.number - 1 + more
+            rows.append(LogEvent(event.line, run, host, index, kind, message, peers))
+            if kind == "send":
+                sends[message] = event
+            elif kind == "deliver":
+                delivers.append((event, message))
+                delivered[event.id] = message
+            for cause in causes[event.id].missing:  # a hole in the line of its host
+                more += 1
+                rows.append(LogEvent(event.line, run, host, index + more, "deliver", name_of(cause), (cause[0],)))
+    once_each((row for row in rows if row.kind != "internal"), hint)
+    for event, message in delivers:
+        send = sends.get(message)
+        if send is not None and event.clock.get(send.host, 0) < send.number:
+            problem = f"the clock of {event.host}, which delivers {message}, does not know its send on line {send.line}"
+            otherwise = f"messages are named otherwise than the clocks say; {hint}"
+            raise BadInput(problem, hint=otherwise, line=event.line)
+    unexplained = [
+        name_of(event)
+        for event, found in causes.items()
+        for cause in found.logged
+        if (send := sends.get(delivered.get(event, ""))) is None or send.id != cause
+    ]
+    log.uncertain[run] = Uncertain(all_but(["asynchronous", "fifo"], UNEXPLAINED) if unexplained else {})
+    if unexplained:
+        at = few(dict.fromkeys(unexplained), "event")
+        log.note(run, f"{at} received, by the clocks, what no named message says; {hint}")
+    rows, to_nobody = with_receivers(rows)
+    log.events += rows
+    return rows, to_nobody.get(run, [])
