@@ -134,7 +134,7 @@ def test_numbers_of_other_kinds_are_taken() -> None:
 
 
 def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
-    """Of those in the code that the functions of `crownless` call: not `cost`, `--match`, `--one-run` and `--clocks`."""
+    """Of those in the code that the functions of `crownless` call: not `cost`, `--match`, `--one-run`, `--clocks`."""
     root = Path(__file__).parents[1]
     named = set()
     for folder in ("spec", "impl", "model_check"):
