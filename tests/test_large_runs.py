@@ -125,6 +125,15 @@ def test_what_cannot_be_judged_is_refused_in_a_line(lines: list[str], problem: s
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_blocks_may_have_internal_events_alone(tmp_path: Path) -> None:
+    internal = [json.dumps({"process": "P3", "index": k, "kind": "internal", "note": "x" * 100}) for k in range(9)]
+    found = in_blocks(written(tmp_path / "log.jsonl", internal))
+    assert set(found.outcomes.values()) == {"kept"}
+    found = in_blocks(written(tmp_path / "log.jsonl", [SEND, *internal, DELIVER]))
+    assert set(found.outcomes.values()) == {"kept"}
+    assert (found.subject.events, found.subject.messages, found.subject.unreceived) == (2, 1, ())
+
+
 def test_a_run_with_holes_is_not_judged(tmp_path: Path) -> None:
     for lines, hole in (
         ([SEND, event("P2", 0, "deliver"), event("P1", 2, "internal")], "P1: event 1 is missing"),

@@ -89,7 +89,8 @@ class _LargeRun:
         self.monitor.grow(max(len(self.number), self.monitor.processes))
         about = numbers.kind != INTERNAL
         message = np.full(len(numbers.kind), NONE, np.int64)
-        message[about] = self._numbered(rows, numbers, about, process)
+        if about.any():
+            message[about] = self._numbered(rows, numbers, about, process)
         sends = numbers.kind == SEND
         peer = np.where(sends, numbers.peer, NONE)
         counts = np.append(np.diff(numbers.first_receiver), 0)[peer]

@@ -211,7 +211,7 @@ def _because(matching: Matching, order: str, in_order: Verdict) -> str:
 
 
 def _say_cycle(cycle: tuple[Copy, ...]) -> str:
-    """Each copy is delivered before the one before it in the circle is sent."""
+    """Each copy is delivered before the one before it in the cycle is sent."""
     steps = [
         f"{copy.receiver} delivers {name_of(copy.send)} → {copy.receiver} sends {name_of(earlier.send)}"
         for copy, earlier in zip(cycle, (cycle[-1], *cycle[:-1]), strict=True)

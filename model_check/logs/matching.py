@@ -269,7 +269,7 @@ class _Walk:
             self.settled = self._looking = False
 
     def cycle(self) -> tuple[Copy, ...]:
-        """Copies that wait for each other in a circle, if the walk did not come to the end of all lines."""
+        """Copies that wait for each other in a cycle, if the walk did not come to the end of all lines."""
         stuck = next((process for process, at in self.at.items() if at < len(self.lines[process])), None)
         found: dict[str, Copy] = {}
         while stuck is not None and stuck not in found:

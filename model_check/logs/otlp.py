@@ -36,7 +36,7 @@ TO_NOBODY = "a message without a consumer span in the file was sent to an unknow
 SAME_TIME = "some spans of a process start at the same time, or deliver several messages: their order is unknown"
 _WHAT = "OTLP in JSON: an object with 'resourceSpans', or one a line"
 _PATH = ("resourceSpans", "scopeSpans", "spans")
-_AGAIN = "a message that is delivered again cannot be told apart: keep one consumer span of each message and process"
+_AGAIN = "a second delivery of a message is not distinguished: keep one consumer span of each message and process"
 
 #: The trace and the span.
 SpanId = tuple[str, str]

@@ -16,6 +16,7 @@ from crownless.spec.diagram import draw
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.printable import as_json, printable, printable_line, printable_name, some
 
+from .classify_report import print_holes
 from .endings import say
 from .output import (
     EXIT_HOLDS,
@@ -135,10 +136,7 @@ def _print(run: MatchedRun, *, drawing: bool) -> None:
     _print_parts(run)
     for note in run.notes:
         print_line(f"note: {note}")
-    for hole in matching.holes[:LINES_UP_TO]:
-        print_line(f"hole: {hole.text}")
-    if len(matching.holes) > LINES_UP_TO:
-        print_line(f"and {some(len(matching.holes) - LINES_UP_TO, 'hole')} more; --json has them all")
+    print_holes([hole.text for hole in matching.holes])
     if matching.unreceived:
         how = "lost for good [DFLL23]" if run.reading == "lost" else "still to come"
         print_line(f"not received: {some(matching.unreceived, 'message')}; read as {how}; see --unreceived")

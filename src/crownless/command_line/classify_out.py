@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: The column that tells kinds of records apart; each has a folder of its own.
+#: The column for the type of a record; each type has a folder of its own.
 TYPE = "record_type"
 #: Records that are written at a time.
 AT_A_TIME = 10_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from crownless.model_check import oracle
@@ -70,10 +72,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         print_line(line)
     for note in subject.notes:
         print_line(f"note: {note}")
-    for hole in subject.holes[:HOLES_UP_TO]:
-        print_line(f"hole: {hole.text}")
-    if len(subject.holes) > HOLES_UP_TO:
-        print_line(f"and {some(len(subject.holes) - HOLES_UP_TO, 'hole')} more; --json has them all")
+    print_holes([hole.text for hole in subject.holes])
     if subject.unreceived:
         names = _few(list(dict.fromkeys(name for name, _ in subject.unreceived)))
         how = (
@@ -83,6 +82,14 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         )
         print_line(f"not received: {names}; read as {how}; see --unreceived")
     print_line()
+
+
+def print_holes(holes: Sequence[str]) -> None:
+    """The first holes of a run, and how many more there are."""
+    for hole in holes[:HOLES_UP_TO]:
+        print_line(f"hole: {hole}")
+    if len(holes) > HOLES_UP_TO:
+        print_line(f"and {some(len(holes) - HOLES_UP_TO, 'hole')} more; --json has them all")
 
 
 def _print_by_process(subject: oracle.Subject, *, everything: bool) -> None:
