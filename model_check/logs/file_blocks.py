@@ -110,7 +110,11 @@ def _of_text(
         if progress is not None:
             progress("read", done, None, "bytes")
         text = rest + block
-        form = form or format_in(text) or "csv"
+        form = form or format_in(text) or (None if text.strip() else "jsonl")
+        if form is None:
+            raise BadInput("this is no event log", hint="if it is CSV: --format csv", file=name)
+        if form not in ("jsonl", "csv"):
+            raise BadInput(f"{form} is not read block by block here", hint="give it as a file", file=name)
         past = _end_of_lines(text, form) if block else len(text)
         if block and not past:
             if len(text) > 16 * size:
