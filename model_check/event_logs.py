@@ -28,65 +28,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, TypeGuard, TypeVar
+from typing import Any
 
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import BadInput
 
-Key = TypeVar("Key", bound=Hashable)
-
-#: No process has more events than this.
-MOST_INDEX = (1 << 63) - 1
-KINDS = ("send", "deliver", "receive", "internal")
-
-MEANING = {
-    "process": "the name of the event's process, a string",
-    "index": "the event's number on its process, an integer counted from 0",
-    "kind": "one of " + ", ".join(KINDS),
-    "message": "the message's name, a string or an integer, or add --match if the log has none",
-    "run": "the run's name, a string or an integer",
-}
-
-#: The same of logs that name no messages.
-PAYLOAD = "the payload, a string or an integer, or leave it out"
-SENDER = "the sender, a string, since messages have no names"
+from .logs.lost_events import Gap, Hole, MissingSend, QuarantinedRows
+from .logs.reasons import ONE_A_LINE
+from .logs.rows import Conflict, Row, conflicts, read_row
 
 #: What is said of a file that holds its events in one JSON value, such as a list that was printed over many lines.
 ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
-ONE_A_LINE = "write each event on one line, as jq -c '.[]' does with a list"
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Events `first` to `last` of a process are missing from the log."""
-
-    process: str
-    first: int
-    last: int
-
-    @property
-    def text(self) -> str:
-        lost = f"event {self.first} is" if self.first == self.last else f"events {self.first} to {self.last} are"
-        return f"{self.process}: {lost} missing"
-
-
-@dataclass(frozen=True)
-class MissingSend:
-    """A process delivers a message whose send is missing from the log."""
-
-    process: str
-    message: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} delivers {self.message}, whose send is not in the log"
-
-
-#: What shows that the log has lost events, and the process on whose line it shows.
-Hole = Gap | MissingSend
+AS_LINES = "write each event on one line, as jq -c '.[]' does with a list"
 
 
 @dataclass(frozen=True)
@@ -109,7 +65,7 @@ def read_log(lines: Iterable[str], file: str | None = None, places: Iterable[int
     """
     for run, rows in rows_by_run(lines, file, places=places).items():
         try:
-            logged = _logged_run(run, rows)
+            logged = logged_run(run, rows)
         except BadInput as problem:
             raise problem.at(file=file) from None
         yield logged
@@ -129,14 +85,14 @@ def rows_by_run(
         if not text.strip():
             continue
         try:
-            row = _row(number, text, named)
+            row = read_row(number, text, named=named)
         except BadInput as problem:
             if not runs and _is_one_document([text, *rest]):
-                raise BadInput(ONE_DOCUMENT, hint=ONE_A_LINE, file=file) from None
+                raise BadInput(ONE_DOCUMENT, hint=AS_LINES, file=file) from None
             raise problem.at(file=file, line=number) from None
         runs.setdefault(row.run, []).append(row)
     if not runs:
-        raise BadInput("the log is empty", hint="give one event a line, as a JSON object", file=file)
+        raise BadInput("the log is empty", hint=ONE_A_LINE, file=file)
     return runs
 
 
@@ -161,120 +117,22 @@ def _is_one_document(lines: list[str]) -> bool:
     return False
 
 
-# -- one line ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One event as logged; `peers` are the receivers of a send, or the sender if a deliver names it.
-
-    `message` is the name of a message, or its payload; empty if there is none.
-    """
-
-    line: int
-    run: str
-    process: str
-    index: int
-    kind: str
-    message: str
-    peers: tuple[str, ...]
-
-    def json(self) -> dict[str, Any]:
-        """The event as in a line of a log, without what is left out."""
-        peer = self.peers[0] if len(self.peers) == 1 else list(self.peers)
-        fields = {"run": self.run, "process": self.process, "index": self.index, "kind": self.kind}
-        fields |= {"message": self.message, "peer": peer}
-        return {key: value for key, value in fields.items() if value not in ("", [])}
-
-
-def _row(line: int, text: str, named: bool) -> Row:
-    hint = "give one event a line, as a JSON object"
-    try:
-        fields = json.loads(text)
-    except json.JSONDecodeError as problem:
-        raise BadInput(f"not JSON: {problem.msg}", hint=hint, column=problem.colno) from None
-    except (ValueError, RecursionError):
-        raise BadInput("not JSON that can be read: a number too long or a nesting too deep", hint=hint) from None
-    if not isinstance(fields, dict):
-        raise BadInput(f"{_say_value(fields)} is not an event", hint=hint)
-    process = _name(fields, "process")
-    index = fields.get("index")
-    if type(index) is not int:
-        raise _unusable("index", index)
-    if not 0 <= index <= MOST_INDEX:
-        said = str(index) if index < 0 else f"more than {MOST_INDEX:,}"
-        raise BadInput(f"'index' is {said}", hint="count the events of a process from 0")
-    kind = _name(fields, "kind")
-    if kind not in KINDS:
-        raise unknown_name("kind", kind, KINDS)
-    run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
-    if kind == "internal":
-        return Row(line, run, process, index, kind, "", ())
-    if named:
-        message = _name(fields, "message", integers=True)
-    elif fields.get("message") is None:
-        message = ""
-    else:
-        message = _name(fields, "message", integers=True, meaning=PAYLOAD)
-    if kind == "send":
-        return Row(line, run, process, index, kind, message, _receivers(process, message, fields.get("peer")))
-    sender = fields.get("peer")
-    if not _is_name(sender) and (sender is not None or not named):
-        raise _unusable("peer", sender, "the sender, a string, or leave it out" if named else SENDER)
-    return Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
-
-
-def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
-    message = message or "a message"
-    receivers = peer if isinstance(peer, list) else [peer]
-    if not receivers:
-        raise BadInput(f"{process} sends {message} to nobody", hint="name a receiver in 'peer'")
-    named: set[str] = set()
-    for receiver in receivers:
-        if not _is_name(receiver):
-            raise _unusable("peer", receiver, "the receiver, a string, or a list of receivers")
-        if receiver in named:
-            raise BadInput(f"{process} sends {message} to {receiver} twice", hint="name each receiver once in 'peer'")
-        named.add(receiver)
-    return tuple(receivers)
-
-
-def _name(fields: Mapping[str, object], key: str, integers: bool = False, meaning: str = "") -> str:
-    value = fields.get(key)
-    if _is_name(value) or (integers and type(value) is int):
-        return str(value)
-    raise _unusable(key, value, meaning)
-
-
-def _is_name(value: object) -> TypeGuard[str]:
-    """Names are printed on terminals and in diagrams: none is empty, none holds control characters."""
-    return isinstance(value, str) and value != "" and value.isprintable()
-
-
-def _unusable(key: str, value: object, meaning: str = "") -> BadInput:
-    said = f"'{key}' is missing" if value is None else f"'{key}' cannot be {_say_value(value)}"
-    return BadInput(said, hint=f"give {meaning or MEANING[key]}")
-
-
-def _say_value(value: object) -> str:
-    if isinstance(value, (dict, list)):
-        return "an object" if isinstance(value, dict) else "a list"
-    said = json.dumps(value)
-    return said if len(said) <= 40 else said[:39] + "…"
-
-
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def _logged_run(run: str, rows: list[Row]) -> LoggedRun:
+def logged_run(run: str, rows: list[Row], quarantined: Collection[str | None] = ()) -> LoggedRun:
+    """The run of these rows; raises `BadInput` with the lines if some contradict each other.
+
+    `quarantined`: the processes of which further rows cannot be used; None if a row may be of any.
+    """
+    refuse(conflicts(rows))
     lines = lines_of_processes(rows)
-    hint = "give each message of a run a name of its own"
-    sent = [row for row in rows if row.kind == "send"]
-    sends = _once(sent, lambda row: row.message, "{0.message} is sent twice", hint)
+    sends = {row.message: row for row in rows if row.kind == "send"}
     delivered = [row for row in rows if row.kind == "deliver"]
-    delivers = _once(delivered, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice", hint)
-    senders = _senders(sends, delivered)
-    holes, torn = _holes(lines, sends, senders, delivers)
+    senders = {row.message: name for row in delivered for name in row.peers}
+    senders |= {message: send.process for message, send in sends.items()}
+    delivers = {(row.message, row.process) for row in delivered}
+    holes, torn = _holes(lines, sends, senders, delivers, quarantined)
     receivers = {
         message: [name for name in send.peers if (message, name) in delivers or name not in torn]
         for message, send in sends.items()
@@ -287,10 +145,17 @@ def _logged_run(run: str, rows: list[Row]) -> LoggedRun:
         raise BadInput((f"run {run}: " if run else "") + problem.message, hint=problem.hint) from None
 
 
+def refuse(found: Iterable[Conflict]) -> None:
+    """Raises `BadInput` with the first of these conflicts, if there is one, and both lines."""
+    first = next(iter(found), None)
+    if first is not None:
+        row, reason, _ = first
+        one, other = sorted((row.line, first.other.line))
+        raise BadInput(f"{reason.text}: lines {one} and {other}", hint=reason.hint, line=row.line)
+
+
 def lines_of_processes(rows: list[Row]) -> dict[str, list[Row]]:
-    """The events of each process that the rows name, in natural order, by index; two with the same are refused."""
-    hint = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
-    _once(rows, lambda row: (row.process, row.index), "{0.process} has two events {0.index}", hint)
+    """The events of each process that the rows name, in natural order, by index."""
     names = {name for row in rows for name in (row.process, *row.peers)}
     lines: dict[str, list[Row]] = {name: [] for name in sorted(names, key=natural)}
     for row in sorted(rows, key=lambda row: row.index):
@@ -313,46 +178,16 @@ def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Gap | N
             expected = row.index + 1
 
 
-def _once(rows: Iterable[Row], key: Callable[[Row], Key], problem: str, hint: str) -> dict[Key, Row]:
-    """The rows by key; `problem` says, of the second row with a key, what is wrong."""
-    by_key: dict[Key, Row] = {}
-    for row in rows:
-        earlier = by_key.setdefault(key(row), row)
-        if earlier is not row:
-            raise BadInput(f"{problem.format(row)}: lines {earlier.line} and {row.line}", hint=hint, line=row.line)
-    return by_key
-
-
-def _senders(sends: Mapping[str, Row], delivered: Iterable[Row]) -> dict[str, str]:
-    """The sender of each message, by its send or else by a deliver that names the sender; all must agree."""
-    witnesses = {message: (send.process, send.line) for message, send in sends.items()}
-    for row in delivered:
-        does = f"{row.process} delivers {row.message}"
-        send = sends.get(row.message)
-        if send and row.process not in send.peers:
-            raise BadInput(
-                f"{does}, which {send.process} sends to {', '.join(send.peers)} on line {send.line}",
-                hint=f"name {row.process} in the 'peer' of the send",
-                line=row.line,
-            )
-        for named in row.peers:
-            sender, line = witnesses.setdefault(row.message, (named, row.line))
-            if named != sender:
-                raise BadInput(
-                    f"{does} from {named}, but by line {line} {sender} sends it",
-                    hint="correct the 'peer' of the deliver, or leave it out",
-                    line=row.line,
-                )
-    return {message: sender for message, (sender, _) in witnesses.items()}
-
-
 def _holes(
     lines: Mapping[str, list[Row]],
     sends: Mapping[str, Row],
     senders: Mapping[str, str],
     delivers: Container[tuple[str, str]],
+    quarantined: Collection[str | None],
 ) -> tuple[tuple[Hole, ...], set[str]]:
-    """The holes, line after line; and the processes on whose lines an event is missing, or may be."""
+    """The holes, line after line, and last the processes with unusable rows; and those on whose lines an event is
+    missing, or may be.
+    """
     holes: list[Hole] = []
     torn: set[str] = set()
     for row, gap in rows_and_gaps(lines):
@@ -364,6 +199,8 @@ def _holes(
             # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
             known = row.message in senders
             torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}
+    holes += [QuarantinedRows(name) for name in sorted(quarantined, key=lambda name: natural(name or ""))]
+    torn |= set(lines) if None in quarantined else {name for name in quarantined if name is not None}
     return tuple(holes), torn
 
 

@@ -24,7 +24,7 @@ from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, de
 from crownless.spec.printable import in_brackets, printable, printable_name, some
 from crownless.spec.reading import as_text, read_bytes
 
-from .event_logs import Hole, read_log
+from .event_logs import read_log
 from .logs.columns import OPTIONAL
 from .logs.converted import ConvertedLog, convert
 from .logs.files import (
@@ -40,6 +40,7 @@ from .logs.files import (
     read_table,
     refuse_other_format,
 )
+from .logs.lost_events import Hole, not_broken
 from .logs.patterns import Patterns
 from .logs.uncertain import CERTAIN, Uncertain, weakened
 
@@ -276,7 +277,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
         else:
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
-            verdict = hidden(order)
+            verdict = hidden(order, subject.holes)
         yield weakened(verdict, subject.uncertain, c, reading)
 
 
@@ -293,9 +294,9 @@ def classified(
     return Classification(subject, reading, (*decided, *rest))
 
 
-def hidden(order: str) -> Verdict:
-    """The verdict on an order that holes in the log may hide the violations of."""
-    return _unknown(order, "nothing in the log breaks it, but the log has holes")
+def hidden(order: str, holes: Sequence[Hole]) -> Verdict:
+    """The verdict on an order whose violations these holes in the log may hide."""
+    return _unknown(order, not_broken(holes))
 
 
 def not_decided(order: str, because: str) -> Verdict:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import Gap, Hole, LoggedRun, MissingSend, lines_of, natural, read_log
+from crownless.model_check.event_logs import LoggedRun, lines_of, natural, read_log
 from crownless.model_check.oracle import (
     FROM_ONE,
     Classification,
@@ -36,6 +36,7 @@ from .files import Progress
 from .grouping import order_by
 from .holes import Certain, certain_of
 from .layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
+from .lost_events import Gap, Hole, MissingSend
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
 from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
 
@@ -147,7 +148,7 @@ class ClassifiedLog:
             elif outcome == KEPT:
                 verdicts.append(Verdict(order, kept=True))
             elif holes:
-                verdicts.append(hidden(order))
+                verdicts.append(hidden(order, holes))
             else:
                 verdicts.append(not_decided(order, "there is no room for its constraints"))
         around = self._context(number, monitor, at, shown) if shown else None

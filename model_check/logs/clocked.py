@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from crownless.model_check.event_logs import Row, counts_from_one, natural, rows_by_run
+from crownless.model_check.event_logs import counts_from_one, natural, rows_by_run
 from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 
 from .clocked_messages import Meaning, add_named_messages
 from .converted import ConvertedLog
+from .rows import Row
 from .vector_clocks import ClockedEvent, clock_problem, immediate_causes, lines_by_host
 
 _OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this log"

@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crownless.model_check.event_logs import KINDS
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
 from .json_places import lines_of_objects, values_in
+from .reasons import KINDS
 from .uncertain import Uncertain, all_but
 
 EVENT = "event"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import Gap, Hole, MissingSend, lines_of, read_log
+from crownless.model_check.event_logs import lines_of, read_log, rows_by_run
 from crownless.model_check.oracle import FROM_ONE, Classification, LargeRun, not_decided
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
@@ -23,9 +23,12 @@ from .classified import by_run
 from .columns import json_line
 from .events import Events
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
+from .lost_events import Gap, Hole, MissingSend, first_hole
 from .monitor import BROKEN, COLUMN, KEPT
 from .named_rows import NamedRows
 from .overtaking import LINES_UP_TO
+from .reasons import ONE_A_LINE, BeforeFirst, SendersDiffer, TwoEvents, UnusableRow
+from .rows import conflicts, read_row
 from .streaming import Contradiction, StreamingMonitor
 
 if TYPE_CHECKING:
@@ -119,8 +122,8 @@ class _LargeRun:
         bad |= ((kind == SEND) & (peer < 0)) | ((kind == DELIVER) & ((peer < NONE) | (named > 1)))
         for row in np.flatnonzero(bad)[:1].tolist():
             try:
-                list(read_log([json_line(rows.row(row))]))
-            except BadInput as problem:
+                read_row(line + row, json_line(rows.row(row)))
+            except UnusableRow as problem:
                 where = {"file": self.file, "line": line + row}
                 raise BadInput(problem.message, hint=problem.hint, **where) from None
             raise AssertionError(f"row {row} is an event")
@@ -148,8 +151,11 @@ class _LargeRun:
         self.sender[at[known]] = said[known]
         differs = np.flatnonzero(known & ((self.sender[at] != said) | ((before[at] != NONE) & (before[at] != said))))
         for k in differs[:1].tolist():
-            text = f"rows differ in who sends {self.names[at[k]]}"
-            raise BadInput(text, hint="give each message of a run a name of its own", file=self.file)
+            others = before[at[k]], self.sender[at[k]]
+            other = next(p for p in others if p not in (NONE, said[k]))
+            names = list(self.number)
+            reason = SendersDiffer(self.names[at[k]], tuple(sorted((names[other], names[said[k]]))))
+            raise BadInput(reason.text, hint=reason.hint, file=self.file)
         numbered: Numbers = self.named[at]
         return numbered
 
@@ -161,11 +167,11 @@ class _LargeRun:
         late = np.flatnonzero(at < self.next_index[line])
         for k in (*twice[:1].tolist(), *late[:1].tolist()):
             process = list(self.number)[line[k]]
-            hint = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
             if int(at[k]) < (self.first_index or 0):
                 hint = "leave --one-run out, or sort the log by index"
-                raise BadInput(f"{process} has an event {at[k]}, but events count from 1", hint=hint, file=self.file)
-            raise BadInput(f"{process} has two events {at[k]}", hint=hint, file=self.file)
+                raise BadInput(BeforeFirst(process, int(at[k]), 1).text, hint=hint, file=self.file)
+            reason = TwoEvents(process, int(at[k]))
+            raise BadInput(reason.text, hint=reason.hint, file=self.file)
         starts = np.searchsorted(line, np.arange(len(self.next_index)))
         # From what events count is known when one has the index 0 or 1.
         next_ones = (self.first_index is not None) & (at == self.next_index[line] + np.arange(len(line)) - starts[line])
@@ -208,18 +214,16 @@ class _LargeRun:
 
     def _refuse(self, events: Events) -> None:
         """Raises `BadInput` with what these events contradict each other in."""
-        try:
-            list(read_log(lines_of(self._by_name(events))))
-        except BadInput as problem:
-            text = problem.message.split(": lines ")[0].split(" on line ")[0]
-            raise BadInput(text, hint=problem.hint, file=self.file) from None
-        raise AssertionError("these events go together")
+        (rows,) = rows_by_run(lines_of(self._by_name(events))).values()
+        first = next(conflicts(rows), None)
+        assert first is not None, "these events go together"
+        raise BadInput(first.reason.text, hint=first.reason.hint, file=self.file)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def classification(self) -> Classification:
         if self.run is None:
-            raise BadInput("the log is empty", hint="give one event a line, as a JSON object", file=self.file)
+            raise BadInput("the log is empty", hint=ONE_A_LINE, file=self.file)
         self.early_shown = set(self.shown)
         self._decide(self.monitor.finish)
         cycle = self.monitor.cycle()
@@ -259,7 +263,7 @@ class _LargeRun:
     def _verdict(self, order: str, holes: Sequence[Hole]) -> Verdict:
         outcome = self.monitor.outcomes[COLUMN[order]]
         if holes:
-            return not_decided(order, "the log has holes, with which it is not judged block by block")
+            return not_decided(order, f"{first_hole(holes)}; with holes it is not judged block by block")
         if outcome == KEPT:
             return Verdict(order, kept=True)
         if outcome != BROKEN and self.monitor.processes > LINES_UP_TO:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from crownless.model_check import oracle
-from crownless.model_check.event_logs import Row, rows_by_run
+from crownless.model_check.event_logs import rows_by_run
 from crownless.model_check.oracle import FROM_ONE
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -32,6 +32,7 @@ from .files import CONVERTED, Format
 from .matching import Copy, Matching, match, name_of
 from .minimal import Copy as NumberedCopy
 from .minimal import minimal_violation
+from .rows import Row
 
 MatchOutcome = Literal["forced", "possible", "impossible", "unknown"]
 MATCH_OUTCOMES: tuple[MatchOutcome, ...] = ("forced", "possible", "impossible", "unknown")

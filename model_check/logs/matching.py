@@ -27,9 +27,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.event_logs import Gap, Row, counts_from_one, lines_of_processes, rows_and_gaps
+from crownless.model_check.event_logs import counts_from_one, lines_of_processes, refuse, rows_and_gaps
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
+
+from .lost_events import Gap
+from .rows import Row, at_one_place
 
 #: Entries of vector times, of processes and of messages in flight, while another matching is looked for; if there would
 #: be more, it stays open whether there is one.
@@ -133,6 +136,7 @@ class _Class(NamedTuple):
 
 def match(run: str, rows: list[Row]) -> Matching:
     """Matches the delivers of a run with its sends in order; raises `BadInput` for rows that contradict each other."""
+    refuse(at_one_place(rows))
     lines = lines_of_processes(rows)
     classes = _classes(lines)
     gaps = [gap for _, gap in rows_and_gaps(lines) if gap is not None]

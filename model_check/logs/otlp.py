@@ -21,13 +21,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from crownless.model_check.event_logs import MOST_INDEX
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
 from .json_places import lines_of_objects, values_in
+from .reasons import MOST_INDEX
 from .uncertain import Uncertain, Unordered, all_but
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from crownless.model_check.event_logs import MOST_INDEX
 from crownless.spec.errors import BadInput
+
+from .reasons import MOST_INDEX
 
 #: A host and the number of an event there, from 1.
 EventId = tuple[str, int]

@@ -1,37 +1,52 @@
 """The rows of a log compared with each other in Spark: each is usable, or in quarantine with the reason.
 
-What is unusable, a contradiction, a copy or a hole is as in `runs`, row by row, message by message and process by
-process, so that a run may be of any size.
+What is unusable, a contradiction, a copy or a hole is as in `model_check.logs.rows`, row by row, message by message and
+process by process, so that a run may be of any size. A reason is the JSON of a `Reason`, which has the sentence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
+from functools import cache, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, json_line
+from crownless.model_check.logs.lost_events import Hole, MissingEvents, QuarantinedRows, UnsentMessages
+from crownless.model_check.logs.reasons import (
+    Copy,
+    DeliveredTwice,
+    NotAReceiver,
+    Reason,
+    SendersDiffer,
+    SentTwice,
+    TwoEvents,
+    UnusableRow,
+    reason_in,
+)
+from crownless.model_check.logs.rows import is_name, process_of, read_row
 
 from .records import QUARANTINE
 from .rows import UNKNOWN_RUN
-from .runs import process_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
+#: In the place of a reason: the row is unusable by itself, and reading it gives the reason.
+ALONE = ""
 #: Up to this many rows one task is quicker than a shuffle.
 SMALL = 100_000
 
 
 def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
-    """Plain rows with the `reason` why each is unusable (null for usable rows).
+    """Plain rows with the `reason` why each is unusable: its JSON, or `ALONE`; null for usable rows.
 
     `copy`: true for a copy of another row, whose loss makes no hole. For the message of a row, by the usable rows:
     `sent` and `delivered` (true if there is such a row), `sender` (as named by delivers), `first_deliverer`. Rows of
     one run with the same `message_key` are those about one message. `extra_problem` is a further reason against single
-    rows. Further columns are kept; a copy must agree in them, too.
+    rows, as JSON. Further columns are kept; a copy must agree in them, too.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -44,7 +59,9 @@ def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
             for name in ("message", "peer")
         }
     )
-    reason = f.coalesce(_row_problem(), extra_problem) if extra_problem is not None else _row_problem()
+    reason = f.when(_unusable_alone(), ALONE)
+    if extra_problem is not None:
+        reason = f.coalesce(reason, extra_problem)
     rows = rows.withColumn("reason", reason)
     place = Window.partitionBy("run", "process", "index")
     says = f.struct("reason", "kind", "message", "peer", *further)
@@ -60,22 +77,33 @@ def checked(rows: DataFrame, extra_problem: Column | None = None) -> DataFrame:
 _CHECK_COLUMNS = ("message_key", "reason", "copy", "sent", "delivered", "sender", "first_deliverer")
 
 
-def _row_problem() -> Column:
+def _unusable_alone() -> Column:
+    """True if the row is no event (null or false if it is one), as `model_check.logs.rows` reads it."""
     from pyspark.sql import functions as f
 
     sends, on_message = f.col("kind") == "send", f.col("kind") != "internal"
     peers = f.split("peer", PEER_SEPARATOR)
-    no_peer = f.col("peer").isNull() | f.exists(peers, is_no_name)
-    return (
-        f.when(f.col("text").isNotNull(), "it cannot be read as an event")
-        .when(is_no_name(f.col("process")), "'process' is missing or no name")
-        .when(f.col("index").isNull() | (f.col("index") < 0), "'index' is missing or negative")
-        .when(f.col("kind").isNull() | ~f.col("kind").isin("send", "deliver", "internal"), "unknown kind")
-        .when(is_no_name(f.col("run")) & (f.col("run") != ""), "'run' is not a name")
-        .when(on_message & is_no_name(f.col("message")), "'message' is missing or no name")
-        .when(sends & no_peer, "'peer' is missing or no name")
-        .when(sends & (f.size(peers) > f.size(f.array_distinct(peers))), "'peer' names a receiver twice")
-        .when(on_message & f.col("peer").isNotNull() & ~sends & is_no_name(f.col("peer")), "'peer' is not a name")
+    problems = (
+        f.col("text").isNotNull(),
+        is_no_name(f.col("process")),
+        f.col("index").isNull() | (f.col("index") < 0),
+        f.col("kind").isNull() | ~f.col("kind").isin("send", "deliver", "internal"),
+        is_no_name(f.col("run")) & (f.col("run") != ""),
+        on_message & is_no_name(f.col("message")),
+        sends & (f.col("peer").isNull() | f.exists(peers, is_no_name)),
+        sends & (f.size(peers) > f.size(f.array_distinct(peers))),
+        on_message & f.col("peer").isNotNull() & ~sends & is_no_name(f.col("peer")),
+    )
+    return reduce(or_, problems)
+
+
+def json_of(kind: type[Reason], **facts: Column) -> Column:
+    """The JSON of a reason of this kind."""
+    from pyspark.sql import functions as f
+
+    assert list(facts) == [field.name for field in fields(kind)]
+    return f.to_json(
+        f.struct(f.lit(kind.__name__).alias("reason"), *(fact.alias(name) for name, fact in facts.items()))
     )
 
 
@@ -112,21 +140,26 @@ def _with_conflicts(rows: DataFrame, counted: Column) -> DataFrame:
             "sends": f.sum(sends.cast("int")).over(of),
             "receivers": f.flatten(f.collect_set(f.when(sends, f.split("peer", PEER_SEPARATOR))).over(of)),
             "delivers_here": f.sum(delivers.cast("int")).over(here),
-            "senders_differ": f.min(said_to_send).over(of) != f.max(said_to_send).over(of),
+            "senders": f.collect_set(said_to_send).over(of),
         }
     )
     elsewhere = delivers & (f.col("sends") > 0) & ~f.array_contains("receivers", f.col("process"))
-    rows = rows.withColumn("elsewhere", f.max(elsewhere).over(of))
+    rows = rows.withColumn("elsewhere", f.min(f.when(elsewhere, f.col("process"))).over(of))
     on_message = f.col("kind") != "internal"
-    does = f.concat("process", f.lit(" delivers "), "message")
+    process, index, message = f.col("process"), f.col("index"), f.col("message")
+    senders, receivers = f.array_sort("senders"), f.array_sort(f.array_distinct("receivers"))
+    not_there = json_of(NotAReceiver, process=f.col("elsewhere"), message=message, receivers=receivers)
     reason = (
         f.when(f.col("reason").isNotNull(), f.col("reason"))
-        .when(f.col("copy"), "a copy of another line")
-        .when(f.col("at_place") > 1, f.concat("process", f.lit(" has two events "), "index"))
-        .when((f.col("kind") == "send") & (f.col("sends") > 1), f.concat("message", f.lit(" is sent twice")))
-        .when((f.col("kind") == "deliver") & (f.col("delivers_here") > 1), f.concat(does, f.lit(" twice")))
-        .when(on_message & f.col("senders_differ"), f.concat(f.lit("rows differ in who sends "), "message"))
-        .when(on_message & f.col("elsewhere"), f.concat(f.lit("rows differ in who receives "), "message"))
+        .when(f.col("copy"), json_of(Copy, process=process, index=index))
+        .when(f.col("at_place") > 1, json_of(TwoEvents, process=process, index=index))
+        .when((f.col("kind") == "send") & (f.col("sends") > 1), json_of(SentTwice, message=message))
+        .when(
+            (f.col("kind") == "deliver") & (f.col("delivers_here") > 1),
+            json_of(DeliveredTwice, process=process, message=message),
+        )
+        .when(on_message & (f.size("senders") > 1), json_of(SendersDiffer, message=message, senders=senders))
+        .when(on_message & f.col("elsewhere").isNotNull(), not_there)
     )
     rows = rows.withColumn("reason", reason)
     sends, delivers = (f.col("reason").isNull() & (f.col("kind") == kind) for kind in ("send", "deliver"))
@@ -147,8 +180,9 @@ def quarantined(checked_rows: DataFrame) -> DataFrame:
         import pyarrow as pa
 
         for batch in batches:
-            rows = [_with_clock(json_line(row), row) for row in batch.to_pylist()]
-            columns = [pa.array(rows, pa.string()), batch["run"], batch["reason"]]
+            held = batch.to_pylist()
+            rows = [_with_clock(json_line(row), row) for row in held]
+            columns = [pa.array(rows, pa.string()), batch["run"], pa.array(map(_sentence, held), pa.string())]
             yield pa.RecordBatch.from_arrays(columns, names=["row", "run", "reason"])
 
     from pyspark.sql import functions as f
@@ -166,6 +200,17 @@ def quarantined(checked_rows: DataFrame) -> DataFrame:
         "row",
         f.lit(1).cast("long").alias("rows"),
     )
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    """The reason why a row is unusable."""
+    if row["reason"] != ALONE:
+        return reason_in(row["reason"]).text
+    try:
+        read_row(0, json_line(row))
+    except UnusableRow as unusable:
+        return unusable.reason.text
+    raise AssertionError(f"Spark takes an event for unusable: {json_line(row)}")
 
 
 def _with_clock(line: str, row: dict[str, Any]) -> str:
@@ -188,7 +233,7 @@ class Processes:
 
     numbers: dict[str, int]
     with_gaps: set[str]
-    holes: list[str]
+    holes: list[Hole]
     judged: int
     quarantined: int
 
@@ -220,29 +265,21 @@ def processes_of(checked_rows: DataFrame) -> Processes:
     first = 1 if min((row["a"] for row in lines.values()), default=0) == 1 else 0
     missing = {name: row["z"] - first + 1 - row["n"] for name, row in sorted(lines.items())}
     processes_with_gaps = {name for name, lost in missing.items() if lost}
-    holes = [
-        f"{name}: {lost:,} {'event is' if lost == 1 else 'events are'} missing"
-        for name, lost in missing.items()
-        if lost
-    ]
+    holes: list[Hole] = [MissingEvents(name, lost) for name, lost in missing.items() if lost]
     with_unusable_rows: set[str | None] = set()
     for row in rows:
         if row["process"] is None and row["unreadable"]:
             with_unusable_rows |= _processes_of_texts(checked_rows)
         if row["unusable"] > (row["unreadable"] if row["process"] is None else 0):
-            with_unusable_rows.add(row["process"] if _is_name(row["process"]) else None)
+            with_unusable_rows.add(row["process"] if is_name(row["process"]) else None)
     processes_with_gaps |= (
         set(names) if None in with_unusable_rows else {name for name in with_unusable_rows if name is not None}
     )
-    holes += [
-        f"{name or 'any process'}: rows of it are in quarantine"
-        for name in sorted(with_unusable_rows, key=lambda name: name or "")
-    ]
+    holes += [QuarantinedRows(name) for name in sorted(with_unusable_rows, key=lambda name: name or "")]
     messages_of_nobody = sum(row["messages_of_nobody"] for row in rows)
     for row in sorted(lines.values(), key=lambda row: str(row["process"])):
         if row["unsent"]:
-            some = "a message whose send is" if row["unsent"] == 1 else f"{row['unsent']:,} messages whose sends are"
-            holes.append(f"{row['process']} delivers {some} not in the log")
+            holes.append(UnsentMessages(row["process"], row["unsent"]))
         processes_with_gaps |= set(row["senders"])
     # A process that delivers its own message has sent it earlier on its line, so not past the end of it.
     processes_with_gaps |= {
@@ -253,10 +290,6 @@ def processes_of(checked_rows: DataFrame) -> Processes:
         {name: k for k, name in enumerate(names)}, processes_with_gaps, holes, judged,
         sum(row["rows"] for row in rows) - judged,
     )  # fmt: skip
-
-
-def _is_name(name: str | None) -> bool:
-    return name is not None and name != "" and name.isprintable()
 
 
 def _processes_of_texts(checked_rows: DataFrame) -> set[str | None]:

@@ -22,12 +22,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR
+from crownless.model_check.logs.reasons import ByClock
 from crownless.spec.errors import BadInput
 
-from .checked_rows import SMALL, checked, quarantined
+from .checked_rows import SMALL, checked, json_of, quarantined
 from .judging import LogResult, is_parquet
 from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
-from .rows import MAX_INDEX, PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
+from .rows import PLAIN, UNKNOWN_RUN, plain, plain_line, plain_lines, plain_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 #: The orders that clocks can decide.
 BY_CLOCKS = ("fifo", "causal")
 
+#: Entries of clocks are less than this, so that their successors fit into a column.
+_ENTRIES_BELOW = 1 << 62
 _FIFO_UNDECIDED = "clocks show that FIFO order is kept only where causal order is"
 
 
@@ -109,7 +112,7 @@ def read_with_clocks(spark: SparkSession, path: str) -> DataFrame:
 
 def _clock(line: bytes) -> list[int] | None:
     clock = json.loads(line).get("clock")
-    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < MAX_INDEX for entry in clock)
+    whole = isinstance(clock, list) and all(type(entry) is int and abs(entry) < _ENTRIES_BELOW for entry in clock)
     return clock if whole else None
 
 
@@ -161,19 +164,20 @@ def _natural(name: str) -> tuple[list[object], str]:
 
 
 def _row_problem(processes: Sequence[str]) -> Column:
-    """The reason why a row's clock or names are invalid; null if they are valid."""
+    """The reason why a row's clock or names are invalid, as JSON; null if they are valid."""
     from pyspark.sql import functions as f
 
     there = list(processes)
     right = (f.size("clock") == len(there)) & f.forall("clock", lambda entry: f.coalesce(entry >= 0, f.lit(False)))
     named = (f.col("kind") != "internal") & f.col("peer").isNotNull()
-    return (
+    problem = (
         f.when(~f.col("process").isin(there), "'process' is none of the clocks' processes")
         .when(
             named & f.exists(f.split("peer", PEER_SEPARATOR), lambda name: ~name.isin(there)), "'peer' is none of them"
         )
         .when(~f.coalesce(right, f.lit(False)), f"'clock' has not one count for each of {len(there)} processes")
     )
+    return f.when(problem.isNotNull(), json_of(ByClock, problem=problem))
 
 
 # -- lines, and runs ---------------------------------------------------------------------------------------------------
@@ -218,7 +222,7 @@ def _by_line(checked_rows: DataFrame, processes: Sequence[str]) -> DataFrame:
         f.min(f.when(late, f.struct("message", f.col("process").alias("receiver")))).alias("late"),
         f.max_by(f.when(used, f.col("clock")), f.when(used, f.col("index"))).alias("last"),
     )
-    missing = f.col("z") - f.when(first == 1, 1).otherwise(0) + 1 - f.col("n")
+    missing = f.col("z") - f.col("n") + f.when(first == 1, 0).otherwise(1)
     return lines.withColumn("missing", f.coalesce(missing, f.lit(0)))
 
 

@@ -23,10 +23,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from crownless.model_check.event_logs import read_log
-from crownless.spec.errors import BadInput
+from crownless.model_check.logs.reasons import (
+    AfterEnd,
+    BeforeFirst,
+    Copy,
+    DeliveredTwice,
+    NotAReceiver,
+    Reason,
+    SendersDiffer,
+    SentTwice,
+    TwoEvents,
+    UnusableRow,
+)
+from crownless.model_check.logs.rows import Row, read_row
 
 from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query
 from .rows import UNKNOWN_RUN
@@ -39,8 +50,6 @@ WITHDRAWN, LATER = "withdrawn", "later"
 HELD_UP_TO = 50_000
 #: A run has ended after this many punctual polls in a row without new events.
 POLLS_TO_END = 3
-
-COPY = "a copy of an earlier event"
 
 Record = dict[str, Any]
 RECORD_FIELDS = [part.split()[0] for part in RECORD_SCHEMA.split(", ")]
@@ -108,23 +117,23 @@ def add_events(live: LiveRun, run: str, lines: Iterable[str], query: Query, *, f
     ready: list[str] = []
     for line in lines:
         if live.state.ended:
-            yield _record(run, record_type=QUARANTINE, row=line, because="it came after the run had ended", rows=1)
+            yield _record(run, record_type=QUARANTINE, row=line, because=AfterEnd().text, rows=1)
             continue
         try:
-            event = _event(line)
-        except BadInput as problem:
+            event = read_row(0, line)
+        except UnusableRow as unusable:
             if run == UNKNOWN_RUN:  # no later row can make it usable
-                yield _record(run, record_type=QUARANTINE, row=line, because=problem.message, rows=1)
+                yield _record(run, record_type=QUARANTINE, row=line, because=unusable.reason.text, rows=1)
                 continue
             _keep_unplaced(live, line)
-            yield from _invalidate(live, run, problem.message)
+            yield from _invalidate(live, run, unusable.reason)
             continue
         reason = _add_row(live, line, event, first)
-        if reason == COPY:
-            yield _record(run, record_type=QUARANTINE, row=line, because=COPY, rows=1)
+        if isinstance(reason, Copy):
+            yield _record(run, record_type=QUARANTINE, row=line, because=reason.text, rows=1)
         elif reason is not None:
             yield from _invalidate(live, run, reason)
-        elif event.place == live.state.next_up.get(event.process, first):
+        elif event.index == live.state.next_up.get(event.process, first):
             ready.append(event.process)
     if live.state.invalid_because is None and ready:
         yield from _violations(live, run, query, _certain_events(live, ready, first))
@@ -140,9 +149,9 @@ def end_run(live: LiveRun, run: str, query: Query) -> Iterator[Record]:
         if not reported or order_verdict.verdict != "broken":
             yield _verdict(run, *order_verdict)
     for text, reason in found.quarantine:
-        yield _record(run, record_type=QUARANTINE, row=text, because=reason, rows=1)
+        yield _record(run, record_type=QUARANTINE, row=text, because=reason.text, rows=1)
     for hole in found.holes:
-        yield _record(run, record_type=HOLE, because=hole)
+        yield _record(run, record_type=HOLE, because=hole.text)
     yield _record(None, record_type=JUDGED, rows=found.judged)
     live.rows.clear()
     live.messages.clear()
@@ -170,29 +179,6 @@ def on_poll(state: RunState, start: str, overdue: float, idle_timeout: float) ->
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-class _LogEvent(NamedTuple):
-    """A usable row, read as in `runs`."""
-
-    process: str
-    place: int
-    kind: str
-    message: str
-    peers: tuple[str, ...]
-
-
-def _event(line: str) -> _LogEvent:
-    """The event of a row; raises `BadInput` if the row is unusable."""
-    for _ in read_log([line]):
-        pass
-    fields = json.loads(line)
-    kind = "deliver" if fields["kind"] == "receive" else fields["kind"]
-    if kind == "internal":
-        return _LogEvent(fields["process"], fields["index"], kind, "", ())
-    peer = fields.get("peer")
-    peers = () if peer is None else tuple(peer) if isinstance(peer, list) else (peer,)
-    return _LogEvent(fields["process"], fields["index"], kind, str(fields["message"]), peers)
-
-
 @dataclass
 class _Message:
     """The facts about a message in the rows so far, and its number."""
@@ -203,39 +189,39 @@ class _Message:
     sent_at: int | None = None
     delivery_rows: list[str] = field(default_factory=list)
 
-    def add(self, event: _LogEvent) -> str | None:
+    def add(self, event: Row) -> Reason | None:
         """Adds a row about the message; the reason if it contradicts the rows before, else None."""
         senders = {event.process} if event.kind == "send" else set(event.peers)
+        if event.kind == "send" and self.sent_at is not None:
+            return SentTwice(event.message)
+        if event.kind == "deliver" and event.process in self.delivery_rows:
+            return DeliveredTwice(event.process, event.message)
         if self.sender is not None and senders - {self.sender}:
-            return f"{event.message} is said to be sent by {' and by '.join(sorted({self.sender, *senders}))}"
+            return SendersDiffer(event.message, tuple(sorted({self.sender, *senders})))
         self.sender = next(iter(senders), self.sender)
         if event.kind == "send":
-            if self.sent_at is not None:
-                return f"{event.message} is sent twice"
-            self.sent_at, self.receivers = event.place, list(event.peers)
-        elif event.process in self.delivery_rows:
-            return f"{event.process} delivers {event.message} twice"
+            self.sent_at, self.receivers = event.index, list(event.peers)
         else:
             self.delivery_rows.append(event.process)
-        for receiver in self.delivery_rows if self.sent_at is not None else ():
-            if receiver not in self.receivers:
-                return f"{receiver} delivers {event.message}, which is sent to {', '.join(sorted(self.receivers))}"
+        elsewhere = set(self.delivery_rows) - set(self.receivers) if self.sent_at is not None else ()
+        if elsewhere:
+            return NotAReceiver(min(elsewhere), event.message, tuple(sorted(self.receivers)))
         return None
 
 
-def _add_row(live: LiveRun, line: str, event: _LogEvent, first: int) -> str | None:
-    """Keeps a row; returns COPY, or the reason why it contradicts the rows before, else None."""
-    state, key = live.state, _key(event.process, event.place)
-    there = live.rows.get(key) if event.place < state.beyond.get(event.process, 0) else None
-    if there is not None and _event(there) == event:
-        return COPY
+def _add_row(live: LiveRun, line: str, event: Row, first: int) -> Reason | None:
+    """Keeps a row, unless it is a copy; returns the reason why it cannot be used with the rows before, else None."""
+    state, key = live.state, _key(event.process, event.index)
+    there = live.rows.get(key) if event.index < state.beyond.get(event.process, 0) else None
+    if there is not None and read_row(0, there) == event:
+        return Copy(event.process, event.index)
     if there is not None:
         _keep_unplaced(live, line)
-        return f"{event.process} has two events {event.place}"
+        return TwoEvents(event.process, event.index)
     live.rows[key] = line
-    state.beyond[event.process] = max(event.place + 1, state.beyond.get(event.process, 0))
-    if event.place < first:
-        return f"{event.process} has an event {event.place}, but events count from {first}"
+    state.beyond[event.process] = max(event.index + 1, state.beyond.get(event.process, 0))
+    if event.index < first:
+        return BeforeFirst(event.process, event.index, first)
     if state.invalid_because is not None or event.kind == "internal":
         return None
     message = _message(live, event.message)
@@ -262,30 +248,32 @@ def _message(live: LiveRun, name: str) -> _Message:
     return _Message() if text is None else _Message(**json.loads(text))
 
 
-def _invalidate(live: LiveRun, run: str, reason: str) -> Iterator[Record]:
+def _invalidate(live: LiveRun, run: str, reason: Reason) -> Iterator[Record]:
     """Withdraws all reported verdicts: after a contradicting or unusable row no event is certain."""
     state = live.state
     if state.invalid_because is None:
         for order in state.reported:
-            yield _record(run, record_type=WITHDRAWN, order=order, because=reason)
+            yield _record(run, record_type=WITHDRAWN, order=order, because=reason.text)
         live.messages.clear()
-        live.state = RunState(invalid_because=reason, unplaced=state.unplaced, beyond=state.beyond, latest=state.latest)
+        live.state = RunState(
+            invalid_because=reason.text, unplaced=state.unplaced, beyond=state.beyond, latest=state.latest
+        )
 
 
 # -- certain events ----------------------------------------------------------------------------------------------------
 
 
-def _certain_events(live: LiveRun, ready: Iterable[str], first: int) -> Iterator[_LogEvent]:
+def _certain_events(live: LiveRun, ready: Iterable[str], first: int) -> Iterator[Row]:
     """The events of these lines, whose next ones have arrived, up to the first that is missing."""
     for process in ready:
         place = live.state.next_up.get(process, first)
         while (line := live.rows.get(_key(process, place))) is not None:
-            yield _event(line)
+            yield read_row(0, line)
             place += 1
         live.state.next_up[process] = place
 
 
-def _violations(live: LiveRun, run: str, query: Query, events: Iterable[_LogEvent]) -> Iterator[Record]:
+def _violations(live: LiveRun, run: str, query: Query, events: Iterable[Row]) -> Iterator[Record]:
     """Feeds these events to the monitor; yields the new records."""
     from crownless.model_check.logs.events import Events  # which loads what is compiled
     from crownless.model_check.logs.monitor import BROKEN, COLUMN

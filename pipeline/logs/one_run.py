@@ -22,7 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crownless.model_check.event_logs import lines_of, read_log
 from crownless.model_check.logs.columns import PEER_SEPARATOR
+from crownless.model_check.logs.lost_events import Hole, not_broken
+from crownless.model_check.logs.reasons import Cyclic
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -31,7 +34,7 @@ from .judging import LogResult
 from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT, Query
 from .rows import UNKNOWN_RUN, plain
 from .runs import OrderVerdict
-from .witnesses import witness
+from .witnesses import NamedEvent, witness
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +49,6 @@ STRETCH = 200_000
 #: called from another thread.
 Progress = Callable[[str, int, int], None]
 
-_HOLES = "nothing in the log breaks it, but the log has holes"
 _GAVE_UP = "given up: too many events were waiting for others, or too many messages in flight, or processes"
 _TOO_LARGE = "not decided at this size unless other orders settle it"
 
@@ -178,10 +180,10 @@ def _decide_run(
     finally:
         events.unpersist()
     if found.cycle:
-        cyclic = f"the log is cyclic: {verdicts.describe_cycle()}"
-        checked_rows = checked_rows.withColumn("reason", f.coalesce("reason", f.lit(cyclic)))
+        cyclic = Cyclic(verdicts.describe_cycle())
+        checked_rows = checked_rows.withColumn("reason", f.coalesce("reason", f.lit(cyclic.json())))
         processes = replace(processes, judged=0, quarantined=processes.judged + processes.quarantined)
-        order_verdicts = [_unknown(order, cyclic) for order in query.orders]
+        order_verdicts = [_unknown(order, cyclic.text) for order in query.orders]
     return _finished(checked_rows, processes, run, order_verdicts, found.most_held)
 
 
@@ -196,7 +198,7 @@ def _finished(
         (VERDICT, run, order, verdict, witness, because, None, None)
         for order, verdict, witness, because in order_verdicts
     ]
-    rows += [(HOLE, run, None, None, None, hole, None, None) for hole in processes.holes]
+    rows += [(HOLE, run, None, None, None, hole.text, None, None) for hole in processes.holes]
     rows.append((JUDGED, run, None, None, None, None, None, processes.judged))
     records = checked_rows.sparkSession.createDataFrame(rows, RECORD_SCHEMA)
     if processes.quarantined:
@@ -390,7 +392,7 @@ class _Verdicts:
     events: Sequence[Any]
     names: Sequence[str]
     query: Query
-    holes: Sequence[str]
+    holes: Sequence[Hole]
 
     def order_verdict(self, order: str) -> OrderVerdict:
         outcome = self.found.outcomes[order]
@@ -398,11 +400,16 @@ class _Verdicts:
             return OrderVerdict(order, outcome, self._witness(order), None)
         if outcome == "unknown":
             return _unknown(order, _TOO_LARGE if order == "n-n" else _GAVE_UP)
-        return _unknown(order, _HOLES) if self.holes else OrderVerdict(order, outcome, None, None)
+        return _unknown(order, not_broken(self.holes)) if self.holes else OrderVerdict(order, outcome, None, None)
 
     def _witness(self, order: str) -> str:
         messages, receiver = self.found.violations[order]
-        events = [
+        events = self._events_of(messages)
+        named = [self._name(message) for message in messages]
+        return witness(order, events, named, None if receiver is None else self.names[receiver], self.query.reading)
+
+    def _events_of(self, messages: Collection[int]) -> list[NamedEvent]:
+        return [
             (
                 self.names[row["p"]],
                 "send" if row["sends"] else "deliver",
@@ -412,12 +419,14 @@ class _Verdicts:
             for row in self.events
             if row["id"] in messages
         ]
-        named = [self._name(message) for message in messages]
-        return witness(order, events, named, None if receiver is None else self.names[receiver], self.query.reading)
 
     def _name(self, message: int) -> str:
         return str(next(row["message"] for row in self.events if row["id"] == message))
 
     def describe_cycle(self) -> str:
-        delivers = [f"{self.names[p]} receives {self._name(message)}" for p, message in self.found.cycle]
-        return " waits for ".join([*delivers, delivers[0]])
+        """The cycle as `crownless classify` says it of the messages on it alone."""
+        try:
+            list(read_log(lines_of(self._events_of({message for _, message in self.found.cycle}))))
+        except BadInput as problem:
+            return problem.message
+        raise AssertionError("the messages of a cycle are a computation")

@@ -117,9 +117,9 @@ def _judge_by_spec(rows: NamedRows, run: int, found: Numbers, query: Query, reco
 def data_quality_records(run: str | None, by_spec: RunResult) -> Iterator[dict[str, Any]]:
     """The records of a run's quarantined rows and holes."""
     for text, reason in by_spec.quarantine:
-        yield {"record_type": QUARANTINE, "run": run, "row": text, "because": reason, "rows": 1}
+        yield {"record_type": QUARANTINE, "run": run, "row": text, "because": reason.text, "rows": 1}
     for hole in by_spec.holes:
-        yield {"record_type": HOLE, "run": run, "because": hole}
+        yield {"record_type": HOLE, "run": run, "because": hole.text}
 
 
 def _batch(records: list[dict[str, Any]]) -> pa.RecordBatch:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES
+from crownless.model_check.logs.reasons import MOST_INDEX
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ PLAIN = "run string, process string, index long, kind string, message string, pe
 UNREADABLE = "?"
 UNKNOWN_RUN = "\x1e"
 
-MAX_INDEX = 1 << 62
+#: Of indices that a column holds; the number below stands for a missing one (`model_check.logs.named_rows`).
+_LEAST_INDEX = 1 - (1 << 62)
 #: On the column `text` of rows that are plain already: a log may have a column of that name for its own purposes.
 _MARK = {"crownless": "plain rows"}
 
@@ -58,6 +60,7 @@ def plain(events: DataFrame) -> DataFrame:
         has_separator = peer.contains(PEER_SEPARATOR)
     # A row with the separator inside a name keeps its text, as any row that is not an event.
     columns = [f.col(f"`{name}`") for name in COLUMNS[:-1] if name in types]
+    has_separator = has_separator & ~f.col("kind").eqNullSafe("internal")
     kept = f.when(has_separator, f.to_json(f.struct(*columns))).otherwise(none).alias("text", metadata=_MARK)
     return events.select(run, text("process"), index, text("kind"), text("message"), peer, kept)
 
@@ -97,7 +100,7 @@ Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | No
 
 
 def plain_line(line: str | bytes) -> Plain:
-    """One line of JSON as a plain row. An unusable line keeps its text, and `runs` reports the reason; bytes that are
+    """One line of JSON as a plain row. A line that cannot be read as columns keeps its text; bytes that are
     not UTF-8 are shown in hexadecimal.
     """
     text = line if isinstance(line, str) else line.decode(errors="backslashreplace")
@@ -123,7 +126,7 @@ def plain_line(line: str | bytes) -> Plain:
         run != UNKNOWN_RUN
         and _is_encodable(process)
         and type(index) is int
-        and abs(index) < MAX_INDEX
+        and _LEAST_INDEX <= index <= MOST_INDEX
         and _is_encodable(kind)
         and (kind == "internal" or type(message) is int or _is_encodable(message))
         and (kind == "internal" or peer is None or _is_encodable(peer))

@@ -10,18 +10,17 @@ right. An exact copy of a row goes there without a hole.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crownless.model_check.event_logs import Gap, Hole, LoggedRun, read_log
+from crownless.model_check.event_logs import logged_run
+from crownless.model_check.logs.lost_events import Hole
+from crownless.model_check.logs.reasons import Copy, Cyclic, Reason, UnusableRow
+from crownless.model_check.logs.rows import Row, conflicts, process_of, read_row
 from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
-
-#: An event this far past the end of every line makes a hole in the line for `read_log`.
-BEYOND = 10**15
 
 
 class OrderVerdict(NamedTuple):
@@ -38,8 +37,8 @@ class RunResult:
     """The verdicts of a run. Each of its lines was either judged or is in quarantine, with the reason."""
 
     order_verdicts: list[OrderVerdict] = field(default_factory=list)
-    quarantine: list[tuple[str, str]] = field(default_factory=list)
-    holes: list[str] = field(default_factory=list)
+    quarantine: list[tuple[str, Reason]] = field(default_factory=list)
+    holes: list[Hole] = field(default_factory=list)
     judged: int = 0
 
 
@@ -48,30 +47,25 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Un
     copy.
     """
     found = RunResult()
-    rows, processes_with_gaps = _usable(lines, found)
+    texts = list(lines)
+    rows, with_unusable_rows = _usable(texts, found)
     found.judged = len(rows)
     if not rows:
         return _all_unknown(found, orders, "no row of it can be used")
-    beyond = max(row.place for row in rows) + BEYOND
     try:
-        logged = _logged(rows, processes_with_gaps, beyond)
+        logged = logged_run("", rows, with_unusable_rows)
     except BadInput as problem:
-        found.quarantine += [(row.text, problem.message) for row in rows]
+        cyclic = Cyclic(problem.message)
+        found.quarantine += [(texts[row.line], cyclic) for row in rows]
         found.judged = 0
-        return _all_unknown(found, orders, problem.message)
-    found.holes = [_describe_hole(hole, beyond) for hole in logged.holes]
+        return _all_unknown(found, orders, cyclic.text)
+    found.holes = list(logged.holes)
     of = classify(NamedComputation("", run, logged.computation, logged.holes), orders, reading)
     for verdict in of.verdicts:
         witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
         as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
         found.order_verdicts.append(OrderVerdict(verdict.order, verdict.outcome, as_json, verdict.unknown))
     return found
-
-
-def _describe_hole(hole: Hole, beyond: int) -> str:
-    """The text of a hole; `_logged` makes one for each process with unusable rows."""
-    made = isinstance(hole, Gap) and hole.last == beyond - 1
-    return f"{hole.process}: rows of it are in quarantine" if made else hole.text
 
 
 def _all_unknown(found: RunResult, orders: Sequence[str], because: str) -> RunResult:
@@ -84,118 +78,22 @@ def _all_unknown(found: RunResult, orders: Sequence[str], because: str) -> RunRe
     return found
 
 
-class _Row(NamedTuple):
-    text: str
-    process: str
-    place: int
-    kind: str
-    message: str
-    peers: tuple[str, ...]
-
-
-def _usable(lines: Iterable[str], found: RunResult) -> tuple[list[_Row], set[str]]:
-    """The rows that can be used and contradict no other; and the processes with missing rows."""
-    rows: list[_Row] = []
-    processes_with_gaps: set[str] = set()
-    every = False
-    seen: set[Hashable] = set()
-    for text in lines:
+def _usable(texts: Sequence[str], found: RunResult) -> tuple[list[Row], set[str | None]]:
+    """The rows that can be used and contradict no other, by their places here; and the processes of the other rows,
+    None if a row names none.
+    """
+    rows: list[Row] = []
+    with_unusable_rows: set[str | None] = set()
+    for number, text in enumerate(texts):
         try:
-            for _ in read_log([text]):
-                pass
-        except BadInput as problem:
-            found.quarantine.append((text, problem.message))
-            process = process_of(text)
-            every = every or process is None
-            processes_with_gaps |= set() if process is None else {process}
-            continue
-        row = _row(text)
-        if row[1:] in seen:
-            found.quarantine.append((text, f"a copy of an earlier line: {row.process} has one event {row.place}"))
-            continue
-        seen.add(row[1:])
-        rows.append(row)
-    reasons = _contradictions(rows)
-    for row in rows:
-        if row in reasons:
-            found.quarantine.append((row.text, reasons[row]))
-            processes_with_gaps |= {row.process}
-    left = [row for row in rows if row not in reasons]
-    return left, {
-        name for row in left for name in (row.process, *row.peers)
-    } | processes_with_gaps if every else processes_with_gaps
-
-
-def process_of(text: str) -> str | None:
-    """The process named in a line that is otherwise unusable; None if there is no name."""
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    process = fields.get("process") if isinstance(fields, dict) else None
-    return process if isinstance(process, str) and process and process.isprintable() else None
-
-
-def _row(text: str) -> _Row:
-    """The fields of a line that `read_log` accepts."""
-    fields: dict[str, Any] = json.loads(text)
-    kind = "deliver" if fields["kind"] == "receive" else fields["kind"]
-    peer = fields.get("peer")
-    peers = () if kind == "internal" or peer is None else tuple(peer) if isinstance(peer, list) else (peer,)
-    message = "" if kind == "internal" else str(fields["message"])
-    return _Row(text, fields["process"], fields["index"], kind, message, peers)
-
-
-def _contradictions(rows: Sequence[_Row]) -> dict[_Row, str]:
-    """The rows that contradict others, with the reasons."""
-    reasons: dict[_Row, str] = {}
-
-    def several(rows: Iterable[_Row], key: Callable[[_Row], Hashable], problem: str) -> None:
-        by_key: defaultdict[Hashable, list[_Row]] = defaultdict(list)
-        for row in rows:
-            by_key[key(row)].append(row)
-        for same in by_key.values():
-            if len(same) > 1:
-                for row in same:
-                    reasons.setdefault(row, problem.format(row))
-
-    sends = [row for row in rows if row.kind == "send"]
-    delivers = [row for row in rows if row.kind == "deliver"]
-    several(rows, lambda row: (row.process, row.place), "{0.process} has two events {0.place}")
-    several(sends, lambda row: row.message, "{0.message} is sent twice")
-    several(delivers, lambda row: (row.message, row.process), "{0.process} delivers {0.message} twice")
-    by_message: defaultdict[str, list[_Row]] = defaultdict(list)
-    for row in (*sends, *delivers):
-        by_message[row.message].append(row)
-    for message, same in by_message.items():
-        problem = _disagreement(message, same)
-        if problem is not None:
-            for row in same:
-                reasons.setdefault(row, problem)
-    return reasons
-
-
-def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
-    """The reason why the rows about a message disagree about its sender or receivers; None if they agree."""
-    senders = {row.process for row in rows if row.kind == "send"}
-    senders |= {sender for row in rows if row.kind == "deliver" for sender in row.peers}
-    if len(senders) > 1:
-        return f"{message} is said to be sent by {' and by '.join(sorted(senders))}"
-    receivers = {name for row in rows if row.kind == "send" for name in row.peers}
-    for row in rows:
-        if receivers and row.kind == "deliver" and row.process not in receivers:
-            return f"{row.process} delivers {message}, which is sent to {', '.join(sorted(receivers))}"
-    return None
-
-
-def _logged(rows: Sequence[_Row], processes_with_gaps: Iterable[str], beyond: int) -> LoggedRun:
-    lines = [_without_run(row) for row in rows]
-    holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(processes_with_gaps)]
-    (logged,) = read_log([*lines, *holes])
-    return logged
-
-
-def _without_run(row: _Row) -> str:
-    peer = list(row.peers) if row.kind == "send" else row.peers[0] if row.peers else None
-    fields = {"process": row.process, "index": row.place, "kind": row.kind, "message": row.message, "peer": peer}
-    return json.dumps(fields)
+            rows.append(read_row(number, text))
+        except UnusableRow as unusable:
+            found.quarantine.append((text, unusable.reason))
+            with_unusable_rows.add(process_of(text))
+    out: set[int] = set()
+    for row, reason, _ in conflicts(rows):
+        out.add(row.line)
+        found.quarantine.append((texts[row.line], reason))
+        if not isinstance(reason, Copy):
+            with_unusable_rows.add(row.process)
+    return [row for row in rows if row.line not in out], with_unusable_rows

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 
 from rich.text import Text
 
-from crownless.model_check.event_logs import Row
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.files import Format
 from crownless.model_check.logs.matched import MATCH_OUTCOMES, MatchedLog, MatchedRun, matched
+from crownless.model_check.logs.rows import Row
 from crownless.model_check.stopping import stoppable
 from crownless.spec.diagram import draw
 from crownless.spec.orders import UnreceivedPolicy

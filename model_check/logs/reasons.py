@@ -1,0 +1,340 @@
+"""The reasons why a row of a log is unusable, each with its one sentence, and how to fix it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crownless.spec.errors import BadInput, unknown_name
+
+#: No process has more events than this.
+MOST_INDEX = (1 << 63) - 1
+KINDS = ("send", "deliver", "receive", "internal")
+
+ONE_A_LINE = "give one event a line, as a JSON object"
+OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
+OWN_NAME = "give each message of a run a name of its own"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a row is unusable: `text` says it, `hint` how to fix it."""
+
+    @property
+    def text(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def hint(self) -> str:
+        return ""
+
+    def json(self) -> str:
+        """The reason with its facts; `reason_in` reads it."""
+        return json.dumps({"reason": type(self).__name__, **asdict(self)})
+
+
+def reason_in(text: str) -> Reason:
+    """The reason in the JSON of `Reason.json`."""
+    facts: dict[str, Any] = json.loads(text)
+    kind = _KINDS_OF_REASONS[facts.pop("reason")]
+    return kind(**{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()})
+
+
+class UnusableRow(BadInput):
+    """A row that is no event, for this reason."""
+
+    def __init__(self, reason: Reason, *, column: int | None = None) -> None:
+        super().__init__(reason.text, hint=reason.hint, column=column)
+        self.reason = reason
+
+
+# -- of a row alone ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NotJson(Reason):
+    """The line is not JSON."""
+
+    problem: str
+
+    @property
+    def text(self) -> str:
+        return f"not JSON: {self.problem}"
+
+    @property
+    def hint(self) -> str:
+        return ONE_A_LINE
+
+
+@dataclass(frozen=True)
+class UnreadableJson(Reason):
+    """The line is JSON that Python does not read."""
+
+    @property
+    def text(self) -> str:
+        return "not JSON that can be read: a number too long or a nesting too deep"
+
+    @property
+    def hint(self) -> str:
+        return ONE_A_LINE
+
+
+@dataclass(frozen=True)
+class NotAnObject(Reason):
+    """The line is JSON and no object; `value` in words."""
+
+    value: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.value} is not an event"
+
+    @property
+    def hint(self) -> str:
+        return ONE_A_LINE
+
+
+@dataclass(frozen=True)
+class MissingField(Reason):
+    """A field that an event has is missing; `meaning` says what it holds."""
+
+    key: str
+    meaning: str
+
+    @property
+    def text(self) -> str:
+        return f"'{self.key}' is missing"
+
+    @property
+    def hint(self) -> str:
+        return f"give {self.meaning}"
+
+
+@dataclass(frozen=True)
+class BadField(Reason):
+    """A field has a value that it cannot have, in words; `meaning` says what it holds."""
+
+    key: str
+    value: str
+    meaning: str
+
+    @property
+    def text(self) -> str:
+        return f"'{self.key}' cannot be {self.value}"
+
+    @property
+    def hint(self) -> str:
+        return f"give {self.meaning}"
+
+
+@dataclass(frozen=True)
+class BadIndex(Reason):
+    """An index is negative or too large."""
+
+    index: int
+
+    @property
+    def text(self) -> str:
+        return f"'index' is {self.index if self.index < 0 else f'more than {MOST_INDEX:,}'}"
+
+    @property
+    def hint(self) -> str:
+        return "count the events of a process from 0"
+
+
+@dataclass(frozen=True)
+class UnknownKind(Reason):
+    """An event is of no kind that events have."""
+
+    kind: str
+
+    @property
+    def text(self) -> str:
+        return unknown_name("kind", self.kind, KINDS).message
+
+    @property
+    def hint(self) -> str:
+        return unknown_name("kind", self.kind, KINDS).hint
+
+
+@dataclass(frozen=True)
+class NoReceiver(Reason):
+    """A send names no receiver."""
+
+    process: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} sends {self.message or 'a message'} to nobody"
+
+    @property
+    def hint(self) -> str:
+        return "name a receiver in 'peer'"
+
+
+@dataclass(frozen=True)
+class ReceiverTwice(Reason):
+    """A send names a receiver twice."""
+
+    process: str
+    message: str
+    receiver: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} sends {self.message or 'a message'} to {self.receiver} twice"
+
+    @property
+    def hint(self) -> str:
+        return "name each receiver once in 'peer'"
+
+
+@dataclass(frozen=True)
+class ByClock(Reason):
+    """The vector clock of an event cannot be used."""
+
+    problem: str
+
+    @property
+    def text(self) -> str:
+        return self.problem
+
+
+# -- of rows of one run ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Copy(Reason):
+    """The row repeats another one."""
+
+    process: str
+    index: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} has two events {self.index}, one a copy of the other"
+
+    @property
+    def hint(self) -> str:
+        return "give each event once, and distinguish runs by 'run'"
+
+
+@dataclass(frozen=True)
+class TwoEvents(Reason):
+    """Two different events have the same place."""
+
+    process: str
+    index: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} has two events {self.index}"
+
+    @property
+    def hint(self) -> str:
+        return OWN_INDEX
+
+
+@dataclass(frozen=True)
+class SentTwice(Reason):
+    """Two events send the message."""
+
+    message: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.message} is sent twice"
+
+    @property
+    def hint(self) -> str:
+        return OWN_NAME
+
+
+@dataclass(frozen=True)
+class DeliveredTwice(Reason):
+    """Two events of one process deliver the message."""
+
+    process: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} delivers {self.message} twice"
+
+    @property
+    def hint(self) -> str:
+        return OWN_NAME
+
+
+@dataclass(frozen=True)
+class SendersDiffer(Reason):
+    """The rows about the message name these senders."""
+
+    message: str
+    senders: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{self.message} is said to be sent by {' and by '.join(self.senders)}"
+
+    @property
+    def hint(self) -> str:
+        return "correct the 'peer' of the deliver, or leave it out"
+
+
+@dataclass(frozen=True)
+class NotAReceiver(Reason):
+    """A process delivers the message, which is sent to others."""
+
+    process: str
+    message: str
+    receivers: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} delivers {self.message}, which is sent to {', '.join(self.receivers)}"
+
+    @property
+    def hint(self) -> str:
+        return f"name {self.process} in the 'peer' of the send"
+
+
+@dataclass(frozen=True)
+class Cyclic(Reason):
+    """The rows of a run form a cycle, in words; they are on no single line."""
+
+    problem: str
+
+    @property
+    def text(self) -> str:
+        return self.problem
+
+
+# -- of a run that is still going on, or read block by block -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BeforeFirst(Reason):
+    """The event is before the first one of its process, which has the index `first`."""
+
+    process: str
+    index: int
+    first: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} has an event {self.index}, but events count from {self.first}"
+
+
+@dataclass(frozen=True)
+class AfterEnd(Reason):
+    """The event came after its run had been judged."""
+
+    @property
+    def text(self) -> str:
+        return "it came after the run had ended"
+
+
+_KINDS_OF_REASONS = {kind.__name__: kind for kind in Reason.__subclasses__()}
