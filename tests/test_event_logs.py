@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crownless.model_check.event_logs import Gap, LoggedRun, MissingSend, read_log
+from crownless.model_check.event_logs import LoggedRun, read_log
+from crownless.model_check.logs.lost_events import Gap, MissingSend
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 
@@ -247,6 +248,7 @@ INDEX = "give the event's number on its process, an integer counted from 0"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
 OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
+ONCE = "give each event once, and distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
 CORRECT = "correct the 'peer' of the deliver, or leave it out"
 KINDS = "send, deliver, receive, internal"
@@ -301,11 +303,16 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
             "give the sender, a string, or leave it out",
         ),
         ([SEND, DELIVER, event("P1", 0, "internal")], "3: P1 has two events 0: lines 1 and 3", OWN_INDEX),
+        ([SEND, DELIVER, SEND], "3: P1 has two events 0, one a copy of the other: lines 1 and 3", ONCE),
         ([SEND, event("P2", 0, "send", "x", "P1")], "2: x is sent twice: lines 1 and 2", OWN_NAME),
         ([SEND, DELIVER, event("P2", 1, "deliver", "x")], "3: P2 delivers x twice: lines 2 and 3", OWN_NAME),
-        (TO_OTHERS, "1: P3 delivers x, which P1 sends to P2, P4 on line 2", "name P3 in the 'peer' of the send"),
-        ([SEND, event("P2", 0, "deliver", "x", "P3")], "2: P2 delivers x from P3, but by line 1 P1 sends it", CORRECT),
-        (TWO_SENDERS, "2: P4 delivers x from P1, but by line 1 P3 sends it", CORRECT),
+        (TO_OTHERS, "1: P3 delivers x, which is sent to P2, P4: lines 1 and 2", "name P3 in the 'peer' of the send"),
+        (
+            [SEND, event("P2", 0, "deliver", "x", "P3")],
+            "2: x is said to be sent by P1 and by P3: lines 1 and 2",
+            CORRECT,
+        ),
+        (TWO_SENDERS, "2: x is said to be sent by P1 and by P3: lines 1 and 2", CORRECT),
         (
             CYCLE,
             "the computation is cyclic: P1 receives x → P1 sends x → P1 receives x",

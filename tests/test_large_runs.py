@@ -102,8 +102,8 @@ MORE = [event("P3", k, "internal", note="x" * 100) for k in range(9)]
     ("lines", "problem"),
     [
         ([SEND, *MORE, event("P1", 1, "send", peer="P2")], "m is sent twice"),
-        ([SEND, *MORE, event("P3", 9, "deliver")], "P3 delivers m, which P1 sends to P2"),
-        ([SEND, *MORE, event("P2", 0, "deliver", peer="P3")], "rows differ in who sends m"),
+        ([SEND, *MORE, event("P3", 9, "deliver")], "P3 delivers m, which is sent to P2"),
+        ([SEND, *MORE, event("P2", 0, "deliver", peer="P3")], "m is said to be sent by P1 and by P3"),
         ([SEND, *MORE, event("P1", 0, "internal")], "P1 has two events 0"),
         ([SEND, *MORE, event("P1", 1, "odd")], ":11: unknown kind 'odd'"),
         ([SEND, *MORE, '{"process": "P1"}'], ":11: 'index' is missing"),

@@ -61,7 +61,7 @@ CLOCKED = {
     "late": Clocked(LATE, "broken", X_IS_LATE),
     "never delivered, though known": Clocked(LATE[:3], "broken", X_IS_LATE),
     "never delivered, and not known": Clocked([SENT, ("P2", 0, "internal", None, None, [0, 1])], "kept"),
-    "an exact copy": Clocked([SENT, SENT, RECEIVED], "kept", reasons=["a copy of another line"]),
+    "an exact copy": Clocked([SENT, SENT, RECEIVED], "kept", reasons=["P1 has two events 0, one a copy of the other"]),
     "a copy with another clock": Clocked(
         [*LATE, ("P1", 0, "send", "x", "P2", [0, 0])], "unknown", QUARANTINED, ["P1 has two events 0"] * 2,
         {OF_P1, "P1: events missing: 1", NO_SEND},
@@ -79,18 +79,19 @@ CLOCKED = {
     ),
     "delivered to another": Clocked(
         [SENT, ("P1", 1, "deliver", "x", "P1", [2, 0])], "unknown", NONE_LEFT,
-        ["rows differ in who receives x"] * 2, {OF_P1},
+        ["P1 delivers x, which is sent to P2"] * 2, {OF_P1},
     ),
     "of another sender": Clocked(
         [SENT, ("P2", 0, "deliver", "x", "P2", [1, 1])], "unknown", NONE_LEFT,
-        ["rows differ in who sends x"] * 2, {OF_P1, OF_P2},
+        ["x is said to be sent by P1 and by P2"] * 2, {OF_P1, OF_P2},
     ),
     "an unknown kind": Clocked(
-        [SENT, RECEIVED, ("P2", 1, "dlvr", "y", "P1", [1, 2])], "unknown", QUARANTINED, ["unknown kind"], {OF_P2},
+        [SENT, RECEIVED, ("P2", 1, "dlvr", "y", "P1", [1, 2])], "unknown", QUARANTINED,
+        ["unknown kind 'dlvr'"], {OF_P2},
     ),
     "no index, or less than none": Clocked(
         [("P1", None, *SENT[2:]), ("P2", -3, *RECEIVED[2:])], "unknown", NONE_LEFT,
-        ["'index' is missing or negative"] * 2, {OF_P1, OF_P2},
+        ["'index' is missing", "'index' is -3"], {OF_P1, OF_P2},
     ),
     "delivered twice": Clocked(
         [SENT, RECEIVED, ("P2", 1, "deliver", "x", "P1", [1, 2])], "unknown", QUARANTINED, ["P2 delivers x twice"] * 2,

@@ -210,7 +210,7 @@ SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver", pee
         (event("P1", -1, "internal"), 1, "'index' is -1"),
         (event("P1", 1, "send", "y"), 1, "'peer' is missing"),
         (event("P\n", 1, "internal"), 1, "'process' cannot be"),
-        (DELIVER, 1, "a copy of an earlier line"),
+        (DELIVER, 1, "P2 has two events 0, one a copy of the other"),
         (event("P2", 1, "deliver", peer="P1"), 3, "rows|delivers x twice|x"),
         (event("P1", 1, "send", peer="P2"), 2, "x is sent twice"),
         (event("P2", 0, "internal"), 2, "P2 has two events 0"),
@@ -271,7 +271,7 @@ def test_a_run_that_breaks_an_order_is_reported_at_once_though_events_arrive_lat
     assert list(add_events(live, "r", y, query)) == []  # what P1 did first is not here yet
     (copy,) = add_events(live, "r", y[:1], query)
     assert copy["record_type"] == "quarantine"
-    assert copy["because"] == "a copy of an earlier event"
+    assert copy["because"] == "P1 has two events 1, one a copy of the other"
     records = list(add_events(live, "r", [event("P1", 0, "send", "x", "P2")], query))
     assert [(row["order"], row["verdict"]) for row in records] == [("fifo", "broken"), ("causal", "broken")]
     assert json.loads(records[0]["witness"])["first"] == "x"

@@ -20,11 +20,15 @@ from one_run_logs import (
 )
 
 from crownless.model_check.event_logs import read_log
+from crownless.model_check.logs.reasons import AfterEnd, BeforeFirst, ByClock, Cyclic, Reason, reason_in
+from crownless.pipeline.logs import live_run
 from crownless.pipeline.logs.judging import LogResult, judge
+from crownless.pipeline.logs.live_run import LiveRun, add_events, end_run
 from crownless.pipeline.logs.one_run import (
     OneRunResult,
     judge_one_run,
 )
+from crownless.pipeline.logs.records import Query
 from crownless.pipeline.logs.runs import judge_run
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -176,18 +180,20 @@ SMALL = {
         "asynchronous fifo causal mailbox", {"P3 delivers a message whose send is not in the log"},
     ),
     "a line twice": Small(
-        [*LOST, LOST[0]], BEHIND_A, reasons=["a copy of another line"],
+        [*LOST, LOST[0]], BEHIND_A, reasons=["P1 has two events 0, one a copy of the other"],
     ),
     "a line that is no JSON": Small(
-        [*LOST, "{"], {}, ALL, {"any process: rows of it are in quarantine"}, ["it cannot be read as an event"],
+        [*LOST, "{"], {}, ALL, {"any process: rows of it are in quarantine"},
+        ["not JSON: Expecting property name enclosed in double quotes"],
     ),
     "a bad line of one that has no other": Small(
         [*OVERTAKEN[:3], event("P9", 0, "odd", "v"), '{"run": "r", "process": "P9", "index": "?"}'],
         dict.fromkeys(X_BEFORE_Y, overtaking("x", "y", "P2", received=False)), "asynchronous",
-        {"P9: rows of it are in quarantine"}, ["it cannot be read as an event", "unknown kind"],
+        {"P9: rows of it are in quarantine"}, ["'index' cannot be \"?\"", "unknown kind 'odd'"],
     ),
     "a bad line of a receiver": Small(
-        [*OVERTAKEN[:3], event("P2", 1, "odd", "x")], {}, ALL, {"P2: rows of it are in quarantine"}, ["unknown kind"],
+        [*OVERTAKEN[:3], event("P2", 1, "odd", "x")], {}, ALL, {"P2: rows of it are in quarantine"},
+        ["unknown kind 'odd'"],
     ),
     "two events at one place": Small(
         [*OVERTAKEN[1:], event("P1", 0, "send", "x", "P2"), event("P1", 0, "send", "w", "P2")], {}, ALL,
@@ -205,30 +211,43 @@ SMALL = {
     "a deliver that names another sender": Small(
         log("P1: x>P2 y>P2", "P2: y x<P3"), {}, ALL,
         {"P1: 1 event is missing", "P1: rows of it are in quarantine", "P2: rows of it are in quarantine"},
-        ["rows differ in who sends x"] * 2,
+        ["x is said to be sent by P1 and by P3"] * 2,
     ),
     "a deliver of what goes to another": Small(
         log("P1: x>P2 y>P2", "P2: y", "P3: x"), {}, ALL,
         {"P1: 1 event is missing", "P1: rows of it are in quarantine", "P3: rows of it are in quarantine"},
-        ["rows differ in who receives x"] * 2,
+        ["P3 delivers x, which is sent to P2"] * 2,
     ),
     "a deliver with an empty peer": Small(
         [*LOST, event("P2", 1, "deliver", "z", "")], BEHIND_A, "asynchronous fifo causal mailbox",
-        {"P2: rows of it are in quarantine"}, ["'peer' is not a name"],
+        {"P2: rows of it are in quarantine"}, ["'peer' cannot be \"\""],
     ),
     "names that cannot be printed": Small(
         [*LOST, event("P\u00a0", 0, "internal"), event("P2", 1, "send", "x\u0085", "P1"),
          event("P2", 2, "send", "v", "P\u2028"), event("P2", 3, "deliver", "v", "\u200b")], {}, ALL,
         {"any process: rows of it are in quarantine", "P2: rows of it are in quarantine"},
-        ["'message' is missing or no name", "'peer' is missing or no name", "'peer' is not a name",
-         "'process' is missing or no name"],
+        ["'message' cannot be \"x\\u0085\"", "'peer' cannot be \"P\\u2028\"", "'peer' cannot be \"\\u200b\"",
+         "'process' cannot be \"P\\u00a0\""],
     ),
     "nothing that can be used": Small(
-        [event("P1", 0, "odd", "v")], {}, ALL, {"P1: rows of it are in quarantine"}, ["unknown kind"],
+        [event("P1", 0, "odd", "v")], {}, ALL, {"P1: rows of it are in quarantine"}, ["unknown kind 'odd'"],
     ),
     "a cyclic log": Small(
         log("P1: x y>P2", "P2: y x>P1"), {}, ALL, set(),
-        ["the log is cyclic: P1 receives x waits for P2 receives y waits for P1 receives x"] * 4,
+        ["the computation is cyclic: P1 receives x → P1 sends y → P2 receives y → P2 sends x → P1 receives x"] * 4,
+    ),
+    "every other kind of line that is no event": Small(
+        [*LOST, "9" * 10_000, "[1]", event("P2", 1, "internal", run=0.5), event("P2", -1, "internal"),
+         event("P2", 1, "send", "v"), event("P2", 1, "send", "v", []), event("P2", 1, "send", "v", ["P1", "P1"]),
+         event("P2", 1 << 70, "internal")], {}, ALL,
+        {"any process: rows of it are in quarantine", "P2: rows of it are in quarantine"},
+        ["not JSON that can be read: a number too long or a nesting too deep", "a list is not an event",
+         "'run' cannot be 0.5", "'index' is -1", "'peer' is missing", "P2 sends v to nobody", "P2 sends v to P1 twice",
+         "'index' is more than 9,223,372,036,854,775,807"],
+    ),
+    "an index as large as can be": Small(
+        [*LOST, event("P2", (1 << 63) - 1, "internal")], BEHIND_A, "asynchronous fifo causal mailbox",
+        {"P2: 9,223,372,036,854,775,806 events are missing"},
     ),
 }  # fmt: skip
 
@@ -252,6 +271,65 @@ def test_a_small_log(name: str, spark: SparkSession) -> None:  # noqa: F811
     rows, holes = unusable_rows_and_holes(found) if small.reasons or small.holes else ([], set())
     assert sorted(reason for _, reason in rows) == sorted(small.reasons)
     assert holes == small.holes
+    assert unlike_the_others(small, [(row, reason) for row, reason in rows]) == []
+
+
+def by_classify(lines: Sequence[str]) -> str | None:
+    """Why a log is refused, without the place; None if it is not."""
+    try:
+        list(read_log(lines))
+    except BadInput as problem:
+        return problem.message.removeprefix("run r: ")
+    return None
+
+
+def reasons_live(lines: Sequence[str], reading: UnreceivedPolicy) -> tuple[list[tuple[str, str]], str | None]:
+    """The rows that a live run puts in quarantine, with the reasons; and why its verdicts are withdrawn."""
+    live, query = LiveRun(), Query.of((), reading, True)
+    records = list(add_events(live, "r", lines, query))
+    invalid_because = live.state.invalid_because
+    records += end_run(live, "r", query)
+    return [(row["row"], row["because"]) for row in records if row["record_type"] == "quarantine"], invalid_because
+
+
+def same_row(row: tuple[str, str]) -> tuple[str, str]:
+    """A row with its reason, however its JSON is written."""
+    try:
+        return json.dumps(json.loads(row[0]), sort_keys=True), row[1]
+    except ValueError:
+        return row
+
+
+def unlike_the_others(small: Small, on_spark: Sequence[tuple[str, str]]) -> list[str]:
+    """The ways to judge a log by which its unusable rows have other reasons than by `judge_run`."""
+    known = sorted(same_row((row, why.text)) for row, why in judge_run("r", small.lines, (), small.reading).quarantine)
+    texts = {why for _, why in known}
+    live, withdrawn = reasons_live(small.lines, small.reading)
+    refused = by_classify(small.lines)
+    same = {
+        "Spark": sorted(map(same_row, on_spark)) == known,
+        "live": sorted(map(same_row, live)) == known,
+        "withdrawn": withdrawn is None or withdrawn in texts,
+        "classify": not texts if refused is None else any(refused.startswith(why) for why in texts),
+    }
+    return [way for way, agrees in same.items() if not agrees]
+
+
+def test_a_way_with_words_of_its_own_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = SMALL["a message sent twice"]
+    known = [(row, why.text) for row, why in judge_run("r", small.lines, (), small.reading).quarantine]
+    assert unlike_the_others(small, known) == []
+    assert unlike_the_others(small, [(row, "sent again") for row, _ in known]) == ["Spark"]
+    monkeypatch.setattr(live_run, "SentTwice", lambda message: Cyclic(f"{message} is sent again"))
+    assert unlike_the_others(small, known) == ["withdrawn"]
+
+
+def test_small_logs_have_each_kind_of_reason() -> None:
+    """But for the reasons that only some ways have: clocks, and runs that have not ended."""
+    reasons = [why for small in SMALL.values() for _, why in judge_run("r", small.lines, ()).quarantine]
+    assert {type(why) for why in reasons} == {*Reason.__subclasses__()} - {ByClock, BeforeFirst, AfterEnd}
+    for why in reasons:
+        assert reason_in(why.json()) == why
 
 
 def test_rows_of_several_runs_are_refused_not_merged(spark: SparkSession) -> None:  # noqa: F811
@@ -274,12 +352,12 @@ def test_messages_to_several_receivers_are_decided_and_invalid_ones_are_quaranti
     ]  # fmt: skip
     lines = log("P1: x>P2+P3 y>P4", "P2: x", "P3: ? -", "P4: x y")
     found = judge_one_run(frame(spark, lines), ("fifo",))
-    assert [reason for _, reason in unusable_rows_and_holes(found)[0]] == ["rows differ in who receives x"] * 3
+    assert [reason for _, reason in unusable_rows_and_holes(found)[0]] == ["P4 delivers x, which is sent to P2, P3"] * 3
     odd = [event("P1", 0, "send", "x", ["P2", "P2"]), event("P1", 1, "send", "y", ["P2", "P\u00a0"])]
     found = judge_one_run(frame(spark, [*odd, event("P2", 0, "internal")]), ("fifo",))
     assert found.judged == 1
     assert {reason for _, reason in unusable_rows_and_holes(found)[0]} == {
-        "'peer' names a receiver twice", "'peer' is missing or no name",
+        "P1 sends x to P2 twice", "'peer' cannot be \"P\\u00a0\"",
     }  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict
 from .columns import OPTIONAL_WITHOUT_NAMES
 from .contents import runs_of
 from .files import CONVERTED, Format
+from .lost_events import first_hole
 from .matching import Copy, Matching, match, name_of
 from .minimal import Copy as NumberedCopy
 from .minimal import minimal_violation
@@ -37,7 +38,7 @@ from .rows import Row
 MatchOutcome = Literal["forced", "possible", "impossible", "unknown"]
 MATCH_OUTCOMES: tuple[MatchOutcome, ...] = ("forced", "possible", "impossible", "unknown")
 
-HOLES = "the log has holes, so that it is not certain which send is the first, the second, and so on"
+NOT_COUNTED = "so it is not certain which send is the first, the second, and so on"
 CYCLE = "matched in any way, a message is delivered before it is sent"
 NO_OTHER = "no other matching is a computation"
 BY_ANOTHER = "kept in the order of sending, broken by another matching"
@@ -167,7 +168,8 @@ class MatchedLog:
 
     def _without_computation(self, matching: Matching) -> list[MatchVerdict]:
         if matching.holes:
-            return [MatchVerdict(order, "unknown", HOLES) for order in self.orders]
+            because = f"{first_hole(matching.holes)}; {NOT_COUNTED}"
+            return [MatchVerdict(order, "unknown", because) for order in self.orders]
         details = (_say_cycle(matching.cycle),)
         return [MatchVerdict(order, "impossible", CYCLE, matching.cycle, details) for order in self.orders]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -11,7 +12,7 @@ from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.diagram import draw
-from crownless.spec.orders import UnreceivedPolicy
+from crownless.spec.orders import UnreceivedPolicy, Verdict
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
 from .classify_details import part_that_breaks, print_by_process, print_context, some_out_of_order
@@ -45,22 +46,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         if isinstance(subject, oracle.NamedComputation):
             print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
         _draw_violations(classification)
-    rows = Rows("order", "verdict", "because")
-    for verdict in classification.verdicts:
-        c, witness = verdict.computation, verdict.witness
-        why = "" if witness is None or c is None else witness.headline(c)
-        why = printable_line(why if verdict.unknown is None else verdict.unknown)
-        rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), why)
-    rows.print()
-    explained: dict[tuple[str, ...], list[str]] = {}
-    for verdict in classification.verdicts:
-        if verdict.witness is not None and verdict.computation is not None:
-            explained.setdefault(tuple(verdict.witness.details(verdict.computation)), []).append(verdict.order)
-    for details, broken in explained.items():
-        if details:
-            print_line(f"{', '.join(broken)}:")
-        for detail in details:
-            print_line(f"  {detail}")
+    _print_verdicts(classification.verdicts)
     if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
         print_context(subject.context)
     large = drawing and isinstance(subject, oracle.LargeRun)
@@ -82,6 +68,28 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         )
         print_line(f"not received: {names}; read as {how}; see --unreceived")
     print_line()
+
+
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """A table of the orders; behind it what takes more room, or explains several, once for all orders it is about."""
+    reasons = Counter(verdict.unknown for verdict in verdicts)
+    rows = Rows("order", "verdict", "because")
+    explained: dict[tuple[str, ...], list[str]] = {}
+    for verdict in verdicts:
+        c, witness, unknown = verdict.computation, verdict.witness, verdict.unknown
+        why, details = unknown or "", tuple[str, ...]()
+        if unknown is not None and reasons[unknown] > 1:
+            why, details = "", (printable_line(unknown),)
+        elif witness is not None and c is not None:
+            why, details = witness.headline(c), tuple(witness.details(c))
+        rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), printable_line(why))
+        if details:
+            explained.setdefault(details, []).append(verdict.order)
+    rows.print()
+    for details, orders in explained.items():
+        print_line(f"{', '.join(orders)}:")
+        for detail in details:
+            print_line(f"  {detail}")
 
 
 def print_holes(holes: Sequence[str]) -> None:
