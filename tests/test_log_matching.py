@@ -19,10 +19,11 @@ from log_rows import random_computation
 from small_computations import CHAIN
 
 from crownless.model_check.collector import collector_off
-from crownless.model_check.event_logs import Row, rows_by_run
+from crownless.model_check.event_logs import rows_by_run
 from crownless.model_check.logs import contents, matched, matching, minimal
 from crownless.model_check.logs.matched import MatchedLog, MatchedRun, matched_lines
 from crownless.model_check.logs.matching import match
+from crownless.model_check.logs.rows import Row
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput
@@ -415,7 +416,8 @@ def rows(*lines: str) -> list[Row]:
         ([event("P", 0, "send", ["Q", "Q"])], "log:1: P sends a message to Q twice"),
         ([event("P", 0, "send", [])], "log:1: P sends a message to nobody"),
         ([event("P", 0, "send", "Q", 1.5)], "log:1: 'message' cannot be 1.5; give the payload"),
-        ([event("P", 0, "send", "Q"), event("P", 0, "send", "Q")], "log:2: P has two events 0: lines 1 and 2"),
+        ([event("P", 0, "send", "Q"), event("P", 0, "send", "Q")], "log:2: P has two events 0, one a copy"),
+        ([event("P", 0, "send", "Q"), event("P", 0, "internal")], "log:2: P has two events 0: lines 1 and 2"),
         (
             [event("P", 0, "send", "Q", "a"), event("P", 1, "send", "Q"), event("Q", 0, "deliver", "P", "a")],
             "log:2: P sends to Q without a payload, which others from P to Q have; give 'message' in all lines",
