@@ -12,8 +12,18 @@ from one_run_logs import (
     log,
 )
 
-from crownless.pipeline.logs.checked_rows import _unprintable_characters, checked, is_no_name, processes_of
+from crownless.model_check.logs.columns import PEER_SEPARATOR
+from crownless.pipeline.logs.checked_rows import (
+    ALONE,
+    _sentence,
+    _unprintable_characters,
+    checked,
+    is_no_name,
+    processes_of,
+    quarantined,
+)
 from crownless.pipeline.logs.one_run import PLACES, _events
+from crownless.pipeline.logs.rows import plain
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -71,3 +81,18 @@ def test_few_rows_stay_in_one_task(spark: SparkSession) -> None:  # noqa: F811
     found = checked(frame(spark, OVERTAKEN))
     events = _events(found, processes_of(found))
     assert "Exchange" not in events._jdf.queryExecution().executedPlan().toString()
+
+
+def test_the_peer_of_an_internal_event_is_ignored_whatever_it_holds(spark: SparkSession) -> None:  # noqa: F811
+    rows = [("P1", 0, "internal", None, f"a{PEER_SEPARATOR}b"), ("P1", 1, "send", "x", f"a{PEER_SEPARATOR}b")]
+    events = spark.createDataFrame(rows, "process string, index long, kind string, message string, peer string")
+    found = checked(plain(events))
+    assert [row["reason"] is None for row in found.orderBy("index").collect()] == [True, False]
+    (bad,) = quarantined(found).collect()
+    assert bad["because"] == "'peer' cannot be \"a\\u001fb\""
+
+
+def test_a_row_that_spark_takes_for_unusable_by_mistake_is_noticed() -> None:
+    row = {"run": "", "process": "P1", "index": 0, "kind": "internal", "message": None, "peer": None, "text": None}
+    with pytest.raises(AssertionError, match="Spark takes an event for unusable"):
+        _sentence({**row, "reason": ALONE})
