@@ -26,7 +26,7 @@ def blocks(
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
-    size: int = BYTES,
+    size: int | None = None,
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a log (`-`: standard input), block by block, each with the number of its first line or row.
 
@@ -44,7 +44,7 @@ def blocks(
         yield from _of_tables(str(path), form, name, columns)
         return
     with _opened(name, compressed) as file:
-        yield from _of_text(file, form, name, columns, progress, size)
+        yield from _of_text(file, form, name, columns, progress, size or BYTES)
 
 
 def _opened(name: str, compressed: bool) -> AbstractContextManager[IO[bytes]]:
