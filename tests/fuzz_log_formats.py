@@ -112,7 +112,7 @@ class ShivizLogs(_Converted):
     def clock(self, clock: str, random: Mutator) -> str:
         try:
             entries = json.loads(clock)
-        except ValueError:
+        except (ValueError, RecursionError):
             return clock
         if not isinstance(entries, dict):
             return clock

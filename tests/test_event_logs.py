@@ -308,7 +308,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         (TWO_SENDERS, "2: P4 delivers x from P1, but by line 1 P3 sends it", CORRECT),
         (
             CYCLE,
-            "the computation is cyclic: P1 receives x → P1 sends x → P1 receives x",
+            "the computation is cyclic: P1 receives x (line 1) → P1 sends x (line 2) → P1 receives x (line 1)",
             "no message can be received before it is sent",
         ),
     ],
@@ -331,6 +331,42 @@ def test_a_cyclic_run_is_named() -> None:
     with pytest.raises(BadInput) as problem:
         list(read_log(lines, "some.jsonl"))
     assert str(problem.value).startswith("some.jsonl: run bad: the computation is cyclic: ")
+    assert "leave run bad out to have the others judged" in problem.value.hint
+
+
+def around(n: int, first: int = 0) -> list[str]:
+    """Each of n processes receives the message of the one before it, acts, and sends its own to the next."""
+    lines = []
+    for p in range(n):
+        lines.append(event(f"P{p}", first, "deliver", f"m{p}"))
+        lines.append(event(f"P{p}", first + 1, "internal"))
+        lines.append(event(f"P{p}", first + 2, "send", f"m{(p + 1) % n}", f"P{(p + 1) % n}"))
+    return lines
+
+
+def test_a_cycle_is_said_by_the_lines_of_its_sends_and_receives_alone() -> None:
+    with pytest.raises(BadInput) as problem:
+        list(read_log(["", *around(2)]))
+    steps = [
+        "P0 receives m0 (line 2)",
+        "P0 sends m1 (line 4)",
+        "P1 receives m1 (line 5)",
+        "P1 sends m0 (line 7)",
+        "P0 receives m0 (line 2)",
+    ]
+    assert problem.value.message == f"the computation is cyclic: {' → '.join(steps)}"
+
+
+def test_of_a_long_cycle_the_first_steps_are_said_and_of_several_a_short_one() -> None:
+    with pytest.raises(BadInput) as problem:
+        list(read_log(around(50)))
+    assert problem.value.message.count(" → ") == 8
+    assert problem.value.message.endswith("P3 sends m4 (line 12) → … (100 events)")
+    # P1 also sends to P0, which receives that first: a cycle of two messages.
+    shorter = [event("P1", 13, "send", "back", "P0"), event("P0", 9, "deliver", "back")]
+    with pytest.raises(BadInput) as problem:
+        list(read_log([*around(50, 10), *shorter]))
+    assert problem.value.message.count(" → ") == 4
 
 
 def test_two_runs_may_each_have_an_event_of_the_same_process_and_index() -> None:

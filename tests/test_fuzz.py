@@ -35,7 +35,8 @@ INPUTS, BATCH = 2_000, 250
 def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
         "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
-        "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments", "checkpoints", "levels", "costs",
+        "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments",
+        "checkpoints", "levels", "costs",
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from crownless.model_check.event_logs import Gap, Hole, LoggedRun, read_log
@@ -191,7 +192,7 @@ def _disagreement(message: str, rows: Sequence[_Row]) -> str | None:
 def _logged(rows: Sequence[_Row], processes_with_gaps: Iterable[str], beyond: int) -> LoggedRun:
     lines = [_without_run(row) for row in rows]
     holes = [json.dumps({"process": name, "index": beyond, "kind": "internal"}) for name in sorted(processes_with_gaps)]
-    (logged,) = read_log([*lines, *holes])
+    (logged,) = read_log([*lines, *holes], places=repeat(0))
     return logged
 
 
