@@ -35,6 +35,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.printable import printable_name
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -206,7 +207,7 @@ def _row(line: int, text: str, named: bool) -> Row:
         raise BadInput(f"'index' is {said}", hint="count the events of a process from 0")
     kind = _name(fields, "kind")
     if kind not in KINDS:
-        raise unknown_name("kind", kind, KINDS)
+        raise unknown_kind(kind)
     run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
     if kind == "internal":
         return Row(line, run, process, index, kind, "", ())
@@ -222,6 +223,13 @@ def _row(line: int, text: str, named: bool) -> Row:
     if not _is_name(sender) and (sender is not None or not named):
         raise _unusable("peer", sender, "the sender, a string, or leave it out" if named else SENDER)
     return Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
+
+
+def unknown_kind(kind: str, known: Iterable[str] = KINDS) -> BadInput:
+    """A kind of event that is none, unless the log calls one so."""
+    problem = unknown_name("kind", kind, known)
+    called = f"if the log calls one of them so: --kind {printable_name(kind)}=THAT"
+    return BadInput(problem.message, hint=f"{problem.hint}; {called}")
 
 
 def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from fuzz_logs import FEW, LogFiles, Row, TableFiles
+from fuzz_logs import FEW, KINDS, LogFiles, Row, TableFiles
 from fuzz_mutations import DEEP, HUGE, NAMES, Mutator
 from fuzz_readers import MEMORY, Logs, Reader
 from fuzz_verdicts import Input
@@ -223,7 +223,7 @@ class ItfTraces(_Converted):
                 trace["loop"] = random.value()
             content = written(trace, random, indent)
         paths = ("message=event.message", "peer=inFlight", "kind=event", "process=a.b.c", "message=", "run=event")
-        options = ["--column", random.choice(paths)] if random.random() < 0.15 else []
+        options = ["--column", random.choice(paths)] if random.random() < 0.15 else random.choice(([], [], [], KINDS))
         return self.classify(content, directory, [*options, *["--json"] * random.randrange(2)])
 
     def value(self, old: Any, random: Mutator) -> Any:
@@ -302,7 +302,9 @@ class ClockedLogs(Logs):
             else:
                 row["message"] = random.choice(rows)["message"]
         content = b"\n".join(written(row, random) for row in rows)
-        options = random.choice(([], [], ["--processes", "P1,P2"], ["--processes", random.choice(NAMES) or "P1"]))
+        options = random.choice(
+            ([], [], KINDS, ["--processes", "P1,P2"], ["--processes", random.choice(NAMES) or "P1"])
+        )
         return self.classify(content, directory, [*options, *["--json"] * random.randrange(2)])
 
     def classify(self, content: bytes, directory: Path, options: list[str]) -> Input:
@@ -353,7 +355,7 @@ class OneRunLogs(TableFiles):
             content = self.content(rows, suffix)
         except (ValueError, TypeError, OverflowError, NotImplementedError):  # no such file can be written
             content = random.mangled(self.content(random.choice(self.logs), suffix))
-        options = random.choice(([], [], [], ["--json"], ["--quiet"], ["--unreceived", "pending"]))
+        options = random.choice(([], [], [], ["--json"], ["--quiet"], ["--unreceived", "pending"], KINDS))
         return self.classify(content, suffix, directory, options)
 
     def changed(self, rows: Sequence[Row], random: Mutator) -> list[Row]:

@@ -244,6 +244,7 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 OBJECT = "give one event a line, as a JSON object"
 PROCESS = "give the name of the event's process, a string"
 INDEX = "give the event's number on its process, an integer counted from 0"
+CALLED = "if the log calls one of them so: --kind sned=THAT"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
 OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
@@ -282,7 +283,11 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ([event("P1", True, "internal")], "1: 'index' cannot be true", INDEX),
         ([event("P1", -1, "internal")], "1: 'index' is -1", "count the events of a process from 0"),
         ([event("P1", 0, None)], "1: 'kind' is missing", f"give one of {KINDS}"),
-        ([event("P1", 0, "sned")], "1: unknown kind 'sned'", f"did you mean 'send'? known: {KINDS}"),
+        (
+            [event("P1", 0, "sned")],
+            "1: unknown kind 'sned'",
+            f"did you mean 'send'? known: {KINDS}; {CALLED}",
+        ),
         ([event("P1", 0, "send")], "1: 'message' is missing", MESSAGE),
         ([event("P1", 0, "send", {"id": 1}, "P2")], "1: 'message' cannot be an object", MESSAGE),
         ([event("P1", 0, "send", "\n" + "x" * 99)], f"1: 'message' cannot be \"\\n{'x' * 36}…", MESSAGE),

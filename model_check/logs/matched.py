@@ -227,6 +227,7 @@ def matched(
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    kinds: Mapping[str, str] | None = None,
 ) -> MatchedLog:
     """The log of the file of that name, each run matched; arguments as of `contents.contents`."""
     content, form = oracle.content_of(name, form)
@@ -235,7 +236,7 @@ def matched(
         raise BadInput("this is no event log", hint=hint, file=name)
     if form in CONVERTED:
         raise BadInput(f"--match does not go with --format {form}", hint="leave --match out", file=name)
-    lines = oracle.lines_of(content, form, name, columns, OPTIONAL_WITHOUT_NAMES)
+    lines = oracle.lines_of(content, form, name, columns, OPTIONAL_WITHOUT_NAMES, kinds)
     return matched_lines(lines, name, orders, reading, around_monitor)
 
 

@@ -50,6 +50,7 @@ def classify_match(
     as_json: bool,
     quiet: bool,
     around_monitor: Callable[[], AbstractContextManager[None]],
+    kinds: Mapping[str, str],
 ) -> int:
     """Decides each of these orders for each run of these logs; the exit code."""
     logs: list[MatchedLog] = []
@@ -57,7 +58,7 @@ def classify_match(
     with stoppable(limits) as part:
         for name in files:
             around = nullcontext if quiet else around_monitor
-            logs.append(matched(name, orders, reading, form, columns, around))
+            logs.append(matched(name, orders, reading, form, columns, around, kinds))
         for run in _shown(logs, orders, as_json=as_json):
             shown.append(run)
     count = sum(map(len, logs))
