@@ -112,7 +112,7 @@ class LogFiles(Reader):
 
 class TableFiles(LogFiles):
     name = "table logs"
-    suffixes = (".parquet", ".arrow", ".arrows")
+    suffixes: Sequence[str] = (".parquet", ".arrow", ".arrows")
 
     def content(self, rows: Sequence[Row], suffix: str) -> bytes:
         import pyarrow as pa
