@@ -382,7 +382,7 @@ class OneRunLogs(TableFiles):
         return found if random.random() < 0.7 else other_order(found, random) or found
 
     def classify(self, content: bytes, suffix: str, directory: Path, options: list[str]) -> Input:
-        options = [option for option in options if option != "--by-process"]
+        options = [option for option in options if option not in ("--by-process", "--match")]
         given = super().classify(content, suffix, directory, options)
         return Input([*given.arguments, "--one-run"], violated=given.violated)
 

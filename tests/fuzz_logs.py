@@ -60,7 +60,7 @@ class LogFiles(Reader):
                 content = self.content(self.changed(rows, random), suffix)
             except (ValueError, TypeError, OverflowError, NotImplementedError):  # no such file can be written
                 content = random.mangled(self.content(rows, suffix))
-        options = random.choice(([], ["--json"], ["--by-process"], ["--column", "message=peer"], ["--quiet"], KINDS))
+        options = random.choice(([], ["--json"], ["--by-process"], ["--column", "message=peer"], ["--match"], KINDS))
         return self.classify(content, suffix, directory, options)
 
     def changed(self, rows: Sequence[Row], random: Mutator) -> list[Row]:
@@ -100,7 +100,7 @@ class LogFiles(Reader):
     def classify(self, content: bytes, suffix: str, directory: Path, options: list[str]) -> Input:
         path = directory / f"log{suffix}"
         path.write_bytes(content)
-        return Input(["classify", str(path), *MEMORY, *options], violated=("broken",))
+        return Input(["classify", str(path), *MEMORY, *options], violated=("broken", "impossible"))
 
     def cleanup(self, directory: Path) -> None:
         from crownless.model_check.logs import contents

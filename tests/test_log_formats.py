@@ -645,6 +645,12 @@ def itf(*states: dict[str, Any], **more: Any) -> str:
     return json.dumps({"#meta": {"format": "ITF"}, "vars": ["event"], "states": rows, **more}, indent=1)
 
 
+@pytest.mark.parametrize(("silent", "note"), [(1, "1 state of 3 says no event"), (2, "2 states of 4 say no event")])
+def test_states_that_say_no_event_are_counted(silent: int, note: str) -> None:
+    (found,) = of_text(itf(*[{"event": None}] * silent, SENT, DELIVERED), "itf")
+    assert any(one.startswith(note) for one in found.subject.notes)
+
+
 def act(process: Any, kind: str, message: Any, peer: Any = None) -> dict[str, Any]:
     return {"event": {"process": process, "kind": kind, "message": message, "peer": peer}}
 

@@ -74,7 +74,9 @@ def read_itf(content: bytes, name: str, columns: Mapping[str, str], kinds: Mappi
     log.events, to_nobody = with_receivers(rows)
     reasons: dict[str, str] = {}
     if silent:
-        log.note("", f"{some(silent, 'state')} of {len(states):,} say no event, as the first one, and count for none")
+        say, count = ("says", "counts") if silent == 1 else ("say", "count")
+        of = f"{some(silent, 'state')} of {len(states):,}"
+        log.note("", f"{of} {say} no event, as the first one, and {count} for none")
     if to_nobody:
         reasons |= all_but(["asynchronous"], TO_NOBODY)
         log.note("", f"{few(to_nobody[''], 'message')} sent without 'peer' and not delivered, left out")
