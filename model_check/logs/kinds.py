@@ -1,4 +1,4 @@
-"""What a log calls the kinds of its events, where that is something else: `{"recv": "deliver"}`."""
+"""Kinds of events that a log calls otherwise: `{"recv": "deliver"}`."""
 
 from __future__ import annotations
 
