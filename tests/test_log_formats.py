@@ -192,12 +192,14 @@ ORDERED = (
 )
 
 
+@pytest.mark.parametrize("small_up_to", [3, 5_000])
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_clock_that_cannot_be_read_is_counted_and_shown_and_a_hole(
-    crownless: Crownless, tmp_path: Path, number: int
+    crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, small_up_to: int
 ) -> None:
     """Of b's event 1 its clock shows that it is missing; of event 2 nothing else does, and without it n is not lost."""
     file = tmp_path / "log.shiviz"
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
     file.write_text(shiviz_log(*ORDERED).replace(f'"b": {number}}}', f'"b": {number}'))
     arguments = ("classify", str(file), "--send", SEND, "--deliver", DELIVER)
     facts = crownless(*arguments, "--json").json
