@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.computation import Computation, Cyclic, Event, Message
 from crownless.spec.errors import BadInput
 
 from .logs.lost_events import Gap, Hole, MissingSend, QuarantinedRows
@@ -61,7 +61,7 @@ def read_log(lines: Iterable[str], file: str | None = None, places: Iterable[int
 
     All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
     names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
-    `places`: of each line the number that it has in the file, if it is not the first, the second, and so on.
+    `places`: of each line the number that it has in the file, if it is not the first, the second, and so on; 0 is none.
     """
     for run, rows in rows_by_run(lines, file, places=places).items():
         try:
@@ -139,10 +139,21 @@ def logged_run(run: str, rows: list[Row], quarantined: Collection[str | None] = 
     }
     try:
         computation = _computation(lines, sends, {m: names for m, names in receivers.items() if names})
-        return LoggedRun(run, computation, holes, from_one=counts_from_one(rows))
-    except BadInput as problem:
-        # What is left to go wrong is a cycle, which is on no single line.
-        raise BadInput((f"run {run}: " if run else "") + problem.message, hint=problem.hint) from None
+    except Cyclic as problem:
+        raise _cyclic_run(run, problem, lines) from None
+    return LoggedRun(run, computation, holes, from_one=counts_from_one(rows))
+
+
+def _cyclic_run(run: str, problem: Cyclic, lines: Mapping[str, list[Row]]) -> BadInput:
+    """The cycle with the line of each of its events, and what is to be done about a log of other runs too."""
+    of_process = list(lines.values())
+    rows = [of_process[p][place] for p, place in problem.places]
+    steps = [step + f" (line {row.line})" * bool(row.line) for step, row in zip(problem.steps, rows, strict=True)]
+    said = Cyclic(steps, problem.places).message
+    if not run:
+        return BadInput(said, hint=problem.hint)
+    hint = f"{problem.hint}: correct these lines, or leave run {run} out to have the others judged"
+    return BadInput(f"run {run}: {said}", hint=hint)
 
 
 def refuse(found: Iterable[Conflict]) -> None:

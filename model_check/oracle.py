@@ -40,6 +40,7 @@ from .logs.files import (
     read_table,
     refuse_other_format,
 )
+from .logs.kinds import lines_with_kinds, refuse_kinds
 from .logs.lost_events import Hole, not_broken
 from .logs.patterns import Patterns
 from .logs.uncertain import CERTAIN, Uncertain, weakened
@@ -320,7 +321,11 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
 
 
 def subjects(
-    name: str, form: Format | None = None, columns: Mapping[str, str] | None = None, patterns: Patterns | None = None
+    name: str,
+    form: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+    patterns: Patterns | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Iterator[NamedComputation]:
     """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs.
 
@@ -328,11 +333,12 @@ def subjects(
     """
     content, form = content_of(name, form_by(name, form, patterns))
     if form is None:
+        refuse_kinds(kinds, "a computation", name)
         return computation_in(as_text(content, name), name)
     if form in CONVERTED:
-        return converted_runs(convert(content, form, name, columns, patterns), name)
+        return converted_runs(convert(content, form, name, columns, patterns, kinds), name)
     refuse_patterns(name, patterns)
-    return runs_in(lines_of(content, form, name, columns), name)
+    return runs_in(lines_of(content, form, name, columns, kinds=kinds), name)
 
 
 def form_by(name: str, form: Format | None, patterns: Patterns | None) -> Format | None:
@@ -373,11 +379,12 @@ def lines_of(
     name: str,
     columns: Mapping[str, str] | None = None,
     optional: Sequence[str] = OPTIONAL,
+    kinds: Mapping[str, str] | None = None,
 ) -> list[str]:
     """The lines of a log, as JSON."""
     if form == "jsonl" and not columns:
-        return as_text(content, name).split("\n")
-    table = read_table(content, form, name, columns, optional=optional)
+        return [*lines_with_kinds(as_text(content, name).split("\n"), kinds)]
+    table = read_table(content, form, name, columns, optional=optional, kinds=kinds)
     if table is None:
         hint = "give one event a line, as a JSON object, with the columns that --column names"
         raise BadInput("a line is no event", hint=hint, file=name)

@@ -12,6 +12,7 @@ Processes and messages are numbered from 0 in the code, and called by their name
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .dataframes import data_frame
 from .errors import BadInput
+from .graphs import lightest_path, strong_components
 from .printable import in_brackets
 
 if TYPE_CHECKING:
@@ -49,6 +51,20 @@ class Event(NamedTuple):
 
     kind: Kind
     message: int | None
+
+
+#: Of so many sends on cycles the shortest cycles are compared; of a longer cycle only so many steps are said.
+CYCLES_TRIED, STEPS_SAID = 8, 8
+
+
+class Cyclic(BadInput):
+    """Events that happen before themselves: in words, and each by its process and its place on the line."""
+
+    def __init__(self, steps: Sequence[str], places: Sequence[tuple[int, int]]) -> None:
+        said = [*steps, steps[0]] if len(steps) <= STEPS_SAID else [*steps[:STEPS_SAID], f"… ({len(steps)} events)"]
+        hint = "no message can be received before it is sent"
+        super().__init__(f"the computation is cyclic: {' → '.join(said)}", hint=hint)
+        self.steps, self.places = tuple(steps), tuple(places)
 
 
 @dataclass(frozen=True, repr=False)
@@ -320,17 +336,30 @@ def _validate(c: Computation) -> None:
         if ("send", m, -1) not in seen:
             raise BadInput(f"{message.name} is never sent", hint=f"add 'send {message.name} to …' or drop its receive")
     if topological_order(c.immediate_successors()) is None:
-        raise BadInput(
-            "the computation is cyclic: " + _say_cycle(c), hint="no message can be received before it is sent"
-        )
+        cycle = _short_cycle(c)
+        raise Cyclic([c.say(e) for e in cycle], [(c.process_of[e], e - c.first_event[c.process_of[e]]) for e in cycle])
 
 
-def _say_cycle(c: Computation) -> str:
-    import networkx as nx
+def _short_cycle(c: Computation) -> list[int]:
+    """Sends and receives of a cycle of few messages, from the least event on; not surely of the fewest."""
+    successors = c.immediate_successors()
+    component = strong_components(successors)
+    sizes = Counter(component)
+    starts = [e for e in c.send_event if sizes[component[e]] > 1]
 
-    graph: nx.DiGraph[int] = nx.DiGraph((e, f) for e, targets in enumerate(c.immediate_successors()) for f in targets)
-    cycle = [e for e, _ in nx.find_cycle(graph)]
-    return " → ".join(c.say(e) for e in [*cycle, cycle[0]])
+    def is_message(e: int, f: int) -> bool:
+        return c.events[e].kind == "send" and c.events[f] == Event("receive", c.events[e].message)
+
+    cycles = []
+    for send in starts[:: -(-len(starts) // CYCLES_TRIED)]:
+        receives = [e for e in successors[send] if is_message(send, e)]
+        paths = (lightest_path(successors, e, send, lambda e, f: int(is_message(e, f))) for e in receives)
+        cycles += [path[1] for path in paths if path is not None]
+    cycle = min(cycles, key=lambda nodes: (sum(map(is_message, nodes, nodes[1:])), len(nodes)))
+    around = zip([cycle[-1], *cycle], cycle, [*cycle[1:], cycle[0]], strict=False)
+    ends = [e for before, e, after in around if is_message(before, e) or is_message(e, after)]
+    least = ends.index(min(ends))
+    return ends[least:] + ends[:least]
 
 
 def project(c: Computation, messages: Iterable[int]) -> Computation:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_children import MOST_FINDINGS, Ran, fuzz
+from fuzz_log_formats import ClockedLogs, ItfTraces, OneRunLogs, OtlpLogs, ShivizLogs
 from fuzz_logs import CompressedFiles, LogFiles, TableFiles
 from fuzz_mutations import Mutator
 from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
@@ -40,6 +41,11 @@ READERS: dict[str, Callable[[], Reader]] = {
         TableFiles,
         CompressedFiles,
         LogsWithoutNames,
+        ShivizLogs,
+        OtlpLogs,
+        ItfTraces,
+        ClockedLogs,
+        OneRunLogs,
         Settings,
         Arguments,
         Forged,

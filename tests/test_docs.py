@@ -18,6 +18,7 @@ from spark_session import spark  # noqa: F401
 
 import crownless as cr
 from crownless.command_line import main
+from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, decide
 
@@ -183,6 +184,14 @@ def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
     for file in (ROOT / "examples").glob("test_*.py"):
         shutil.copy(file, tmp_path)
     assert re.search(r"^4 passed in", printed_in(tmp_path, "pytest -q"), re.MULTILINE)
+
+
+def test_the_page_gives_the_reference_of_the_key_in_the_report() -> None:
+    report = (ROOT / "src/crownless/command_line/classify_report.py").read_text("utf-8")
+    keys = set(re.findall(r"\[(\w+)\]\"", report))
+    assert keys == {"DFLL23"}
+    text = " ".join((ROOT / "docs/event_logs.md").read_text("utf-8").split())
+    assert all(f"[{key}] {BIBLIOGRAPHY[key]}" in text for key in keys)
 
 
 def test_the_site_names_every_page() -> None:

@@ -245,6 +245,7 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 OBJECT = "give one event a line, as a JSON object"
 PROCESS = "give the name of the event's process, a string"
 INDEX = "give the event's number on its process, an integer counted from 0"
+CALLED = "if the log calls one of them so: --kind sned=THAT"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
 OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
@@ -284,7 +285,11 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ([event("P1", True, "internal")], "1: 'index' cannot be true", INDEX),
         ([event("P1", -1, "internal")], "1: 'index' is -1", "count the events of a process from 0"),
         ([event("P1", 0, None)], "1: 'kind' is missing", f"give one of {KINDS}"),
-        ([event("P1", 0, "sned")], "1: unknown kind 'sned'", f"did you mean 'send'? known: {KINDS}"),
+        (
+            [event("P1", 0, "sned")],
+            "1: unknown kind 'sned'",
+            f"did you mean 'send'? known: {KINDS}; {CALLED}",
+        ),
         ([event("P1", 0, "send")], "1: 'message' is missing", MESSAGE),
         ([event("P1", 0, "send", {"id": 1}, "P2")], "1: 'message' cannot be an object", MESSAGE),
         ([event("P1", 0, "send", "\n" + "x" * 99)], f"1: 'message' cannot be \"\\n{'x' * 36}…", MESSAGE),
@@ -315,7 +320,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         (TWO_SENDERS, "2: x is said to be sent by P1 and by P3: lines 1 and 2", CORRECT),
         (
             CYCLE,
-            "the computation is cyclic: P1 receives x → P1 sends x → P1 receives x",
+            "the computation is cyclic: P1 receives x (line 1) → P1 sends x (line 2) → P1 receives x (line 1)",
             "no message can be received before it is sent",
         ),
     ],
@@ -338,6 +343,42 @@ def test_a_cyclic_run_is_named() -> None:
     with pytest.raises(BadInput) as problem:
         list(read_log(lines, "some.jsonl"))
     assert str(problem.value).startswith("some.jsonl: run bad: the computation is cyclic: ")
+    assert "leave run bad out to have the others judged" in problem.value.hint
+
+
+def around(n: int, first: int = 0) -> list[str]:
+    """Each of n processes receives the message of the one before it, acts, and sends its own to the next."""
+    lines = []
+    for p in range(n):
+        lines.append(event(f"P{p}", first, "deliver", f"m{p}"))
+        lines.append(event(f"P{p}", first + 1, "internal"))
+        lines.append(event(f"P{p}", first + 2, "send", f"m{(p + 1) % n}", f"P{(p + 1) % n}"))
+    return lines
+
+
+def test_a_cycle_is_said_by_the_lines_of_its_sends_and_receives_alone() -> None:
+    with pytest.raises(BadInput) as problem:
+        list(read_log(["", *around(2)]))
+    steps = [
+        "P0 receives m0 (line 2)",
+        "P0 sends m1 (line 4)",
+        "P1 receives m1 (line 5)",
+        "P1 sends m0 (line 7)",
+        "P0 receives m0 (line 2)",
+    ]
+    assert problem.value.message == f"the computation is cyclic: {' → '.join(steps)}"
+
+
+def test_of_a_long_cycle_the_first_steps_are_said_and_of_several_a_short_one() -> None:
+    with pytest.raises(BadInput) as problem:
+        list(read_log(around(50)))
+    assert problem.value.message.count(" → ") == 8
+    assert problem.value.message.endswith("P3 sends m4 (line 12) → … (100 events)")
+    # P1 also sends to P0, which receives that first: a cycle of two messages.
+    shorter = [event("P1", 13, "send", "back", "P0"), event("P0", 9, "deliver", "back")]
+    with pytest.raises(BadInput) as problem:
+        list(read_log([*around(50, 10), *shorter]))
+    assert problem.value.message.count(" → ") == 4
 
 
 def test_two_runs_may_each_have_an_event_of_the_same_process_and_index() -> None:

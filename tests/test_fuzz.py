@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -25,7 +26,7 @@ from fuzz_verdicts import Input, run, wrong_with
 
 from crownless.command_line import output
 from crownless.model_check import runs
-from crownless.model_check.logs import classified, files
+from crownless.model_check.logs import classified, clocked, file_blocks, files, itf, large_run, otlp, shiviz
 from crownless.model_check.native import saved_directories
 from crownless.spec import diagram
 
@@ -35,7 +36,8 @@ INPUTS, BATCH = 2_000, 250
 def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
         "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
-        "settings", "arguments", "checkpoints", "levels", "costs",
+        "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments",
+        "checkpoints", "levels", "costs",
     }  # fmt: skip
 
 
@@ -111,6 +113,23 @@ def test_files_that_are_no_files_are_found() -> None:
 def test_an_error_in_the_reading_of_columns_is_found(name: str) -> None:
     prepared(READERS[name])
     with patch.object(files, "check_columns", side_effect=KeyError("planted")):
+        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60).findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "function"),
+    [
+        ("shiviz logs", shiviz, "immediate_causes"),
+        ("otlp logs", otlp, "with_receivers"),
+        ("itf traces", itf, "with_receivers"),
+        ("clocked logs", clocked, "immediate_causes"),
+        ("one-run logs", large_run, "by_run"),
+        ("one-run logs", file_blocks, "as_plain_rows"),
+    ],
+)
+def test_an_error_in_the_reading_of_another_format_is_found(name: str, module: ModuleType, function: str) -> None:
+    prepared(READERS[name])
+    with patch.object(module, function, side_effect=KeyError("planted")):
         assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60).findings)
 
 

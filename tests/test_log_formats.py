@@ -183,6 +183,55 @@ def test_text_that_is_no_event_is_counted_and_shown(crownless: Crownless, tmp_pa
     assert "6 lines of text skipped" in " ".join(crownless("classify", str(file)).out.split())
 
 
+#: All is well, but that b's last delivery may be seen or not.
+ORDERED = (
+    ("a", {"a": 1}, "send m to b"),
+    ("a", {"a": 2}, "send n to b"),
+    ("b", {"a": 1, "b": 1}, "receive m from a"),
+    ("b", {"a": 2, "b": 2}, "receive n from a"),
+)
+
+
+@pytest.mark.parametrize("small_up_to", [3, 5_000])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_clock_that_cannot_be_read_is_counted_and_shown_and_a_hole(
+    crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, small_up_to: int
+) -> None:
+    """Of b's event 1 its clock shows that it is missing; of event 2 nothing else does, and without it n is not lost."""
+    file = tmp_path / "log.shiviz"
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+    file.write_text(shiviz_log(*ORDERED).replace(f'"b": {number}}}', f'"b": {number}'))
+    arguments = ("classify", str(file), "--send", SEND, "--deliver", DELIVER)
+    facts = crownless(*arguments, "--json").json
+    line = 3 + 2 * number
+    seen = f'1 line with a clock that cannot be read, of lost events: line {line}: \'b {{"a": {number}, "b": {number}\''
+    assert seen in facts["notes"]
+    assert facts["holes"] == [{"process": "b", "text": f"b: event {number - 1} is missing"}]
+    assert {one["verdict"] for one in facts["orders"].values()} == {"unknown"}
+    answer = crownless(*arguments)
+    assert answer.code == 3
+    assert "1 line with a clock that cannot be read" in " ".join(answer.out.split())
+    file.write_text(shiviz_log(*ORDERED))
+    assert crownless(*arguments).code == 0
+
+
+def test_a_gap_in_the_clock_of_a_host_is_a_hole() -> None:
+    """The lines of b's event 1 are not in the log at all, or no longer to be known as such."""
+    events = (*ORDERED[:2], ORDERED[3])
+    for text in (shiviz_log(*events), shiviz_log(*ORDERED[:2]) + "?\n?\n" + shiviz_log(ORDERED[3])):
+        (found,) = of_text(text, "shiviz", OF_EXAMPLE)
+        assert set(found.outcomes.values()) == {"unknown"}
+        assert [hole.text for hole in found.subject.holes] == ["b: event 0 is missing"]
+
+
+def test_a_clock_that_cannot_be_read_and_names_no_host_first_may_be_of_any() -> None:
+    text = shiviz_log(*ORDERED) + '???{"a": 2, "b": 3\nreceive o from a\n'
+    (found,) = of_text(text, "shiviz", OF_EXAMPLE)
+    assert [hole.text for hole in found.subject.holes] == ["a: event 2 is missing", "b: event 2 is missing"]
+    (found,) = of_text(shiviz_log(*ORDERED) + '{"amount": 2}\n', "shiviz", OF_EXAMPLE)
+    assert not found.subject.holes, "other JSON is text"
+
+
 @pytest.mark.parametrize(
     ("events", "problem"),
     [
@@ -596,6 +645,12 @@ def test_spans_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
 def itf(*states: dict[str, Any], **more: Any) -> str:
     rows = [{"#meta": {"index": k}, **state} for k, state in enumerate(states)]
     return json.dumps({"#meta": {"format": "ITF"}, "vars": ["event"], "states": rows, **more}, indent=1)
+
+
+@pytest.mark.parametrize(("silent", "note"), [(1, "1 state of 3 says no event"), (2, "2 states of 4 say no event")])
+def test_states_that_say_no_event_are_counted(silent: int, note: str) -> None:
+    (found,) = of_text(itf(*[{"event": None}] * silent, SENT, DELIVERED), "itf")
+    assert any(one.startswith(note) for one in found.subject.notes)
 
 
 def act(process: Any, kind: str, message: Any, peer: Any = None) -> dict[str, Any]:

@@ -515,6 +515,64 @@ def test_what_is_printed(crownless: Crownless, tmp_path: Path, monkeypatch: pyte
     assert "not received: 1 message; read as lost for good" in printed
 
 
+NO_NAMES = Path(__file__).parent.parent / "examples" / "no_names.jsonl"
+SHOWN = ("web,1,send,order,billing", "web,2,send,reserve,stock", "stock,0,deliver,reserve,web")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "before", "shown"),
+    [
+        (
+            ".csv",
+            "",
+            ["line 1: process,index,kind,message,peer", *(f"line {k}: {row}" for k, row in enumerate(SHOWN, 3))],
+        ),
+        (".tsv", "", ["line 1: process  index  kind  message  peer", "line 3: web  1  send  order  billing"]),
+        # Rows are not on the lines of their numbers.
+        (".csv", "\n", ['row 2: {"process": "web", "index": 1,', 'row 3: {"process": "web", "index": 2,']),
+        (".parquet", "", ['row 2: {"process": "web", "index": 1,', 'row 3: {"process": "web", "index": 2,']),
+        (
+            ".jsonl",
+            "\n",
+            ['line 3: {"process": "web", "index": 1, "kind": "send", "message": "order", "peer": "billing",'],
+        ),
+    ],
+)
+def test_what_shows_that_an_order_is_impossible_is_printed_as_it_stands_in_the_file(
+    crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, before: str, shown: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    rows = [json.loads(line) for line in NO_NAMES.read_text("utf-8").splitlines()]
+    file = tmp_path / f"log{suffix}"
+    if suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    elif suffix == ".jsonl":
+        file.write_text(before + "".join(json.dumps({**row, "of the log": 1}) + "\n" for row in rows), "utf-8")
+    else:
+        heading, *cells = [",".join(map(str, of)) for of in (rows[0], *(row.values() for row in rows))]
+        lines = [heading, before + cells[0], *cells[1:]]
+        file.write_text("".join(f"{line}\n" for line in lines).replace(",", "\t" if suffix == ".tsv" else ","), "utf-8")
+    printed = crownless("classify", "--match", str(file), "--quiet").out.splitlines()
+    at = next(k for k, line in enumerate(printed) if "by these lines alone" in line) + 1
+    assert [line[: len(part) + 2] for line, part in zip(printed[at:], shown, strict=False)] == [f"  {s}" for s in shown]
+
+
+def test_a_long_line_is_cut_and_of_several_receivers_those_that_count_are_named(
+    crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    to_both = {**json.loads(OVERTAKEN[0]), "peer": ["Q", "R"], "trace": "\x1b[31m" + "x" * 1_000}
+    log = written(tmp_path, [json.dumps(to_both), *OVERTAKEN[1:]])
+    printed = crownless("classify", "--match", log, "--quiet", "--unreceived", "pending").out
+    (line,) = (line for line in printed.splitlines() if line.startswith("  line 1: "))
+    assert line.endswith("xx…")
+    assert len(line) < 350
+    assert "    of its receivers Q alone\n" in printed
+
+
 def test_json(crownless: Crownless, tmp_path: Path) -> None:
     facts = crownless("classify", "--match", written(tmp_path, OVERTAKEN), "--json").json
     assert facts["matching"] == [

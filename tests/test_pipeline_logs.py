@@ -259,6 +259,7 @@ def test_a_cyclic_run_is_quarantined_whole() -> None:
     rows = [row["because"] for row in records if row["record_type"] == "quarantine"]
     assert len(rows) == 2
     assert all("cyclic" in reason for reason in rows)
+    assert not any("line" in reason for reason in rows), "rows of a dataset have no lines"
 
 
 # -- live logs ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ numbers, or an array with an entry for each process. What the clocks show and th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crownless.model_check.event_logs import counts_from_one, natural, rows_by_run
 from crownless.spec.errors import BadInput
@@ -15,6 +15,7 @@ from crownless.spec.reading import as_text
 
 from .clocked_messages import Meaning, add_named_messages
 from .converted import ConvertedLog
+from .kinds import lines_with_kinds
 from .rows import Row
 from .vector_clocks import ClockedEvent, clock_problem, immediate_causes, lines_by_host
 
@@ -22,13 +23,15 @@ _OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this l
 _HINT = 'give {"P1": 2, "P2": 1}, or [2, 1] with an entry for each process'
 
 
-def read_clocked(content: bytes, name: str, processes: Sequence[str] = ()) -> ConvertedLog:
+def read_clocked(
+    content: bytes, name: str, processes: Sequence[str] = (), kinds: Mapping[str, str] | None = None
+) -> ConvertedLog:
     """The log in this content; entries of arrays are of these processes, or else of all of a run, P2 before P10.
 
     Raises `BadInput` for what is no log, for clocks that contradict each other, and for one that does not know the send
     of what it delivers.
     """
-    lines = as_text(content, name).split("\n")
+    lines = [*lines_with_kinds(as_text(content, name).split("\n"), kinds)]
     log = ConvertedLog([])
     for run, rows in rows_by_run(lines, name).items():
         try:

@@ -26,6 +26,7 @@ from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, convert
 from .files import CONVERTED, Format, Progress, read_table
+from .kinds import refuse_kinds
 from .patterns import Patterns
 from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
@@ -45,20 +46,24 @@ def contents(
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
     patterns: Patterns | None = None,
     progress: Progress | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """A log of the file of that name (`-`: standard input), classified; what is small enough, to be classified.
 
     `form`: its format, if the name does not say it; `columns`: what its columns are called there, where that is
-    something else. `around_monitor`: what is open while the monitor is at work. `patterns`: how a ShiViz log is read.
-    `progress`: gets how much is read, and how much decided. Raises `BadInput` for a file that cannot be read.
+    something else, and `kinds`: what its kinds are. `around_monitor`: what is open while the monitor is at work.
+    `patterns`: how a ShiViz log is read. `progress`: gets how much is read, and how much decided. Raises `BadInput` for
+    a file that cannot be read.
     """
     content, form = content_of(name, form_by(name, form, patterns), progress)
     if form is None:
+        refuse_kinds(kinds, "a computation", name)
         return computation_in(as_text(content, name), name)
     if form in CONVERTED:
-        return _converted(convert(content, form, name, columns, patterns), name, orders, reading, around_monitor)
+        log = convert(content, form, name, columns, patterns, kinds)
+        return _converted(log, name, orders, reading, around_monitor)
     refuse_patterns(name, patterns)
-    return runs_of(content, form, name, orders, reading, columns, around_monitor, progress)
+    return runs_of(content, form, name, orders, reading, columns, around_monitor, progress, kinds)
 
 
 def runs_of(
@@ -70,20 +75,21 @@ def runs_of(
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
     progress: Progress | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> ClassifiedLog | Iterator[NamedComputation]:
     """The same of the content of a log."""
     table = None
     if form != "jsonl" or columns or _has_more_lines(content, SMALL_UP_TO):
-        table = read_table(content, form, name, columns, progress)
+        table = read_table(content, form, name, columns, progress, kinds=kinds)
     if table is None or table.num_rows <= SMALL_UP_TO:
-        return runs_in(lines_of(content, form, name, columns), name)
+        return runs_in(lines_of(content, form, name, columns, kinds=kinds), name)
     from .classified import classified  # which loads what is compiled
     from .context import numbering
 
     with around_monitor():
         log = classified(table, name, orders, reading, numbering(content, form, table.num_rows), progress)
     # All lines together say where a row contradicts another one.
-    return runs_in(lines_of(content, form, name, columns), name) if log is None else log
+    return runs_in(lines_of(content, form, name, columns, kinds=kinds), name) if log is None else log
 
 
 def one_run_of(
@@ -94,13 +100,15 @@ def one_run_of(
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
     progress: Progress | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Classifications:
     """A log of one run, of any size, classified as it is read; the parameters are those of `contents`."""
     from .file_blocks import blocks
     from .large_run import classified_in_blocks  # which loads what is compiled
 
     with around_monitor():
-        found = classified_in_blocks(blocks(name, form, columns, progress), name, orders, reading)
+        rows = blocks(name, form, columns, progress, kinds=kinds)
+        found = classified_in_blocks(rows, name, orders, reading)
     return Classifications([found])
 
 
@@ -110,6 +118,7 @@ def clocked_runs(
     reading: UnreceivedPolicy,
     processes: Sequence[str] = (),
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    kinds: Mapping[str, str] | None = None,
 ) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """A log in JSON Lines whose events carry vector clocks, as `contents`; `processes`: whose the entries are."""
     from .clocked import read_clocked
@@ -117,7 +126,7 @@ def clocked_runs(
     content, form = content_of(name)
     if form != "jsonl":
         raise BadInput("clocks are read from JSON Lines", hint="leave --clocks out, or convert the log", file=name)
-    return _converted(read_clocked(content, name, processes), name, orders, reading, around_monitor)
+    return _converted(read_clocked(content, name, processes, kinds), name, orders, reading, around_monitor)
 
 
 def _has_more_lines(content: bytes, than: int) -> bool:

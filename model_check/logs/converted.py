@@ -10,6 +10,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
 from .files import CONVERTED, Format
+from .kinds import refuse_kinds
 from .patterns import Patterns
 from .uncertain import Uncertain, copies_left_out
 
@@ -80,7 +81,12 @@ class ConvertedLog:
 
 
 def convert(
-    content: bytes, form: Format, name: str, columns: Mapping[str, str] | None = None, patterns: Patterns | None = None
+    content: bytes,
+    form: Format,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    patterns: Patterns | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> ConvertedLog:
     """The log in a content of one of the formats `CONVERTED`; raises `BadInput`."""
     assert form in CONVERTED
@@ -90,6 +96,8 @@ def convert(
     if form != "itf" and columns:
         hint = "name the groups of --pattern host, clock and event" if form == "shiviz" else "leave it out"
         raise BadInput(f"--column does not go with --format {form}", hint=hint, file=name)
+    if form != "itf":
+        refuse_kinds(kinds, f"--format {form}", name)
     try:
         if form == "shiviz":
             from .shiviz import read_shiviz
@@ -101,7 +109,7 @@ def convert(
             return read_otlp(content, name)
         from .itf import read_itf
 
-        return read_itf(content, name, columns or {})
+        return read_itf(content, name, columns or {}, kinds or {})
     except BadInput as problem:
         raise problem.at(file=name) from None
 

@@ -12,7 +12,18 @@ from crownless.model_check.oracle import path_of
 from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 
-from .files import COMPRESSIONS, CONVERTED, Format, Progress, as_plain_rows, format_in, format_of, read_table
+from .files import (
+    COMPRESSIONS,
+    CONVERTED,
+    Format,
+    Progress,
+    as_plain_rows,
+    first_line,
+    format_in,
+    format_of,
+    read_table,
+)
+from .kinds import lines_with_kinds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +37,8 @@ def blocks(
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
-    size: int = BYTES,
+    size: int | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a log (`-`: standard input), block by block, each with the number of its first line or row.
 
@@ -41,10 +53,10 @@ def blocks(
         if path is None or compressed:
             hint = "give it as a file, not compressed as a whole"
             raise BadInput(f"{form} is not read block by block here", hint=hint, file=name)
-        yield from _of_tables(str(path), form, name, columns)
+        yield from _of_tables(str(path), form, name, columns, kinds)
         return
     with _opened(name, compressed) as file:
-        yield from _of_text(file, form, name, columns, progress, size)
+        yield from _of_text(file, form, name, columns, progress, size or BYTES, kinds)
 
 
 def _opened(name: str, compressed: bool) -> AbstractContextManager[IO[bytes]]:
@@ -60,7 +72,9 @@ def _opened(name: str, compressed: bool) -> AbstractContextManager[IO[bytes]]:
     return pa.CompressedInputStream(opened, COMPRESSIONS[path.suffix]) if compressed else opened
 
 
-def _of_tables(path: str, form: Format, name: str, columns: Mapping[str, str] | None) -> Iterator[tuple[int, pa.Table]]:
+def _of_tables(
+    path: str, form: Format, name: str, columns: Mapping[str, str] | None, kinds: Mapping[str, str] | None
+) -> Iterator[tuple[int, pa.Table]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -69,11 +83,11 @@ def _of_tables(path: str, form: Format, name: str, columns: Mapping[str, str] | 
         for batch in pq.ParquetFile(path).iter_batches(ROWS) if form == "parquet" else _batches(path):
             table = pa.Table.from_batches([batch])
             table.validate(full=True)
-            yield row, as_plain_rows(table, form, name, columns)
+            yield row, as_plain_rows(table, form, name, columns, kinds=kinds)
             row += table.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
-        raise BadInput(f"it cannot be read as {form.title()}: {error}", hint=hint, file=name) from None
+        raise BadInput(f"it cannot be read as {form.title()}: {first_line(error)}", hint=hint, file=name) from None
 
 
 def _batches(path: str) -> Iterator[pa.RecordBatch]:
@@ -95,6 +109,7 @@ def _of_text(
     columns: Mapping[str, str] | None,
     progress: Progress | None,
     size: int,
+    kinds: Mapping[str, str] | None,
 ) -> Iterator[tuple[int, pa.Table]]:
     """Of JSON Lines or CSV: whole lines, in CSV behind the line of column names."""
     import pyarrow as pa
@@ -127,7 +142,7 @@ def _of_text(
         elif form == "csv":
             lines = heading + lines
         if lines and not lines.isspace() and len(lines) > len(heading):
-            yield line, _rows(lines, form, name, columns, line)
+            yield line, _rows(lines, form, name, columns, line, kinds)
         line += lines.count(b"\n") - (form == "csv" and line > 1)
         if not block:
             return
@@ -141,14 +156,22 @@ def _end_of_lines(text: bytes, form: Format) -> int:
     return past
 
 
-def _rows(lines: bytes, form: Format, name: str, columns: Mapping[str, str] | None, line: int) -> pa.Table:
-    table = read_table(lines, form, name, columns)
+def _rows(
+    lines: bytes,
+    form: Format,
+    name: str,
+    columns: Mapping[str, str] | None,
+    line: int,
+    kinds: Mapping[str, str] | None,
+) -> pa.Table:
+    table = read_table(lines, form, name, columns, kinds=kinds)
     if table is not None:
         return table
     # Lines in several forms: each is read as any log's, by which it is refused if it is no event.
     import pyarrow as pa
 
-    by_run = rows_by_run(as_text(lines, name).split("\n"), name, places=iter(range(line, 1 << 62)))
+    events = lines_with_kinds(as_text(lines, name).split("\n"), kinds)
+    by_run = rows_by_run(events, name, places=iter(range(line, 1 << 62)))
     rows: list[dict[str, Any]] = [
         {**row.json(), "run": run, "index": row.index} for run, of_run in by_run.items() for row in of_run
     ]

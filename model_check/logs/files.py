@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from crownless.spec.errors import BadInput
 
 from .columns import COLUMNS, OPTIONAL, TYPES, check_columns, json_line, plain_table
+from .kinds import DELIVERS, table_with_kinds
 from .patterns import is_parser
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def decompressed(content: bytes, name: str) -> bytes:
             return bytes(stream.read())
     except OSError as error:
         hint = "compress it again, or name the file without that suffix"
-        raise BadInput(f"this is not {compression}, or is cut off: {_first(error)}", hint=hint, file=name) from None
+        raise BadInput(f"this is not {compression}, or is cut off: {first_line(error)}", hint=hint, file=name) from None
 
 
 def read_table(
@@ -146,26 +147,27 @@ def read_table(
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     optional: Sequence[str] = OPTIONAL,
+    kinds: Mapping[str, str] | None = None,
 ) -> pa.Table | None:
     """The plain rows of a log; None if lines of JSON are not all events in one form, and must be read one by one.
 
     `columns`: what the columns of a log are called in the file, where that is something else;
-    `optional`: those that it may lack.
+    `optional`: those that it may lack; `kinds`: what it calls kinds (`kinds`).
     """
     named = _named(columns, name)
     if form == "jsonl":
-        table = _read_json(content, named, progress)
+        table = _read_json(content, named, progress, kinds)
         if table is None:
             return None
         for column, given in (columns or {}).items():
             if table[column].null_count == table.num_rows:
                 raise BadInput(f"no line has {given!r}", hint=f"say what is called '{column}' there", file=name)
-        return plain_table(table)
+        return plain_table(table_with_kinds(table, kinds))
     if form == "csv":
         table = _read_csv(content, name, progress)
     else:
         table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
-    return as_plain_rows(table, form, name, columns, optional)
+    return as_plain_rows(table, form, name, columns, optional, kinds)
 
 
 def _named(columns: Mapping[str, str] | None, name: str) -> dict[str, str]:
@@ -185,6 +187,7 @@ def as_plain_rows(
     name: str,
     columns: Mapping[str, str] | None = None,
     optional: Sequence[str] = OPTIONAL,
+    kinds: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Rows as they are in a file that is not JSON, as plain rows; the parameters are those of `read_table`."""
     named = _named(columns, name)
@@ -202,7 +205,7 @@ def as_plain_rows(
     check_columns(table.schema, name, optional)
     if form == "csv":
         table = _with_several_receivers(table)
-    return plain_table(table)
+    return plain_table(table_with_kinds(table, kinds))
 
 
 def _source(content: bytes, progress: Progress | None) -> pa.NativeFile:
@@ -228,14 +231,17 @@ class _CountedLines(io.BytesIO):
         return block
 
 
-def _first(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error of Arrow says first."""
     return str(error).splitlines()[0].split(". ")[0] if str(error) else type(error).__name__
 
 
 # -- JSON Lines --------------------------------------------------------------------------------------------------------
 
 
-def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | None = None) -> pa.Table | None:
+def _read_json(
+    content: bytes, named: Mapping[str, str], progress: Progress | None = None, kinds: Mapping[str, str] | None = None
+) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.json as pj
 
@@ -263,7 +269,7 @@ def _read_json(content: bytes, named: Mapping[str, str], progress: Progress | No
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
-        return _read_json_of_several_types(content, named)
+        return _read_json_of_several_types(content, named, kinds or {})
     if table.num_rows != lines:
         return None  # several objects on a line
     return table.rename_columns(list(TYPES))
@@ -294,7 +300,7 @@ def _first_event(content: bytes) -> dict[str, Any] | None:
     return fields if isinstance(fields, dict) else None
 
 
-def _read_json_of_several_types(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
+def _read_json_of_several_types(content: bytes, named: Mapping[str, str], kinds: Mapping[str, str]) -> pa.Table | None:
     """The same where a name is a number in one line and a text in another, or some messages have several receivers."""
     import msgspec
     import pyarrow as pa
@@ -316,7 +322,7 @@ def _read_json_of_several_types(content: bytes, named: Mapping[str, str]) -> pa.
     kinds = {"index": pa.int64(), "peer": pa.list_(pa.string())}
     try:
         events: list[Any] = msgspec.json.Decoder(event).decode_lines(content)
-        if any(isinstance(one.peer, list) and one.kind in ("deliver", "receive") for one in events):
+        if any(isinstance(one.peer, list) and kinds.get(one.kind, one.kind) in DELIVERS for one in events):
             return None
         columns = {name: [getattr(one, name) for one in events] for name in TYPES}
         columns["peer"] = [[peer] if isinstance(peer, str) else peer for peer in columns["peer"]]
@@ -359,7 +365,7 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
         )
     except pa.ArrowException as error:
         hint = "give a line of column names, and each event on a line with a cell for each column"
-        raise BadInput(f"it cannot be read as CSV: {_first(error)}", hint=hint, file=name) from None
+        raise BadInput(f"it cannot be read as CSV: {first_line(error)}", hint=hint, file=name) from None
 
 
 def _has_tabs(content: bytes) -> bool:
@@ -413,7 +419,7 @@ def _read_parquet(content: bytes, name: str) -> pa.Table:
         return table
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
-        raise BadInput(f"it cannot be read as Parquet: {_first(error)}", hint=hint, file=name) from None
+        raise BadInput(f"it cannot be read as Parquet: {first_line(error)}", hint=hint, file=name) from None
 
 
 def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
@@ -439,7 +445,7 @@ def _read_arrow(content: bytes, name: str) -> pa.Table:
         return table
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
-        raise BadInput(f"it cannot be read as Arrow: {_first(error)}", hint=hint, file=name) from None
+        raise BadInput(f"it cannot be read as Arrow: {first_line(error)}", hint=hint, file=name) from None
 
 
 def json_lines(table: pa.Table) -> Iterator[str]:

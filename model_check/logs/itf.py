@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
 from .json_places import lines_of_objects, values_in
-from .reasons import KINDS
+from .reasons import KINDS, unknown_kind
 from .uncertain import Uncertain, all_but
 
 EVENT = "event"
@@ -37,7 +37,7 @@ _FIELDS = ("process", "kind", "message", "peer")
 _DEEPEST = 50
 
 
-def read_itf(content: bytes, name: str, columns: Mapping[str, str]) -> ConvertedLog:
+def read_itf(content: bytes, name: str, columns: Mapping[str, str], kinds: Mapping[str, str]) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     if unused := [column for column in columns if column not in _FIELDS]:
         hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
@@ -60,7 +60,7 @@ def read_itf(content: bytes, name: str, columns: Mapping[str, str]) -> Converted
     rows: list[LogEvent] = []
     silent = 0
     for line, state in zip(places, states, strict=False):
-        event = _event(state, columns, line)
+        event = _event(state, columns, kinds, line)
         if event is None:
             silent += 1
             continue
@@ -74,7 +74,9 @@ def read_itf(content: bytes, name: str, columns: Mapping[str, str]) -> Converted
     log.events, to_nobody = with_receivers(rows)
     reasons: dict[str, str] = {}
     if silent:
-        log.note("", f"{some(silent, 'state')} of {len(states):,} say no event, as the first one, and count for none")
+        say, count = ("says", "counts") if silent == 1 else ("say", "count")
+        of = f"{some(silent, 'state')} of {len(states):,}"
+        log.note("", f"{of} {say} no event, as the first one, and {count} for none")
     if to_nobody:
         reasons |= all_but(["asynchronous"], TO_NOBODY)
         log.note("", f"{few(to_nobody[''], 'message')} sent without 'peer' and not delivered, left out")
@@ -86,7 +88,7 @@ def read_itf(content: bytes, name: str, columns: Mapping[str, str]) -> Converted
 
 
 def _event(
-    state: Mapping[str, Any], columns: Mapping[str, str], line: int
+    state: Mapping[str, Any], columns: Mapping[str, str], kinds: Mapping[str, str], line: int
 ) -> tuple[str, str, str, tuple[str, ...]] | None:
     """The process, kind, message and peers of the event that led to a state; None if none did."""
     record = state.get(EVENT)
@@ -98,12 +100,13 @@ def _event(
         name: _at(state, columns[name]) if name in columns else fields.get(name, state.get(name)) for name in _FIELDS
     }
     kind = found["kind"]
+    kind = kinds.get(kind, kind) if isinstance(kind, str) else kind
     if kind is None or kind == NONE or _is_unit(kind):
         if kind is None and _is_name(found["process"]) and _is_name(found["message"]):
             raise BadInput("an event has no 'kind'", hint=f"one of {', '.join(KINDS)}", line=line)
         return None
     if not isinstance(kind, str) or kind not in KINDS:
-        raise unknown_name("kind", _text(kind, line), (*KINDS, NONE)).at(line=line)
+        raise unknown_kind(_text(kind, line), (*KINDS, NONE)).at(line=line)
     kind = "deliver" if kind == "receive" else kind
     process = _name(found["process"], "process", line)
     if kind == "internal":

@@ -34,6 +34,7 @@ from .matching import Copy, Matching, match, name_of
 from .minimal import Copy as NumberedCopy
 from .minimal import minimal_violation
 from .rows import Row
+from .source import NO_LINES, Source
 
 MatchOutcome = Literal["forced", "possible", "impossible", "unknown"]
 MATCH_OUTCOMES: tuple[MatchOutcome, ...] = ("forced", "possible", "impossible", "unknown")
@@ -86,6 +87,7 @@ class MatchedRun:
     reading: UnreceivedPolicy
     verdicts: tuple[MatchVerdict, ...]
     computation: Computation | None = None
+    source: Source = NO_LINES
 
     @property
     def processes(self) -> int:
@@ -133,6 +135,7 @@ class MatchedLog:
     orders: Sequence[str]
     reading: UnreceivedPolicy
     matchings: list[Matching]
+    source: Source = NO_LINES
     #: The matchings in order, classified, and the number there of each run that has one.
     in_order: oracle.ClassifiedRuns = field(default_factory=oracle.Classifications)
     place: dict[int, int] = field(default_factory=dict)
@@ -159,12 +162,14 @@ class MatchedLog:
         """The verdicts on one run, with what shows that an order is impossible."""
         matching = self.matchings[number]
         if number not in self.place:
-            return MatchedRun(self.file, matching, self.reading, tuple(self._without_computation(matching)))
+            return MatchedRun(
+                self.file, matching, self.reading, tuple(self._without_computation(matching)), source=self.source
+            )
         found = self.in_order.classification(self.place[number])
         known: list[tuple[Computation, list[NumberedCopy]]] = []
         verdicts = [self._verdict(matching, order, found[order], known) for order in self.orders]
         c = found.subject.computation if isinstance(found.subject, oracle.NamedComputation) else None
-        return MatchedRun(self.file, matching, self.reading, tuple(verdicts), c)
+        return MatchedRun(self.file, matching, self.reading, tuple(verdicts), c, self.source)
 
     def _without_computation(self, matching: Matching) -> list[MatchVerdict]:
         if matching.holes:
@@ -230,6 +235,7 @@ def matched(
     form: Format | None = None,
     columns: Mapping[str, str] | None = None,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    kinds: Mapping[str, str] | None = None,
 ) -> MatchedLog:
     """The log of the file of that name, each run matched; arguments as of `contents.contents`."""
     content, form = oracle.content_of(name, form)
@@ -238,8 +244,9 @@ def matched(
         raise BadInput("this is no event log", hint=hint, file=name)
     if form in CONVERTED:
         raise BadInput(f"--match does not go with --format {form}", hint="leave --match out", file=name)
-    lines = oracle.lines_of(content, form, name, columns, OPTIONAL_WITHOUT_NAMES)
-    return matched_lines(lines, name, orders, reading, around_monitor)
+    lines = oracle.lines_of(content, form, name, columns, OPTIONAL_WITHOUT_NAMES, kinds)
+    source = Source.of(content, form, name, columns, lines)
+    return matched_lines(lines, name, orders, reading, around_monitor, source)
 
 
 def matched_lines(
@@ -248,15 +255,16 @@ def matched_lines(
     orders: Sequence[str],
     reading: UnreceivedPolicy,
     around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
+    source: Source | None = None,
 ) -> MatchedLog:
-    """The same of the lines of a log, as JSON."""
+    """The same of the lines of a log, as JSON; `source` has them as they are in the file."""
     matchings = []
     for run, rows in rows_by_run(lines, name, named=False).items():
         try:
             matchings.append(match(run, rows))
         except BadInput as problem:
             raise problem.at(file=name) from None
-    log = MatchedLog(name, orders, reading, matchings)
+    log = MatchedLog(name, orders, reading, matchings, source or NO_LINES)
     usable = [number for number, one in enumerate(matchings) if not one.holes and not one.cycle]
     if usable:
         named = (json.dumps(row, ensure_ascii=False) for number in usable for row in matchings[number].named_rows())

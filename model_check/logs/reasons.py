@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.printable import printable_name
 
 #: No process has more events than this.
 MOST_INDEX = (1 << 63) - 1
@@ -39,6 +41,13 @@ def reason_in(text: str) -> Reason:
     facts: dict[str, Any] = json.loads(text)
     kind = _KINDS_OF_REASONS[facts.pop("reason")]
     return kind(**{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()})
+
+
+def unknown_kind(kind: str, known: Iterable[str] = KINDS) -> BadInput:
+    """A kind of event that is none, unless the log calls one so."""
+    problem = unknown_name("kind", kind, known)
+    called = f"if the log calls one of them so: --kind {printable_name(kind)}=THAT"
+    return BadInput(problem.message, hint=f"{problem.hint}; {called}")
 
 
 class UnusableRow(BadInput):
@@ -151,11 +160,11 @@ class UnknownKind(Reason):
 
     @property
     def text(self) -> str:
-        return unknown_name("kind", self.kind, KINDS).message
+        return unknown_kind(self.kind).message
 
     @property
     def hint(self) -> str:
-        return unknown_name("kind", self.kind, KINDS).hint
+        return unknown_kind(self.kind).hint
 
 
 @dataclass(frozen=True)

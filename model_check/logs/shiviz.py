@@ -31,6 +31,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -80,20 +81,22 @@ def _read(content: bytes, name: str, patterns: Patterns) -> ConvertedLog:
     skipped: list[tuple[int, str]] = []
     for run, first, past in _executions(text, start, delimiter, line_at):
         events, end = [], first
+        others: list[tuple[int, str]] = []
         for found in parser.finditer(text, first, past):
-            skipped += _lines(text, end, found.start(), line_at)
+            others += _lines(text, end, found.start(), line_at)
             end = found.end()
             events.append(_event(found, line_at(found.start())))
-        skipped += _lines(text, end, past, line_at)
+        others += _lines(text, end, past, line_at)
         if events:
+            before = len(log.events)
             _convert(log, run, events, named)
+            others = _without_lost_events(log, run, before, events, others)
+        skipped += others
     if not log.events:
         hint = r"give it as --pattern, such as '(?<host>\S*) (?<clock>{.*})\n(?<event>.*)'"
         raise BadInput("no text matches the expression for events", hint=hint)
     if skipped:
-        shown = ", ".join(f"line {line}: '{printable_name(text)}'" for line, text in skipped[:SKIPPED_UP_TO])
-        more = ", …" if len(skipped) > SKIPPED_UP_TO else ""
-        note = f"{some(len(skipped), 'line')} of text skipped, as part of no event: {shown}{more}"
+        note = f"{some(len(skipped), 'line')} of text skipped, as part of no event: {_first_lines(skipped)}"
         for run in dict.fromkeys(event.run for event in log.events):
             log.note(run, note)
     return log
@@ -177,6 +180,38 @@ def _lines(text: str, start: int, end: int, line_at: Callable[[int], int]) -> It
     for number, line in enumerate(part.split("\n"), start=first):
         if line.strip():
             yield number, line.strip()
+
+
+def _first_lines(lines: Sequence[tuple[int, str]]) -> str:
+    shown = ", ".join(f"line {line}: '{printable_name(text)}'" for line, text in lines[:SKIPPED_UP_TO])
+    return shown + (", …" if len(lines) > SKIPPED_UP_TO else "")
+
+
+def _without_lost_events(
+    log: ConvertedLog, run: str, before: int, events: Sequence[ClockedEvent], others: Sequence[tuple[int, str]]
+) -> list[tuple[int, str]]:
+    """The lines that belong to no event, but for those with a clock that cannot be read. These are events of the run
+    that are lost: holes in the lines of their hosts, or of all hosts where they do not begin with one. The rows of the
+    run are those from `before` on.
+    """
+    hosts = "|".join(sorted((re.escape(host) for host in {event.host for event in events}), key=len, reverse=True))
+    has_clock = re.compile(rf'(?:{hosts})\s*\{{|.*"(?:{hosts})"\s*:')
+    lost = [(line, text) for line, text in others if has_clock.match(text)]
+    if not lost:
+        return list(others)
+    of_host = Counter(re.split(r"[\s{]", text, maxsplit=1)[0] for _, text in lost)
+    numbers: dict[str, list[int]] = {}
+    for event in events:
+        numbers.setdefault(event.host, []).append(event.number)
+    of_none = sum(count for host, count in of_host.items() if host not in numbers)
+    last = {row.process: row.index for row in sorted(log.events[before:], key=lambda row: row.index)}
+    for host, logged in numbers.items():
+        # Those that no gap in the numbers shows may have come after all others.
+        unseen = of_host[host] + of_none - (max(logged) - len(logged))
+        if unseen > 0:
+            log.events.append(LogEvent(lost[-1][0], run, host, last[host] + unseen + 1, "internal"))
+    log.note(run, f"{some(len(lost), 'line')} with a clock that cannot be read, of lost events: {_first_lines(lost)}")
+    return [(line, text) for line, text in others if not has_clock.match(text)]
 
 
 def _event(found: re.Match[str], line: int) -> ClockedEvent:

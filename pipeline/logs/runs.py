@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from crownless.model_check.event_logs import logged_run
@@ -53,7 +53,7 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Un
     if not rows:
         return _all_unknown(found, orders, "no row of it can be used")
     try:
-        logged = logged_run("", rows, with_unusable_rows)
+        logged = logged_run("", [replace(row, line=0) for row in rows], with_unusable_rows)  # which have no lines
     except BadInput as problem:
         cyclic = Cyclic(problem.message)
         found.quarantine += [(texts[row.line], cyclic) for row in rows]

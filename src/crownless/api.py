@@ -78,6 +78,7 @@ def read_log(
     *,
     format: Format | None = None,  # noqa: A002  # as the option is called
     columns: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
     pattern: str | None = None,
     delimiter: str | None = None,
     send: str | None = None,
@@ -86,13 +87,15 @@ def read_log(
     """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
 
     Each has its `computation`, and the `holes` that the log has. `format`, if the name of a file does not say it;
-    `columns`: what the log calls its columns, `{"message": "msg_id"}`; the others are the regular expressions of ShiViz
-    logs, as of `crownless classify`. Raises `BadInput` with the line that cannot be used.
+    `columns`: what the log calls its columns, `{"message": "msg_id"}`; `kinds`: what it calls kinds of events,
+    `{"recv": "deliver"}`; the others are the regular expressions of ShiViz logs, as of `crownless classify`. Raises
+    `BadInput` with the line that cannot be used.
     """
     from .model_check import oracle
     from .model_check.event_logs import read_log as read_lines
     from .model_check.logs.columns import TYPES
     from .model_check.logs.files import FORMATS
+    from .model_check.logs.kinds import check_kinds, lines_with_kinds
     from .model_check.logs.patterns import Patterns
 
     expressions = {"pattern": pattern, "delimiter": delimiter, "send": send, "deliver": deliver}
@@ -101,13 +104,15 @@ def read_log(
     for column in named or {}:
         if column not in TYPES:
             raise unknown_name("column", column, TYPES)
+    called = arguments.optional(arguments.texts, "kinds", kinds) or {}
+    check_kinds(called)
     if format is not None and format not in FORMATS:
         raise unknown_name("format", arguments.text("format", format), FORMATS)
     if isinstance(file, str | os.PathLike):
-        return list(oracle.subjects(os.fspath(file), format, named, patterns))
+        return list(oracle.subjects(os.fspath(file), format, named, patterns, called))
     if format is not None or named or patterns.given:
         raise BadInput("lines are of JSON", hint="give `format`, `columns` and expressions with a file")
-    lines = read_lines(arguments.lines("file", file))
+    lines = read_lines(lines_with_kinds(arguments.lines("file", file), called))
     return [oracle.NamedComputation("", run.run, run.computation, run.holes) for run in lines]
 
 

@@ -30,6 +30,7 @@ _OPTIONS = {
     "--delimiter": "delimiter",
     "--engine": "engine",
     "--format": "format",
+    "--kind": "kinds",
     "--max-memory": "max_memory",
     "--pattern": "pattern",
     "--program": "program",

@@ -14,6 +14,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
 from crownless.model_check.logs.files import CONVERTED, Format, format_of
+from crownless.model_check.logs.kinds import check_kinds
 from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
 from crownless.spec.errors import BadInput, unknown_name
@@ -62,6 +63,13 @@ SHOWN_UP_TO = 10
     metavar="NAME=THEIRS",
     help="What a log calls a column, such as message=msg_id (repeatable).",
 )
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="THEIRS=KIND",
+    help="What a log calls a kind of event, such as recv=deliver (repeatable).",
+)
 @click.option("--pattern", metavar="REGEX", help="Of ShiViz logs: an event, with the groups host, clock and event.")
 @click.option("--delimiter", metavar="REGEX", help="Of ShiViz logs: what separates runs; its group trace names them.")
 @click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
@@ -109,6 +117,7 @@ def classify(
     reading: UnreceivedPolicy,
     form: Format | None,
     columns: tuple[str, ...],
+    kinds: tuple[str, ...],
     pattern: str | None,
     delimiter: str | None,
     send: str | None,
@@ -137,6 +146,7 @@ def classify(
       crownless classify mf-fig8             a bundled computation
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
+      crownless classify log.jsonl --kind recv=deliver
       crownless classify log.parquet --order causal --quiet
       crownless classify --match log.jsonl   a log that does not name its messages
 
@@ -161,13 +171,13 @@ def classify(
         raise BadInput("--max-lateness: of --event-time only", hint="name the column of time stamps")
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
-    named = _columns(columns)
+    named, called = _columns(columns), _kinds(kinds)
     patterns = Patterns(pattern, delimiter, send, deliver)
     if engine == "spark" and by_process:
         raise BadInput("--by-process does not go with --engine spark", hint="leave one of them out")
-    if engine == "spark" and (form is not None or named):
-        hint = "leave --engine spark out, or rename the columns"
-        raise BadInput("--format and --column do not go with --engine spark", hint=hint)
+    if engine == "spark" and (form is not None or named or called):
+        hint = "leave --engine spark out, or rename the columns and kinds"
+        raise BadInput("--format, --column and --kind do not go with --engine spark", hint=hint)
     if engine == "spark" and (patterns.given or any(format_of(name) in CONVERTED for name in files)):
         hint = "leave --engine spark out"
         raise BadInput(f"--engine spark does not read {', '.join(CONVERTED)}", hint=hint)
@@ -230,7 +240,7 @@ def classify(
     if match:
         from .classify_match import classify_match
 
-        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling)
+        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling, called)
     parts: list[oracle.ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
@@ -242,14 +252,14 @@ def classify(
                 progress.file = name
             around = nullcontext if quiet else _compiling
             if one_run:
-                parts.append(one_run_of(name, chosen, reading, form, named, around, progress))
+                parts.append(one_run_of(name, chosen, reading, form, named, around, progress, called))
                 judged.add(name)
                 continue
             if clocks:
                 whose = processes.split(",") if processes else ()
-                found = clocked_runs(name, chosen, reading, whose, around)
+                found = clocked_runs(name, chosen, reading, whose, around, called)
             else:
-                found = contents(name, chosen, reading, form, named, around, patterns, progress)
+                found = contents(name, chosen, reading, form, named, around, patterns, progress, called)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -314,6 +324,21 @@ def _columns(given: tuple[str, ...]) -> dict[str, str]:
             raise unknown_name("column", name, TYPES)
         columns[name] = theirs
     return columns
+
+
+def _kinds(given: tuple[str, ...]) -> dict[str, str]:
+    """What a log calls kinds of events, from `THEIRS=KIND`."""
+    kinds: dict[str, str] = {}
+    for one in given:
+        theirs, equals, kind = one.rpartition("=")
+        if not equals or not theirs:
+            raise BadInput(f"--kind {printable_name(one)} is not THEIRS=KIND", hint="such as --kind recv=deliver")
+        if kinds.get(theirs, kind) != kind:
+            both = f"{printable_name(kinds[theirs])} and {printable_name(kind)}"
+            raise BadInput(f"--kind: '{printable_name(theirs)}' is to be {both}", hint="name each kind once")
+        kinds[theirs] = kind
+    check_kinds(kinds)
+    return kinds
 
 
 def _shown(

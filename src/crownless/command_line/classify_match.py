@@ -14,7 +14,7 @@ from crownless.model_check.logs.rows import Row
 from crownless.model_check.stopping import stoppable
 from crownless.spec.diagram import draw
 from crownless.spec.orders import UnreceivedPolicy
-from crownless.spec.printable import as_json, printable, printable_line, printable_name, some
+from crownless.spec.printable import printable, printable_line, printable_name, some
 
 from .classify_report import print_holes
 from .endings import say
@@ -50,6 +50,7 @@ def classify_match(
     as_json: bool,
     quiet: bool,
     around_monitor: Callable[[], AbstractContextManager[None]],
+    kinds: Mapping[str, str],
 ) -> int:
     """Decides each of these orders for each run of these logs; the exit code."""
     logs: list[MatchedLog] = []
@@ -57,7 +58,7 @@ def classify_match(
     with stoppable(limits) as part:
         for name in files:
             around = nullcontext if quiet else around_monitor
-            logs.append(matched(name, orders, reading, form, columns, around))
+            logs.append(matched(name, orders, reading, form, columns, around, kinds))
         for run in _shown(logs, orders, as_json=as_json):
             shown.append(run)
     count = sum(map(len, logs))
@@ -144,6 +145,7 @@ def _print(run: MatchedRun, *, drawing: bool) -> None:
 
 def _print_parts(run: MatchedRun) -> None:
     """The minimal parts of the log that show that orders are impossible, each once."""
+    several = {row.line: len(row.peers) for row in run.matching.rows if len(row.peers) > 1}
     parts: dict[tuple[Row, ...], dict[tuple[str, ...], list[str]]] = {}
     for verdict in run.verdicts:
         if verdict.lines:
@@ -151,9 +153,12 @@ def _print_parts(run: MatchedRun) -> None:
     for lines, by_details in parts.items():
         orders = [order for some_orders in by_details.values() for order in some_orders]
         print_line(f"{', '.join(orders)}: impossible by these lines alone, and not without any one of their messages")
+        if run.source.heading_shown:
+            print_line(f"  {run.source.heading_shown}")
         for row in lines[:LINES_UP_TO]:
-            event = {key: value for key, value in row.json().items() if key != "run"}
-            print_line(f"  line {row.line}: {as_json(event)}")
+            print_line(f"  {run.source.shown(row)}")
+            if row.line in several and len(row.peers) < several[row.line]:
+                print_line(f"    of its receivers {', '.join(row.peers)} alone")
         if len(lines) > LINES_UP_TO:
             print_line(f"  and {some(len(lines) - LINES_UP_TO, 'line')} more; --json has them all")
         for details, some_orders in by_details.items():
