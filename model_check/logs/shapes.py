@@ -59,6 +59,8 @@ class WitnessesByShape:
 
         `outcomes`: for each of these runs a row, with a column for each of the orders.
         """
+        if not len(runs):
+            return
         broken = np.zeros((len(runs), len(COLUMN)), np.bool_)
         broken[:, [COLUMN[order] for order in orders]] = outcomes == BROKEN
         processes = self.rows.processes

@@ -28,6 +28,9 @@ RECORD_SCHEMA = (
 )
 VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
 
+#: Runs of which the witnesses are held at a time.
+RUNS_AT_A_TIME = 20_000
+
 #: True: of all runs that break an order.
 Witnesses = bool | Literal["first"]
 
@@ -65,31 +68,41 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
         judged += _judge_by_spec(rows, run, found[run], query, records)
     records.append({"record_type": JUDGED, "rows": judged})
     yield _batch(records)
-    names, witnesses = rows.named["run"].names, _witnesses(rows, monitor, np.where(left[:, None], KEPT, found), query)
-    for k, order in enumerate(query.orders):
-        for outcome, verdict in _VERDICTS.items():
-            which = np.flatnonzero((found[:, k] == outcome) & ~left)
-            if len(which):
-                shown = [witnesses.get((run, order)) for run in which.tolist()] if outcome == BROKEN else None
-                yield _verdicts(names.take(which), order, verdict, shown or [None] * len(which))
+    yield from verdicts_by_monitor(rows, monitor, np.flatnonzero(~left), found, query.orders, query.witnesses)
 
 
-def _witnesses(rows: NamedRows, monitor: Monitor, outcomes: Numbers, query: Query) -> dict[tuple[int, str], str]:
-    """By run and order the witnesses that are asked for."""
-    if not query.witnesses:
-        return {}
-    if query.witnesses == "first":
-        outcomes = np.where(_first_by_name(rows, outcomes), outcomes, KEPT)
-    runs = np.flatnonzero((outcomes == BROKEN).any(axis=1))
-    found = WitnessesByShape(rows, monitor).of(runs, outcomes[runs], query.orders)
-    return {(run, order): witness for run, order, witness in found}
+def verdicts_by_monitor(
+    rows: NamedRows,
+    monitor: Monitor,
+    runs: Numbers,
+    outcomes: Numbers,
+    orders: Sequence[str],
+    witnesses: Witnesses = True,
+) -> Iterator[pa.RecordBatch]:
+    """The records of the verdicts on these runs, all of which the monitor has decided, by run and order."""
+    names = rows.named["run"].names
+    if witnesses == "first":
+        shown = np.where(_first_by_name(names, runs, outcomes), outcomes, KEPT)
+    else:
+        shown = outcomes if witnesses else np.full_like(outcomes, KEPT)
+    by_shape = WitnessesByShape(rows, monitor)
+    for begin in range(0, len(runs), RUNS_AT_A_TIME):
+        some = runs[begin : begin + RUNS_AT_A_TIME]
+        broken = some[(shown[some] == BROKEN).any(axis=1)]
+        made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], orders)}
+        for k, order in enumerate(orders):
+            for outcome, verdict in _VERDICTS.items():
+                which = some[outcomes[some, k] == outcome]
+                if len(which):
+                    texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
+                    yield _verdicts(names.take(which), order, verdict, texts)
 
 
-def _first_by_name(rows: NamedRows, outcomes: Numbers) -> Numbers:
-    """For each run and order, whether it is the one with the least name of those that break the order."""
-    names, first = rows.named["run"].names, np.zeros(outcomes.shape, bool)
-    for k, column in enumerate(outcomes.T):
-        broken = np.flatnonzero(column == BROKEN).tolist()
+def _first_by_name(names: pa.StringArray, runs: Numbers, outcomes: Numbers) -> Numbers:
+    """For each run and order, whether it is the one with the least name, of these runs that break the order."""
+    first = np.zeros(outcomes.shape, bool)
+    for k in range(outcomes.shape[1]):
+        broken = runs[outcomes[runs, k] == BROKEN].tolist()
         if broken:
             first[min(broken, key=lambda run: str(names[run].as_py())), k] = True
     return first
