@@ -17,6 +17,7 @@ pytest.importorskip("pyspark")
 from spark_session import spark  # noqa: F401
 
 from crownless.command_line import main
+from crownless.model_check.logs import contents as log_contents
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,7 +135,10 @@ def test_incompatible_options_are_refused(options: str, expected: str, crownless
 
 
 @pytest.mark.usefixtures("spark")
-def test_out_of_the_plain_engine_has_the_same_records(crownless: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_spec_up_to", [3, log_contents.SMALL_UP_TO])
+def test_out_of_the_plain_engine_has_the_same_records(
+    by_spec_up_to: int, crownless: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import pyarrow.dataset
 
     def records(folder: Path) -> tuple[Any, list[str], int]:
@@ -150,6 +154,7 @@ def test_out_of_the_plain_engine_has_the_same_records(crownless: Any, tmp_path: 
     ]
     kept = [json.dumps({**json.loads(line), "run": "kept"}) for line in OVERTAKEN[:4]]
     log.write_text("\n".join([*OVERTAKEN, *with_hole, *kept]), "utf-8")
+    monkeypatch.setattr(log_contents, "SMALL_UP_TO", by_spec_up_to)
     assert crownless(log, "--engine", "spark", "--out", tmp_path / "spark")[0] == 1
     assert crownless(log, "--out", tmp_path / "plain")[0] == 1
     plain = records(tmp_path / "plain")

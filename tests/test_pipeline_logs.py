@@ -27,15 +27,17 @@ from crownless.pipeline.logs.live import LiveRun, add_events, end_run, judge_liv
 from crownless.pipeline.logs.one_run import judge_one_run
 from crownless.pipeline.logs.records import Query, records_of_runs
 from crownless.pipeline.logs.rows import plain_line, plain_types
-from crownless.pipeline.logs.runs import RunResult, judge_run
+from crownless.pipeline.logs.runs import judge_run
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
+from crownless.spec.printable import as_json
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from spark_session import spark  # noqa: E402, F401
+from witness_checks import check_witness, from_json  # noqa: E402
 
 from crownless.pipeline.logs.judging import LogResult, judge, judge_lines, judge_parquet, read  # noqa: E402
 
@@ -102,8 +104,22 @@ def by_classify(lines: Sequence[str], reading: UnreceivedPolicy) -> Known:
         c = logged.computation
         found = classify(NamedComputation("", logged.run, c, logged.holes), tuple(ORDERS), reading)
         for verdict in found.verdicts:
-            witness = None if verdict.witness is None else json.dumps(verdict.witness.json(c), ensure_ascii=False)
+            witness = None if verdict.witness is None else as_json(verdict.witness.json(c))
             known[logged.run, verdict.order] = (verdict.outcome, witness, verdict.unknown)
+    return known
+
+
+def agree(found: Known, lines: Sequence[str], reading: UnreceivedPolicy) -> Known:
+    """The verdicts are those of `classify`, which are returned, and the witnesses genuine."""
+    known, runs = by_classify(lines, reading), {logged.run: logged for logged in read_log(lines)}
+    assert found.keys() == known.keys()
+    for (run, order), (verdict, witness, because) in found.items():
+        assert (verdict, because) == known[run, order][::2]
+        if witness is None or runs[run].holes:
+            assert witness == known[run, order][1]
+        else:
+            c = runs[run].computation
+            check_witness(c, Verdict(order, kept=False, witness=from_json(c, json.loads(witness))), reading)
     return known
 
 
@@ -145,8 +161,7 @@ def test_every_verdict_and_witness_is_that_of_classify(
     monkeypatch.setattr(log_blocks, "STRETCH", 700)  # so that runs are divided between blocks
     lines = random_log(seed, 600)
     records = records_without_spark(lines, reading)
-    known = by_classify(lines, reading)
-    assert verdicts_in(records) == known
+    known = agree(verdicts_in(records), lines, reading)
     assert sum(row["rows"] for row in records if row["record_type"] == "judged") == len(lines)
     assert not [row for row in records if row["record_type"] == "quarantine"]
     seen = Counter((order, verdict) for (_, order), (verdict, _, _) in known.items())
@@ -157,26 +172,23 @@ def test_every_verdict_and_witness_is_that_of_classify(
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_without_witnesses_the_verdicts_are_the_same_and_the_spec_decides_no_whole_run(
+def test_without_witnesses_the_verdicts_are_the_same(
     reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged_by_spec: list[str] = []
-
-    def counted(run: str, *rest: Any) -> RunResult:
-        judged_by_spec.append(run)
-        return judge_run(run, *rest)
-
-    monkeypatch.setattr(log_records, "judge_run", counted)
+    """And the spec decides no whole run, with witnesses neither."""
+    monkeypatch.delattr(log_records, "judge_run")
     lines = random_log(9, 500, holes=False)
     known = {key: verdict for key, (verdict, _, _) in by_classify(lines, reading).items()}
     found = verdicts_in(records_without_spark(lines, reading, witnesses=False))
     assert {key: verdict for key, (verdict, _, _) in found.items()} == known
     assert all(witness is None for _, witness, _ in found.values())
-    assert judged_by_spec == []
     # Of each order the first run that breaks it, by name, has its witness: of each bucket of runs, hence of all.
     found = verdicts_in(records_without_spark(lines, reading, witnesses="first"))
     assert {key: verdict for key, (verdict, _, _) in found.items()} == known
-    assert len(judged_by_spec) <= 5 * len(ORDERS)
+    assert all(
+        sum(witness is not None for (_, of), (_, witness, _) in found.items() if of == order) <= 5 for order in ORDERS
+    )
+    agree(verdicts_in(records_without_spark(lines, reading)), lines, reading)
     for order in ORDERS:
         broken = [run for (run, of), verdict in known.items() if of == order and verdict == "broken"]
         assert all(found[run, order][1] is not None for run in sorted(broken)[:1])
@@ -192,6 +204,8 @@ def test_a_monitor_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Monitor, "outcomes", wrong)
     with pytest.raises(AssertionError, match="broken by the monitor, kept by the spec"):
         records_without_spark(random_log(1, 20), "lost")
+    with pytest.raises(AssertionError, match="no message shows fifo broken"):
+        records_without_spark(random_log(1, 20, holes=False), "lost")
 
 
 def event(process: str, index: int, kind: str, message: str = "x", peer: Any = None, run: str = "r") -> str:
@@ -320,7 +334,9 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     records = judged.records.persist()
     judged = LogResult(judged.events, records)
     odd = {("odd", order): ("unknown", None, "no row of it can be used") for order in ORDERS}
-    assert collected(judged) == by_classify(lines, "lost") | odd
+    found = collected(judged)
+    agree({key: of for key, of in found.items() if key not in odd}, lines, "lost")
+    assert {key: of for key, of in found.items() if key in odd} == odd
     assert judged.account() == (len(lines) + 2, len(lines), 2)
     assert {row["run"] for row in judged.quarantine.collect()} == {None, "odd"}
     assert judged.holes.count() > 10
@@ -341,11 +357,10 @@ def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
         names = [name for name in COLUMNS if name != "text"]
         table = pa.table({name: [row.get(name) for row in rows[k::3]] for name in names})
         pq.write_table(table, tmp_path / f"part-{k}.parquet", row_group_size=100)
-    known = by_classify(lines, "pending")
     by_files = judge_parquet(spark, str(tmp_path), reading="pending")
-    assert collected(by_files) == known
+    agree(collected(by_files), lines, "pending")
     assert by_files.account() == (len(lines), len(lines), 0)
-    assert collected(judge(spark.read.parquet(str(tmp_path)), reading="pending")) == known
+    agree(collected(judge(spark.read.parquet(str(tmp_path)), reading="pending")), lines, "pending")
     with pytest.raises(BadInput, match="no column 'kind'"):
         judge(spark.read.parquet(str(tmp_path)).drop("kind"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import combinations, pairwise, product
+from typing import Any
 
 import networkx as nx
 
@@ -13,7 +14,7 @@ from crownless.spec.orders import (
     UnreceivedPolicy,
     Verdict,
 )
-from crownless.spec.witnesses import Crown, Cycle, Overtaking, Unreceived
+from crownless.spec.witnesses import Crown, Cycle, Link, Overtaking, Unreceived, Witness
 
 
 def check_witness(c: Computation, verdict: Verdict, reading: UnreceivedPolicy) -> None:
@@ -29,6 +30,35 @@ def check_witness(c: Computation, verdict: Verdict, reading: UnreceivedPolicy) -
     elif isinstance(witness, Unreceived):
         assert (verdict.order, reading) == ("synchronous", "lost")
         assert (witness.message, witness.receiver) in c.unreceived
+
+
+def from_json(c: Computation, fields: dict[str, Any]) -> Witness:
+    """The witness that is written so, with all that is said in it."""
+
+    def event(said: dict[str, Any]) -> int:
+        m, q = number(c, said["message"]), c.processes.index(said["process"])
+        e = c.send_event[m] if said["event"] == "send" else c.receive_events[m][q]
+        assert c.process_of[e] == q
+        return e
+
+    def links(said: list[dict[str, str]]) -> tuple[Link, ...]:
+        return tuple(Link(link["before"], link["after"], link["because"]) for link in said)
+
+    if fields["kind"] == "overtaking":
+        first, second, q = (
+            number(c, fields["first"]),
+            number(c, fields["second"]),
+            c.processes.index(fields["receiver"]),
+        )
+        assert fields["first_received"] == (q in c.receive_events[first])
+        return Overtaking(first, second, q, tuple(map(event, fields["chain"])))
+    if fields["kind"] == "crown":
+        messages = tuple(number(c, name) for name in fields["messages"])
+        return Crown(messages, tuple((event(send), event(receive)) for send, receive in fields["links"]))
+    if fields["kind"] == "cycle":
+        return Cycle(links(fields["cycle"]), links(fields["derived"]))
+    assert fields["kind"] == "unreceived"
+    return Unreceived(number(c, fields["message"]), c.processes.index(fields["receiver"]))
 
 
 def check_overtaking(c: Computation, order: str, witness: Overtaking, reading: UnreceivedPolicy) -> None:

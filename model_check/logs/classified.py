@@ -55,6 +55,8 @@ class ClassifiedLog:
     monitor: Monitor
     #: For each run and order of `orders` KEPT, BROKEN or UNDECIDED, which is unknown.
     outcomes: Numbers
+    #: For each run whether the monitor has decided every order.
+    by_monitor: Numbers
     #: How the rows are numbered for a reader of the log.
     numbering: Numbering = BY_ROW
     #: The runs that the spec has decided; and of large runs with holes the monitor of what is certain, and the holes.
@@ -237,7 +239,8 @@ def classified(
     outcomes = monitor.outcomes(orders, None if progress is None else lambda n: progress("decided", n, count, "events"))
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
     asked = outcomes[:, [COLUMN[order] for order in orders]]
-    log = ClassifiedLog(file, rows, orders, reading, monitor, asked, numbering)
+    by_monitor = (asked != UNDECIDED).all(axis=1) & (outcomes[:, ASYNCHRONOUS] != UNDECIDED)
+    log = ClassifiedLog(file, rows, orders, reading, monitor, asked, by_monitor, numbering)
     irregular = np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist()
     for done, number in enumerate(irregular):
         if progress is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,18 @@ ENTRIES = 1 << 16
 ROWS_AT_A_TIME = 1 << 19
 
 
+class Loops(NamedTuple):
+    """What the loops work on."""
+
+    run: Run
+    names: Names
+    channels: Channels
+    graph: Graph
+    queue: Queue
+    #: The first copies that overtake (see `overtakings`).
+    found: Numbers
+
+
 @dataclass
 class Monitor:
     """The monitor of these rows. What is not received is `pending`, or lost."""
@@ -95,14 +107,15 @@ class Monitor:
                 self.pending, asked, found,
             )  # fmt: skip
             if number < end:
-                self._grow()
+                self.grow()
         if runs and found[-1, ASYNCHRONOUS] != UNDECIDED:
             self._number, self._by_overtaking = runs - 1, {}  # it is still laid out
         asked[ASYNCHRONOUS] = True
         found[:, ~asked] = UNDECIDED
         return found
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Makes room for more lines, or for more times of messages in flight."""
         lines = int(self._run.sizes[LINES])
         known = int(len(self._channels.missing) ** 0.5)
         entries = len(self._channels.stamps)
@@ -121,17 +134,22 @@ class Monitor:
                 self._run, self._channels, 0, 0, self._found
             ):
                 self._found[:] = NONE
-                self._grow()
+                self.grow()
             self._number = number
             self._by_overtaking = {}
         return self._run
+
+    def loops(self) -> Loops:
+        """What the loops work on; none of its runs is laid out any more."""
+        self._number = NONE
+        return Loops(self._run, self._names, self._channels, self._graph, self._queue, self._found)
 
     def disorder(self, number: int) -> Numbers:
         """For each line of the run of that number, which is well-formed, the figures of `disorder`."""
         run = self.lay_out(number)
         figures, marked = np.zeros((int(run.sizes[LINES]), FIGURES), np.int64), marks(run)
         while not measure(run, self._channels, marked, figures):
-            self._grow()
+            self.grow()
         return figures
 
     def processes(self) -> Numbers:
@@ -144,12 +162,12 @@ class Monitor:
     def witness(self, number: int, order: str) -> list[int]:
         """The rows of the sends whose messages show that the run breaks the order, which it does."""
         run, column = self.lay_out(number), COLUMN[order]
-        unicasts = run.sizes[COPIES] == run.sizes[MESSAGES]
-        overtaken, overtaking = self._found[:2].tolist() if column == FIFO else self._found[2:].tolist()
-        if overtaken == NONE or (column == ONE_N and not unicasts):
+        at = shown_by(column, run, self._found)
+        if at == NONE:
             sends = np.zeros(len(run.send), np.bool_)
             show(column, run, self._graph, self._queue, self.pending, sends)
             return self._rows_of(sends)
+        overtaken, overtaking = self._found[at : at + 2].tolist()
         if (overtaken, overtaking) not in self._by_overtaking:  # by which other orders are broken, too
             sends = np.zeros(len(run.send), np.bool_)
             show_overtaking(run, self._graph, overtaken, overtaking, sends)
@@ -258,6 +276,13 @@ def keeps_one_queue(run: Run, graph: Graph, queue: Queue, pending: Any) -> Any:
 
 
 # -- what shows a violation --------------------------------------------------------------------------------------------
+
+
+@compiled
+def shown_by(order: Any, run: Run, found: Any) -> Any:
+    """Where the overtaking stands in `found` that shows that the run breaks the order; NONE if none shows it."""
+    at, unicasts = 0 if order == FIFO else 2, run.sizes[COPIES] == run.sizes[MESSAGES]
+    return NONE if found[at] == NONE or (order == ONE_N and not unicasts) else at
 
 
 @compiled

@@ -21,14 +21,24 @@ from crownless.model_check.logs.named_rows import MISSING, NAMED, Named, NamedRo
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The columns of blocks, for Spark.
-BLOCKS = "bucket int, rows long, block binary"
+#: The columns of blocks, for Spark: of each also the part of the log that it comes from, and its number there.
+BLOCKS = "bucket int, part int, number int, block binary"
+_COLUMNS = [column.split()[0] for column in BLOCKS.split(", ")]
 #: The number of rows packed at once.
 STRETCH = 1 << 20
 
 
-def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
-    """The rows of these batches as blocks, stretch by stretch."""
+def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int, part: int = 0) -> Iterator[pa.RecordBatch]:
+    """The rows of these batches, which are one part of a log, as blocks."""
+    import pyarrow as pa
+
+    for number, (bucket, block) in enumerate(_by_stretch(batches, buckets)):
+        columns = [pa.array([value], pa.int32()) for value in (bucket, part, number)]
+        yield pa.RecordBatch.from_arrays([*columns, pa.array([block], pa.binary())], names=_COLUMNS)
+
+
+def _by_stretch(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[tuple[int, bytes]]:
+    """Blocks with their buckets, stretch by stretch."""
     import pyarrow as pa
 
     held: list[pa.Table] = []
@@ -51,7 +61,7 @@ def bucket_of(run: str, buckets: int) -> int:
     return zlib.crc32(run.encode()) % buckets
 
 
-def _blocks(table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
+def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
     import pyarrow as pa
 
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
@@ -84,14 +94,7 @@ def _blocks(table: pa.Table, buckets: int) -> Iterator[pa.RecordBatch]:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([k], pa.int32()),
-                pa.array([end - start], pa.int64()),
-                pa.array([sink.getvalue().to_pybytes()], pa.binary()),
-            ],
-            names=["bucket", "rows", "block"],
-        )
+        yield k, sink.getvalue().to_pybytes()
 
 
 def _width(count: int) -> type[np.signedinteger[Any]]:

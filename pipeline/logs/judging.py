@@ -103,7 +103,7 @@ def judge(
     rows = plain(events)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return packed(batches, buckets)
+        return _packed(batches, buckets)
 
     return LogResult(rows, _records(rows.mapInArrow(pack, BLOCKS), query))
 
@@ -122,7 +122,7 @@ def judge_lines(
     lines = read_text(spark, path)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return packed(read_lines(batches), buckets)
+        return _packed(read_lines(batches), buckets)
 
     return LogResult(lines.where(lines.value.rlike(r"\S")), _records(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
 
@@ -161,7 +161,7 @@ def judge_parquet(
         groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return packed(_row_groups(groups, batches), buckets)
+        return _packed(_row_groups(groups, batches), buckets)
 
     tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
     blocks = spark.range(0, len(groups), 1, max(tasks, 1)).mapInArrow(pack, BLOCKS)
@@ -239,6 +239,14 @@ def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]
             yield plain_table(file.read_row_group(group, columns=present, use_threads=False))
 
 
+def _packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The rows of the part of the log that this task reads, as blocks."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    return packed(batches, buckets, 0 if task is None else task.partitionId())
+
+
 def _records(blocks: DataFrame, query: Query) -> DataFrame:
     """The records of the runs in these blocks."""
 
@@ -246,10 +254,10 @@ def _records(blocks: DataFrame, query: Query) -> DataFrame:
         for held in _by_bucket(batches):
             yield from records_of_runs(unpacked(held), query)
 
-    # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches.
+    # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches, and in the order of the log.
     return (
         blocks.repartition("bucket")
-        .sortWithinPartitions("bucket")
+        .sortWithinPartitions("bucket", "part", "number")
         .select("bucket", "block")
         .mapInArrow(answer, RECORD_SCHEMA)
     )

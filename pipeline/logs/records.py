@@ -1,4 +1,4 @@
-"""Verdicts on the runs of a bucket: by the monitor, and by the spec where it leaves one open."""
+"""Verdicts on the runs of a bucket, with witnesses: by the monitor, and by the spec where it leaves one open."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from crownless.model_check.logs.columns import json_line
 from crownless.model_check.logs.layout import Numbers
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.model_check.logs.named_rows import NamedRows, are_names
+from crownless.model_check.logs.shapes import WitnessesByShape
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 
 from .rows import UNKNOWN_RUN
@@ -27,6 +28,9 @@ RECORD_SCHEMA = (
 )
 VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
 
+#: Runs of which the witnesses are held at a time.
+RUNS_AT_A_TIME = 20_000
+
 #: True: of all runs that break an order.
 Witnesses = bool | Literal["first"]
 
@@ -37,8 +41,8 @@ _VERDICTS = {KEPT: "kept", BROKEN: "broken"}
 class Query:
     """The orders to decide for each run.
 
-    With `witnesses` the spec decides every run that breaks an order again, which is most of the work; with "first" of
-    each order the first such run alone, by name, of those decided together; without them none.
+    `witnesses`: of every violation; with "first" of each order that of the first run alone, by name, of those decided
+    together; or none.
     """
 
     orders: tuple[str, ...]
@@ -55,37 +59,58 @@ class Query:
 
 def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
-    found = _by_monitor(rows, query)
-    left = np.zeros(len(found), bool)
-    for outcomes in found.T:
-        left |= outcomes == UNDECIDED
-        if query.witnesses == "first":
-            left[_first_by_name(rows, np.flatnonzero(outcomes == BROKEN))] = True
-        elif query.witnesses:
-            left |= outcomes == BROKEN
+    monitor = Monitor(rows.numbers(), query.reading == "pending")
+    found = _by_monitor(rows, monitor, query)
+    left = (found == UNDECIDED).any(axis=1)
     records: list[dict[str, Any]] = []
     judged = int(np.diff(rows.first)[~left].sum())
     for run in np.flatnonzero(left).tolist():
         judged += _judge_by_spec(rows, run, found[run], query, records)
     records.append({"record_type": JUDGED, "rows": judged})
     yield _batch(records)
+    yield from verdicts_by_monitor(rows, monitor, np.flatnonzero(~left), found, query.orders, query.witnesses)
+
+
+def verdicts_by_monitor(
+    rows: NamedRows,
+    monitor: Monitor,
+    runs: Numbers,
+    outcomes: Numbers,
+    orders: Sequence[str],
+    witnesses: Witnesses = True,
+) -> Iterator[pa.RecordBatch]:
+    """The records of the verdicts on these runs, all of which the monitor has decided, by run and order."""
     names = rows.named["run"].names
-    for k, order in enumerate(query.orders):
-        for outcome, verdict in _VERDICTS.items():
-            which = np.flatnonzero((found[:, k] == outcome) & ~left)
-            if len(which):
-                yield _verdicts(names.take(which), order, verdict)
+    if witnesses == "first":
+        shown = np.where(_first_by_name(names, runs, outcomes), outcomes, KEPT)
+    else:
+        shown = outcomes if witnesses else np.full_like(outcomes, KEPT)
+    by_shape = WitnessesByShape(rows, monitor)
+    for begin in range(0, len(runs), RUNS_AT_A_TIME):
+        some = runs[begin : begin + RUNS_AT_A_TIME]
+        broken = some[(shown[some] == BROKEN).any(axis=1)]
+        made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], orders)}
+        for k, order in enumerate(orders):
+            for outcome, verdict in _VERDICTS.items():
+                which = some[outcomes[some, k] == outcome]
+                if len(which):
+                    texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
+                    yield _verdicts(names.take(which), order, verdict, texts)
 
 
-def _first_by_name(rows: NamedRows, runs: Numbers) -> list[int]:
-    """The run of these with the least name, if there is one."""
-    names = rows.named["run"].names
-    return [min(runs.tolist(), key=lambda run: str(names[run].as_py()))] if len(runs) else []
+def _first_by_name(names: pa.StringArray, runs: Numbers, outcomes: Numbers) -> Numbers:
+    """For each run and order, whether it is the one with the least name, of these runs that break the order."""
+    first = np.zeros(outcomes.shape, bool)
+    for k in range(outcomes.shape[1]):
+        broken = runs[outcomes[runs, k] == BROKEN].tolist()
+        if broken:
+            first[min(broken, key=lambda run: str(names[run].as_py())), k] = True
+    return first
 
 
-def _by_monitor(rows: NamedRows, query: Query) -> Numbers:
+def _by_monitor(rows: NamedRows, monitor: Monitor, query: Query) -> Numbers:
     """For each run and order of the query KEPT, BROKEN or UNDECIDED."""
-    decided = Monitor(rows.numbers(), query.reading == "pending").outcomes(query.orders)
+    decided = monitor.outcomes(query.orders)
     decided[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
     return decided[:, [COLUMN[order] for order in query.orders]]
 
@@ -128,21 +153,15 @@ def _batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(records, schema=_schema())
 
 
-def _verdicts(runs: pa.StringArray, order: str, verdict: str) -> pa.RecordBatch:
+def _verdicts(runs: pa.StringArray, order: str, verdict: str, witnesses: Sequence[str | None]) -> pa.RecordBatch:
     import pyarrow as pa
 
     count = len(runs)
-    columns = {"record_type": VERDICT, "order": order, "verdict": verdict}
+    same = {"record_type": VERDICT, "order": order, "verdict": verdict}
+    columns: dict[str, pa.Array] = {name: pa.repeat(value, count) for name, value in same.items()}
+    columns |= {"run": runs, "witness": pa.array(witnesses, pa.string())}
     return pa.RecordBatch.from_arrays(
-        [
-            runs
-            if field.name == "run"
-            else pa.repeat(columns[field.name], count)
-            if field.name in columns
-            else pa.nulls(count, field.type)
-            for field in _schema()
-        ],
-        schema=_schema(),
+        [columns.get(field.name, pa.nulls(count, field.type)) for field in _schema()], schema=_schema()
     )
 
 

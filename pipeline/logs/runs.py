@@ -21,6 +21,7 @@ from crownless.model_check.logs.rows import Row, conflicts, process_of, read_row
 from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
+from crownless.spec.printable import as_json
 
 
 class OrderVerdict(NamedTuple):
@@ -63,8 +64,8 @@ def judge_run(run: str, lines: Iterable[str], orders: Sequence[str], reading: Un
     of = classify(NamedComputation("", run, logged.computation, logged.holes), orders, reading)
     for verdict in of.verdicts:
         witness = None if verdict.witness is None else verdict.witness.json(logged.computation)
-        as_json = None if witness is None else json.dumps(witness, ensure_ascii=False)
-        found.order_verdicts.append(OrderVerdict(verdict.order, verdict.outcome, as_json, verdict.unknown))
+        text = None if witness is None else as_json(witness)
+        found.order_verdicts.append(OrderVerdict(verdict.order, verdict.outcome, text, verdict.unknown))
     return found
 
 

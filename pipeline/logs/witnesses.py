@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from crownless.model_check.event_logs import lines_of, read_log
 from crownless.spec.orders import UnreceivedPolicy, decide
+from crownless.spec.printable import as_json
 
 #: An event, by process, kind, message and receivers.
 NamedEvent = tuple[str, str, str, Sequence[str]]
@@ -28,8 +28,8 @@ def witness(
         (logged,) = read_log(lines_of(events))
         verdict = decide(logged.computation, order, reading)
         assert verdict.witness is not None, f"the messages that show {order} broken keep it"
-        return json.dumps(verdict.witness.json(logged.computation), ensure_ascii=False)
+        return as_json(verdict.witness.json(logged.computation))
     first, second = messages
     received = any(event[:3] == (receiver, "deliver", first) for event in events)
     overtaking = {"first": first, "second": second, "receiver": receiver, "first_received": received}
-    return json.dumps({"kind": "overtaking", **overtaking}, ensure_ascii=False)
+    return as_json({"kind": "overtaking", **overtaking})

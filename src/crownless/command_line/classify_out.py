@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crownless.model_check.logs.classified import ClassifiedLog
-from crownless.model_check.logs.monitor import KEPT
 from crownless.model_check.oracle import Classification, ClassifiedRuns
-from crownless.pipeline.logs.records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT
+from crownless.pipeline.logs.records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT, verdicts_by_monitor
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import as_json
 
@@ -36,19 +35,17 @@ def refuse_taken(out: Path) -> None:
 
 def write_records(out: Path, runs: ClassifiedRuns, orders: Sequence[str]) -> None:
     """Writes the records of these runs; the folder is there when all of them are in it, and not before."""
+    import pyarrow as pa
+
     with _finished_folder(out) as folder, _Writers(folder) as writers:
         judged = 0
+        left = np.arange(len(runs))
         if isinstance(runs, ClassifiedLog):
-            plainly_kept = (runs.outcomes == KEPT).all(axis=1)
-            plainly_kept[[*runs.by_spec, *runs.with_holes]] = False
-            names = runs.rows.named["run"].names.take(np.flatnonzero(plainly_kept))
-            for order in orders:
-                writers.write(VERDICT, _kept(names, order))
-            left = np.flatnonzero(~plainly_kept).tolist()
-            judged = len(runs.rows.index)
-        else:
-            left = list(range(len(runs)))
-        for number in left:
+            left, judged = np.flatnonzero(~runs.by_monitor), len(runs.rows.index)
+            which = np.flatnonzero(runs.by_monitor)
+            for batch in verdicts_by_monitor(runs.rows, runs.monitor, which, runs.outcomes, runs.orders):
+                writers.write(VERDICT, pa.Table.from_batches([batch]).drop_columns([TYPE]))
+        for number in left.tolist():
             found = runs.classification(number)
             writers.add(VERDICT, _verdicts(found))
             run = found.subject.run or ""
@@ -74,15 +71,6 @@ def _schema() -> pa.Schema:
 
     fields = [part.split() for part in RECORD_SCHEMA.split(", ")]
     return pa.schema([(name, pa.int64() if kind == "long" else pa.string()) for name, kind in fields if name != TYPE])
-
-
-def _kept(names: pa.StringArray, order: str) -> pa.Table:
-    """A row for each of these runs, which keep the order."""
-    import pyarrow as pa
-
-    said = {"run": names, "order": pa.repeat(order, len(names)), "verdict": pa.repeat("kept", len(names))}
-    schema = _schema()
-    return pa.table([said.get(field.name, pa.nulls(len(names), field.type)) for field in schema], schema=schema)
 
 
 class _Writers:

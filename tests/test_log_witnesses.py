@@ -1,0 +1,161 @@
+"""Witnesses of many runs at once: each is genuine, and what the spec says of the messages that show the violation."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from log_rows import random_computation
+from witness_checks import check_witness, from_json
+
+from crownless.model_check.event_logs import lines_of, read_log
+from crownless.model_check.logs import monitor as log_monitor
+from crownless.model_check.logs import shapes
+from crownless.model_check.logs.classified import by_run
+from crownless.model_check.logs.files import read_table
+from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
+from crownless.model_check.logs.overtaking import channels
+from crownless.model_check.logs.shapes import WitnessesByShape, WitnessOfRun
+from crownless.spec.computation import Computation, Message
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
+from crownless.spec.printable import as_json
+
+READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
+Named = tuple[WitnessesByShape, np.ndarray[Any, Any]]
+
+
+def renamed(c: Computation, chance: Random) -> Computation:
+    """The same with names whose natural order is neither that of the letters nor that of the first events."""
+    names = chance.sample([f"P{k}" for k in range(1, 30)], len(c.processes))
+    return Computation(tuple(names), tuple(Message(f"x{m.name}", m.sender, m.receivers) for m in c.messages), c.lines)
+
+
+def log_of(found: Sequence[Computation], chance: Random | None = None) -> bytes:
+    """Each computation is a run; in the order of a linearization, or in any order."""
+    lines = []
+    for run, c in enumerate(found):
+        events = []
+        for e in c.linearization:
+            p, event = c.process_of[e], c.events[e]
+            message = None if event.message is None else c.messages[event.message]
+            peer = [c.processes[q] for q in message.receivers] if message and event.kind == "send" else None
+            fields = {"run": f"r{run}", "process": c.processes[p], "index": e - c.first_event[p], "kind": event.kind}
+            events.append(json.dumps({**fields, "message": message and message.name, "peer": peer}))
+        if chance is not None:
+            chance.shuffle(events)
+        lines += events
+    return "\n".join(lines).encode()
+
+
+def decided(log: bytes, reading: UnreceivedPolicy) -> Named:
+    rows = by_run(read_table(log, "jsonl", "log"))
+    monitor = Monitor(rows.numbers(), reading == "pending")
+    outcomes = monitor.outcomes()[:, [COLUMN[order] for order in ORDERS]]
+    return WitnessesByShape(rows, monitor), outcomes
+
+
+def witnesses(named: Named) -> list[WitnessOfRun]:
+    return list(named[0].of(np.arange(len(named[1])), named[1], tuple(ORDERS)))
+
+
+def random_computations(seed: int, count: int = 200) -> list[Computation]:
+    chance = Random(seed)
+    return [
+        renamed(
+            random_computation(
+                chance, chance.randint(2, 6), 12, disorder=chance.choice([0.05, 0.4]),
+                loss=chance.choice([0, 0, 0.05]), several=chance.choice([0, 0, 0.5]),
+            ),
+            chance,
+        )
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def agree(found: Sequence[Computation], reading: UnreceivedPolicy, chance: Random | None = None) -> set[str]:
+    """Each violation has a witness, which is genuine, and the one of the messages that the monitor names."""
+    log = log_of(found, chance)
+    named = decided(log, reading)
+    events: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in log.splitlines():
+        event = json.loads(line)
+        events[event["run"]].append(event)
+    made = witnesses(named)
+    broken = np.argwhere(named[1] == BROKEN).tolist()
+    assert sorted((run, order) for run, order, _ in made) == sorted((run, [*ORDERS][k]) for run, k in broken)
+    for run, order, text in made:
+        c = found[run]
+        check_witness(c, Verdict(order, kept=False, witness=from_json(c, json.loads(text))), reading)
+        assert text == of_messages(events[f"r{run}"], named[0], named[0].monitor.witness(run, order), order, reading)
+    return {json.loads(text)["kind"] for _, _, text in made}
+
+
+def of_messages(
+    events: Sequence[dict[str, Any]],
+    by_shape: WitnessesByShape,
+    sends: Sequence[int],
+    order: str,
+    reading: UnreceivedPolicy,
+) -> str:
+    """What the spec says of these messages of a run, which are given by the rows of their sends."""
+    names = {by_shape.rows.named["message"].name(row) for row in sends}
+    mine = sorted((e for e in events if e["message"] in names), key=lambda e: int(e["index"]))
+    (logged,) = read_log(lines_of((e["process"], e["kind"], e["message"], e["peer"] or ()) for e in mine))
+    verdict = decide(logged.computation, order, reading)
+    assert verdict.witness is not None
+    return as_json(verdict.witness.json(logged.computation))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_violation_has_a_genuine_witness(seed: int, reading: UnreceivedPolicy) -> None:
+    kinds = agree(random_computations(seed), reading)
+    kinds |= agree(random_computations(seed), reading, Random(seed))
+    assert kinds >= {"overtaking", "crown", "cycle"}
+    assert ("unreceived" in kinds) == (reading == "lost")
+
+
+def test_little_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few runs, few shapes, and no room at first for lines and times."""
+    log = log_of(random_computations(7))
+    by_shape, outcomes = decided(log, "lost")
+    once = witnesses((by_shape, outcomes))
+    monkeypatch.setattr(shapes, "AT_A_TIME", 7)
+    monkeypatch.setattr(shapes, "MOST_SHAPES", 3)
+    monkeypatch.setattr(log_monitor, "ENTRIES", 1)
+    fresh = Monitor(by_shape.rows.numbers())
+    fresh._channels = channels(fresh.loops().run, 1, 1)
+    assert witnesses((WitnessesByShape(by_shape.rows, fresh), outcomes)) == once
+
+
+def test_names_are_those_of_the_log_whatever_is_in_them() -> None:
+    odd = ['a "quoted" one', "back\\slash", "⟨P0⟩", "⟨m1⟩", "é", "\u3164"]
+    for name in odd:
+        first, second = f"{name}1", f"{name}2"
+        events = [
+            {"process": "P1", "index": 0, "kind": "send", "message": first, "peer": name},
+            {"process": "P1", "index": 1, "kind": "send", "message": second, "peer": name},
+            {"process": name, "index": 0, "kind": "deliver", "message": second},
+            {"process": name, "index": 1, "kind": "deliver", "message": first},
+        ]
+        made = witnesses(decided("\n".join(map(json.dumps, events)).encode(), "lost"))
+        fifo = json.loads(next(text for _, order, text in made if order == "fifo"))
+        assert (fifo["first"], fifo["second"], fifo["receiver"]) == (first, second, name)
+        assert all("\u3164" not in text for *_, text in made)  # which shows nothing on a terminal
+
+
+def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes in the order of their letters, and a violation where there is none."""
+    found = random_computations(3, 100)
+    monkeypatch.setattr(shapes, "natural", lambda name: (name,))
+    with pytest.raises(AssertionError):
+        agree(found, "lost")
+    monkeypatch.undo()
+    by_shape, outcomes = decided(log_of(found), "lost")
+    with pytest.raises(AssertionError, match="shows"):
+        witnesses((by_shape, np.where(outcomes == KEPT, BROKEN, outcomes)))
