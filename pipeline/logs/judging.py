@@ -5,7 +5,7 @@ The verdicts are those of `crownless classify` (`model_check.oracle`), run by ru
 
 The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
 are. There the compiled monitor decides all runs of a bucket at once (`records`). The spec decides the runs that it
-leaves: those with a hole or an unusable row. It finds the witnesses, too.
+leaves: those with a hole or an unusable row.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
 """

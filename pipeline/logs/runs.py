@@ -9,7 +9,6 @@ right. An exact copy of a row goes there without a hole.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
