@@ -204,7 +204,7 @@ def test_a_monitor_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Monitor, "outcomes", wrong)
     with pytest.raises(AssertionError, match=r"broken by the monitor, kept by the spec|no message shows \w+ broken"):
         records_without_spark(random_log(1, 20), "lost")
-    with pytest.raises(AssertionError, match="no message shows fifo broken"):
+    with pytest.raises(AssertionError, match="no message shows asynchronous broken"):
         records_without_spark(random_log(1, 20, holes=False), "lost")
 
 
