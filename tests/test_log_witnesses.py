@@ -133,6 +133,13 @@ def test_little_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert witnesses((WitnessesByShape(by_shape.rows, fresh), outcomes)) == once
 
 
+def test_there_is_room_for_a_message_to_many_that_none_receives() -> None:
+    receivers = [f"P{k}" for k in range(2, 102)]
+    sent = {"process": "P1", "index": 0, "kind": "send", "message": "x", "peer": receivers}
+    made = witnesses(decided(json.dumps(sent).encode(), "lost"))
+    assert [(order, json.loads(text)["kind"]) for _, order, text in made] == [("synchronous", "unreceived")]
+
+
 def test_names_are_those_of_the_log_whatever_is_in_them() -> None:
     odd = ['a "quoted" one', "back\\slash", "⟨P0⟩", "⟨m1⟩", "é", "\u3164"]
     for name in odd:

@@ -8,7 +8,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .layout import COPIES, LINES, MESSAGES, NONE, SEND, Numbers, Rows, Run, lay_out, zeros
+from .layout import COPIES, EVENTS, LINES, MESSAGES, NONE, SEND, Numbers, Rows, Run, lay_out, zeros
 from .monitor import COLUMN, Loops, has_room, show, show_overtaking, shown_by
 from .overtaking import overtakings
 
@@ -99,7 +99,7 @@ def write_violations(
 def _fits(run: Run, written: Written) -> Any:
     """True if all violations of the run can be written down after those that are."""
     lines, messages = run.sizes[LINES], run.sizes[MESSAGES]
-    shape = 2 * run.sizes[COPIES] + messages + lines
+    shape = run.sizes[EVENTS] + run.sizes[COPIES] + lines  # at most, as `room_for` has it
     return (
         written.sizes[SHAPE] + ORDERS * shape <= len(written.shape)
         and written.sizes[PROCESSES] + ORDERS * lines <= len(written.process)
