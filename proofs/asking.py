@@ -8,10 +8,36 @@ from __future__ import annotations
 
 from typing import Any
 
+import z3
+
 from crownless.model_check.collector import collector_off
+
+#: Bytes without which z3 cannot begin: it would break down, as `z3.Context` does not look whether it has been made.
+ROOM = 24 << 20
+
+#: Those of the queries that z3 is at.
+_at_work: list[z3.Context] = []
+
+
+def own_context() -> z3.Context:
+    """A context in which z3 knows nothing of earlier queries; raises `MemoryError` if there is no room for it."""
+    bytearray(ROOM)
+    context = z3.Context()
+    z3.Z3_enable_concurrent_dec_ref(context.ref())
+    return context
 
 
 def ask(solver: Any, *given: Any) -> Any:
     """What z3 answers to the query of this solver, with these further hypotheses."""
-    with collector_off():
-        return solver.check(*given)
+    _at_work.append(solver.ctx)
+    try:
+        with collector_off():
+            return solver.check(*given)
+    finally:
+        _at_work.pop()
+
+
+def interrupt() -> None:
+    """Has z3 give up on what it is at; called from another thread."""
+    for context in {z3.main_ctx(), *_at_work}:
+        context.interrupt()

@@ -11,12 +11,12 @@ import z3
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import Part, Stopped, stop_reason, stoppable
 
+from .asking import ROOM, interrupt
+
 #: What z3 says where it took an interrupt for its own.
 INTERRUPTED = "interrupted from keyboard"
 #: What it says at its limit of steps; sometimes also "canceled", or "push canceled", which nobody did.
 AT_ITS_LIMIT = "max. resource limit exceeded"
-#: Bytes without which z3 cannot begin: it would break down, as `z3.Context` does not look whether it has been made.
-ROOM = 24 << 20
 
 
 def reason_for_giving_up(reason: str) -> str:
@@ -40,7 +40,7 @@ def stoppable_proof(limits: Limits | None = None) -> Iterator[Part]:
     before = z3.get_param("ctrl_c")
     z3.set_param("ctrl_c", False)
     try:
-        with stoppable(limits, z3.main_ctx().interrupt) as part:
+        with stoppable(limits, interrupt) as part:
             yield part
     finally:
         z3.set_param("ctrl_c", before)

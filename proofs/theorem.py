@@ -16,7 +16,7 @@ import z3
 
 from crownless.spec.printable import in_brackets
 
-from .asking import ask
+from .asking import ask, own_context
 from .interrupts import reason_for_giving_up
 from .terms import Term
 
@@ -60,14 +60,16 @@ class Verdict:
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
     """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
 
-    Which way z3 takes depends on its seed, and on earlier queries in this process; where it gives up, the query
-    is repeated with another seed, so many times in all, each with as many steps.
+    Which way z3 takes depends on its seed, and not on earlier queries, as each theorem has a context of its own. Where
+    it gives up, the query is repeated with another seed, so many times in all, each with as many steps.
     """
     reason = ""
+    context = own_context()
+    query = [_boolean(term).translate(context) for term in (*given.values(), z3.Not(shows))]
     for seed in range(attempts):
-        solver = z3.Solver()
+        solver = z3.Solver(ctx=context)
         solver.set(rlimit=effort, random_seed=seed)
-        solver.add(*given.values(), z3.Not(shows))
+        solver.add(*query)
         answer = ask(solver)
         if answer != z3.unknown:
             break
@@ -75,8 +77,13 @@ def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFF
     if answer == z3.unsat:
         return Verdict(name, "proved", tuple(given))
     if answer == z3.sat:
-        return Verdict(name, "refuted", tuple(given), model=solver.model())
+        return Verdict(name, "refuted", tuple(given), model=solver.model().translate(z3.main_ctx()))
     return Verdict(name, "unknown", tuple(given), reason=reason)
+
+
+def _boolean(term: Term) -> Term:
+    """The term, also of a plain `bool`."""
+    return z3.BoolSort().cast(term)
 
 
 def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> dict[str, Verdict]:

@@ -131,7 +131,7 @@ def start():
 
 def never_ends(solver, *assumptions):
     start()
-    x, y, z = z3.Ints("x y z")
+    x, y, z = z3.Ints("x y z", solver.ctx)
     solver.reset()
     solver.add(x * x * x + y * y * y + z * z * z == 114, x > y, y > z)
     solver.set(rlimit=0)

@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES
+from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, plain_table
+from crownless.model_check.logs.plain_lines import read_plain_lines
 from crownless.model_check.logs.reasons import MOST_INDEX
 from crownless.spec.errors import BadInput
 
@@ -82,12 +83,35 @@ def as_bytes(lines: DataFrame) -> DataFrame:
 
 def read_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches of lines as batches of plain rows."""
+    for batch in batches:
+        rows = _read_at_once(batch["value"])
+        yield from [_read_one_by_one(batch["value"])] if rows is None else rows.to_batches()
+
+
+def _read_at_once(lines: pa.BinaryArray) -> pa.Table | None:
+    """Lines as plain rows by the compiled loop; None if a line is not plain enough for it, or no event."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        return None  # not UTF-8
+    table = read_plain_lines(b"\n".join(lines.to_pylist()), {name: name for name in TYPES})
+    if table is None or any(table[name].null_count for name in ("process", "index", "kind")):
+        return None
+    internal, has_message = pc.equal(table["kind"], "internal"), table["message"].is_valid()
+    if pc.any(pc.equal(internal, has_message)).as_py() or pc.any(pc.and_(internal, table["peer"].is_valid())).as_py():
+        return None
+    return plain_table(table)
+
+
+def _read_one_by_one(lines: pa.BinaryArray) -> pa.RecordBatch:
     import pyarrow as pa
 
-    for batch in batches:
-        rows = [plain_line(line) for line in batch["value"].to_pylist() if line.strip()]
-        columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
-        yield pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
+    rows = [plain_line(line) for line in lines.to_pylist() if line.strip()]
+    columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
+    return pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
 
 
 def plain_types() -> list[pa.DataType]:
