@@ -121,12 +121,11 @@ def test_every_violation_has_a_genuine_witness(seed: int, reading: UnreceivedPol
 
 
 def test_little_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few runs, few shapes, and no room at first for lines and times."""
+    """Few runs, and no room at first for lines and times."""
     log = log_of(random_computations(7))
     by_shape, outcomes = decided(log, "lost")
     once = witnesses((by_shape, outcomes))
     monkeypatch.setattr(shapes, "AT_A_TIME", 7)
-    monkeypatch.setattr(shapes, "MOST_SHAPES", 3)
     monkeypatch.setattr(log_monitor, "ENTRIES", 1)
     fresh = Monitor(by_shape.rows.numbers())
     fresh._channels = channels(fresh.loops().run, 1, 1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -51,8 +52,6 @@ class WitnessesByShape:
 
     rows: NamedRows
     monitor: Monitor
-    #: By order and shape the texts between the names, and the places of the names: processes, then messages.
-    _known: dict[tuple[int, bytes], tuple[list[str], list[tuple[bool, int]]]] = field(default_factory=dict)
 
     def of(self, runs: Numbers, outcomes: Numbers, orders: Sequence[str]) -> Iterator[WitnessOfRun]:
         """For these runs, which are well-formed, of each order that the outcomes call broken a witness.
@@ -85,33 +84,28 @@ class WitnessesByShape:
         if not count:
             return
         names = self.rows.named["message"].names.take(written.message[:messages]).to_pylist()
-        shapes, width, process = (
-            written.shape[: int(written.sizes[SHAPE])].tobytes(),
-            written.shape.itemsize,
-            written.process,
-        )
+        shapes, width = written.shape[: int(written.sizes[SHAPE])].tobytes(), written.shape.itemsize
+        process, pending = written.process, self.monitor.pending
         for (run, order, shape, line, message), (_, _, end, *_) in pairwise(written.entry[: count + 1].tolist()):
-            key = order, shapes[width * shape : width * end]
-            if key not in self._known:
-                if len(self._known) >= MOST_SHAPES:
-                    self._known.clear()
-                self._known[key] = self._shown(order, written.shape[shape:end].tolist())
-            texts, places = self._known[key]
+            texts, places = _witness_of(shapes[width * shape : width * end], order, pending)
             said = [texts[0]]
             for (is_process, k), text in zip(places, texts[1:], strict=True):
                 said.append(processes[process[line + k]] if is_process else _in_json(names[message + k]))
                 said.append(text)
             yield WitnessOfRun(run, _ORDER[order], "".join(said))
 
-    def _shown(self, order: int, shape: Sequence[int]) -> tuple[list[str], list[tuple[bool, int]]]:
-        """The spec's witness of a shape, in pieces."""
-        reading: UnreceivedPolicy = "pending" if self.monitor.pending else "lost"
-        assert shape, f"no message shows {_ORDER[order]} broken"
-        (logged,) = read_log(lines_of(_events(shape)))
-        verdict = decide(logged.computation, _ORDER[order], reading)
-        assert verdict.witness is not None, f"the messages that show {_ORDER[order]} broken keep it: {shape}"
-        pieces = _PLACE.split(as_json(verdict.witness.json(logged.computation)))
-        return pieces[::3], [(kind == "P", int(k)) for kind, k in zip(pieces[1::3], pieces[2::3], strict=True)]
+
+@lru_cache(MOST_SHAPES)
+def _witness_of(shape: bytes, order: int, pending: bool) -> tuple[list[str], list[tuple[bool, int]]]:
+    """The spec's witness of a shape: the texts between the names, and for each name if it is a process, and which."""
+    reading: UnreceivedPolicy = "pending" if pending else "lost"
+    assert shape, f"no message shows {_ORDER[order]} broken"
+    events = _events(np.frombuffer(shape, np.int32).tolist())
+    (logged,) = read_log(lines_of(events))
+    verdict = decide(logged.computation, _ORDER[order], reading)
+    assert verdict.witness is not None, f"the messages that show {_ORDER[order]} broken keep it: {events}"
+    pieces = _PLACE.split(as_json(verdict.witness.json(logged.computation)))
+    return pieces[::3], [(kind == "P", int(k)) for kind, k in zip(pieces[1::3], pieces[2::3], strict=True)]
 
 
 def _events(shape: Sequence[int]) -> list[tuple[str, str, str, list[str]]]:
