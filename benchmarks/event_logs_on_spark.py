@@ -1,22 +1,27 @@
-"""Verdicts on a log of ten million events on Spark: processor time, on two processors of this machine.
+"""Verdicts on a log of ten million events on Spark, beside the plain command on the same rows: processor time.
 
-    python benchmarks/event_logs_on_spark.py [--events 10000000] [--shuffled] [--rows] [--witnesses]
+    python benchmarks/event_logs_on_spark.py [--events 10000000] [--broken] [--shuffled] [--rows] [--no-witnesses]
 
 The log is made first, in a separate step: Parquet, all columns strings but the index, runs of 100 events of six
 processes. Of these 60 % are synchronous; in 37 % messages are delivered in the order of sending, across senders (so
-crowns may occur, but no message is overtaken); in 3 % in any order. It is then judged in a separate process.
+crowns may occur, but no message is overtaken); in 3 % in any order, and with `--broken` in all runs. Causal and
+synchronous order are decided, with a witness of each violation, and all of it is written as Parquet: on Spark in a
+process of its own, on two processors of this machine, and by `crownless classify --out`.
 
-The figure is the processor time of that process and of all that it starts, the Java side and the Python workers
-included, in two parts: until a session has run a query, and from there until all verdicts are counted.
+The figure is the processor time of a process and of all that it starts, the Java side and the Python workers included.
+Of Spark there are two parts: until a session has judged a log of one run, and from there until all is written.
 """
 
 from __future__ import annotations
 
 import json
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +33,22 @@ from crownless.model_check.native.compiled import compiled
 
 RUN_OF, PROCESSES = 50, 6
 FILES, ROW_GROUP = 4, 500_000
+#: The same rows in several files for Spark, and in one.
+PARTS, WHOLE = "parts", "whole.parquet"
+#: The first run alone.
+ONE_RUN = "one-run.parquet"
+#: What is written of them.
+SPARK, SPARK_ONE_RUN, PLAIN = "spark", "spark-one-run", "plain"
+ORDERS = ("causal", "synchronous")
 
 
 @compiled
-def make(seed: int, runs: int, columns: Any, in_flight: Any, places: Any) -> None:
+def make(seed: int, runs: int, broken: bool, columns: Any, in_flight: Any, places: Any) -> None:
     """Fills the columns run, process, index, kind, message, peer with random runs."""
     np.random.seed(seed)
     row = 0
     for run in range(runs):
-        kind = np.random.random()
+        kind = 1.0 if broken else np.random.random()
         for p in range(PROCESSES):
             places[p] = 0
         sent, unreceived = 0, 0
@@ -62,16 +74,19 @@ def make(seed: int, runs: int, columns: Any, in_flight: Any, places: Any) -> Non
             row += 1
 
 
-def write(directory: Path, events: int, *, shuffled: bool) -> int:
+def write(directory: Path, events: int, *, shuffled: bool, broken: bool) -> int:
     """Writes a log of about this many events; `shuffled`: rows in random order within a file. Returns their number."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     runs = events // (2 * RUN_OF) // FILES
+    (directory / PARTS).mkdir()
+    whole = None
     names = [f"P{p + 1}" for p in range(PROCESSES)]
     for file in range(FILES):
         columns = np.zeros((6, 2 * RUN_OF * runs), np.int64)
-        make(file, runs, columns, np.zeros((RUN_OF + 1, 3), np.int64), np.zeros(PROCESSES, np.int64))
+        make(file, runs, broken, columns, np.zeros((RUN_OF + 1, 3), np.int64), np.zeros(PROCESSES, np.int64))
         if shuffled:
             columns = columns[:, np.random.default_rng(file).permutation(columns.shape[1])]
 
@@ -89,7 +104,13 @@ def write(directory: Path, events: int, *, shuffled: bool) -> int:
                 "peer": text(columns[5], names),
             }
         )
-        pq.write_table(table, directory / f"part-{file}.parquet", row_group_size=ROW_GROUP)
+        pq.write_table(table, directory / PARTS / f"part-{file}.parquet", row_group_size=ROW_GROUP)
+        whole = pq.ParquetWriter(directory / WHOLE, table.schema) if whole is None else whole
+        whole.write_table(table, row_group_size=ROW_GROUP)
+        if file == 0:
+            pq.write_table(table.filter(pc.equal(table["run"], "run-0")), directory / ONE_RUN)
+    if whole is not None:
+        whole.close()
     return 2 * RUN_OF * runs * FILES
 
 
@@ -106,71 +127,95 @@ def processor_time() -> dict[str, float]:
     return used
 
 
-def measure(path: str, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
-    """Judges the log once, in this process."""
-    from pyspark.sql import functions as f
-
+def measure(folder: Path, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
+    """Judges the log of one run and then the log, each once, in this process."""
     from crownless.pipeline.logs.judging import judge, judge_parquet, read
     from crownless.pipeline.session import session
 
+    def judged(log: str, out: str) -> None:
+        path = str(folder / log)
+        found = (
+            judge(read(spark, path), ORDERS, witnesses=witnesses)
+            if by_rows
+            else judge_parquet(spark, path, ORDERS, witnesses=witnesses)
+        )
+        found.records.write.partitionBy("record_type").parquet(str(folder / out))
+
     spark = session("local[2]", rows_in_java=by_rows, spark_sql_shuffle_partitions="4")
-    spark.range(10).count()
+    judged(ONE_RUN, SPARK_ONE_RUN)
     before, began = processor_time(), time.perf_counter()
-    orders = ("causal", "synchronous")
-    log = (
-        judge(read(spark, path), orders, witnesses=witnesses)
-        if by_rows
-        else judge_parquet(spark, path, orders, witnesses=witnesses)
-    )
-    counted = log.records.groupBy("record_type", "order", "verdict").agg(
-        f.count("*").alias("n"), f.sum("rows").alias("rows")
-    )
-    found = [row.asDict() for row in counted.collect()]
-    seconds = time.perf_counter() - began
-    return {"before": before, "after": processor_time(), "seconds": seconds, "found": found}
+    judged(PARTS, SPARK)
+    return {"before": before, "after": processor_time(), "seconds": time.perf_counter() - began}
+
+
+def plain(folder: Path) -> float:
+    """The processor time of the plain command on the same rows."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    orders = [word for order in ORDERS for word in ("--order", order)]
+    command = ["classify", str(folder / WHOLE), *orders, "--out", str(folder / PLAIN)]
+    subprocess.run([sys.executable, "-m", "crownless", *command], stdout=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @click.command()
 @click.option("--events", default=10_000_000, show_default=True)
+@click.option("--broken", is_flag=True, help="The messages of every run are delivered in any order.")
 @click.option("--shuffled", is_flag=True, help="The rows of each file in random order.")
 @click.option("--rows", "by_rows", is_flag=True, help="Read the log by Spark, as any DataFrame.")
-@click.option("--witnesses", is_flag=True, help="Find the witness of every broken order, too.")
+@click.option("--witnesses/--no-witnesses", default=True, help="A witness of every broken order.")
 @click.option("--repeat", default=1, show_default=True)
-@click.option("--measure", "path", hidden=True)
-def main(events: int, shuffled: bool, by_rows: bool, witnesses: bool, repeat: int, path: str | None) -> None:
+@click.option("--measure", "path", hidden=True, type=click.Path(path_type=Path))
+def main(
+    events: int, broken: bool, shuffled: bool, by_rows: bool, witnesses: bool, repeat: int, path: Path | None
+) -> None:
     """Print the figures."""
     if path is not None:
         print(json.dumps(measure(path, by_rows=by_rows, witnesses=witnesses)))
         return
     with tempfile.TemporaryDirectory(prefix="crownless-log-") as directory:
-        began = time.process_time()
-        made = write(Path(directory), events, shuffled=shuffled)
+        folder, began = Path(directory), time.process_time()
+        made = write(folder, events, shuffled=shuffled, broken=broken)
         print(f"{made:,} events made in {time.process_time() - began:.1f} s of processor time, not counted below")
-        options = ["--rows"] * by_rows + ["--witnesses"] * witnesses
+        options = ["--rows"] * by_rows + ["--no-witnesses"] * (not witnesses)
         command = [sys.executable, __file__, "--measure", directory, *options]
         for _ in range(repeat):
+            for out in (SPARK, SPARK_ONE_RUN, PLAIN):
+                shutil.rmtree(folder / out, ignore_errors=True)
             load = psutil.getloadavg()[0]
             answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            figures = json.loads(answer.splitlines()[-1])
-            report(figures, made, load)
+            net = report(json.loads(answer.splitlines()[-1]), load)
+            verdicts = counted(folder / SPARK, made)
+            if witnesses:
+                alone = plain(folder)
+                print(
+                    f"plain {alone:.1f} s: judging on Spark takes {net / alone:.2f} times as long, besides the session"
+                )
+                assert counted(folder / PLAIN, made) == verdicts
+        for (order, verdict), runs in sorted(verdicts.items()):
+            print(f"  {order}: {runs:,} runs {verdict}")
 
 
-def report(figures: dict[str, Any], made: int, load: float) -> None:
+def report(figures: dict[str, Any], load: float) -> float:
+    """Prints the figures of Spark; returns the seconds without the session."""
     before, after = figures["before"], figures["after"]
     parts = ", ".join(f"{name} {after[name] - before.get(name, 0):.1f}" for name in sorted(after))
-    net = sum(after.values()) - sum(before.values())
+    net = float(sum(after.values()) - sum(before.values()))
     print(
         f"session {sum(before.values()):.1f} s, judging {net:.1f} s of processor time ({parts}), together "
         f"{sum(after.values()):.1f}; {figures['seconds']:.1f} s by the clock; load before it {load:.1f}"
     )
+    return net
 
-    def found(record_type: str) -> list[dict[str, Any]]:
-        return [row for row in figures["found"] if row["record_type"] == record_type]
 
-    judged = sum(row["rows"] for row in found("judged"))
-    for row in sorted(found("verdict"), key=lambda row: (row["order"], row["verdict"])):
-        print(f"  {row['order']}: {row['n']:,} runs {row['verdict']}")
+def counted(out: Path, made: int) -> Counter[tuple[str, str]]:
+    """The number of runs by order and verdict; of each row that was made there is a judgement."""
+    import pyarrow.parquet as pq
+
+    judged = sum(pq.read_table(out / "record_type=judged")["rows"].to_pylist())
     assert judged == made, f"{judged:,} rows judged of {made:,}"
+    found = pq.read_table(out / "record_type=verdict", columns=["order", "verdict"])
+    return Counter(zip(found["order"].to_pylist(), found["verdict"].to_pylist(), strict=True))
 
 
 if __name__ == "__main__":
