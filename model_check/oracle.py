@@ -28,10 +28,10 @@ from .event_logs import read_log
 from .logs.columns import OPTIONAL
 from .logs.converted import ConvertedLog, convert
 from .logs.files import (
-    COMPRESSIONS,
     CONVERTED,
     Format,
     Progress,
+    compression_of,
     decompressed,
     format_in,
     format_of,
@@ -360,12 +360,12 @@ def content_of(name: str, form: Format | None = None, progress: Progress | None 
     """
     path = path_of(name)
     content = read_bytes(path, name, None if progress is None else lambda read: progress("read", read, None, "bytes"))
-    if path is not None and path.suffix in COMPRESSIONS:
+    if path is not None and compression_of(path) is not None:
         content = decompressed(content, name)
     if form is None and path is not None:
         form = format_of(path.name)
         form = json_format(content) if form == "jsonl" else form
-    if form is None and content.startswith(b"\x1f\x8b"):
+    if content.startswith(b"\x1f\x8b"):
         hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
         raise BadInput("this is compressed", hint=hint, file=name)
     form = form or format_in(content)

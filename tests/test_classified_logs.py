@@ -320,6 +320,18 @@ ODD_COLUMNS: dict[str, tuple[dict[str, Any], str]] = {
         {"message": pa.Array.from_buffers(pa.string(), 20, pa.array([b"\xff"] * 20, pa.binary()).buffers())},
         "it cannot be read as Arrow: Column 4",
     ),
+    "indices without a sign": ({"index": pa.array([k // 2 for k in range(20)], pa.uint64())}, ""),
+    "small indices and messages without a sign": (
+        {
+            "index": pa.array([k // 2 for k in range(20)], pa.uint8()),
+            "message": pa.array([k // 2 for k in range(20)], pa.uint32()),
+        },
+        "",
+    ),
+    "an index that is too large": (
+        {"index": pa.array([*range(19), 1 << 63], pa.uint64())},
+        "log.arrow: 'index' is more than 9,223,372,036,854,775,807; count the events",
+    ),
     "a wrong type": ({"index": pa.array([0.5] * 20)}, "the column 'index' is of type double"),
 }
 
@@ -369,19 +381,40 @@ SENDS = '{"process": "P", "index": 0, "kind": "send", "message": "x", "peer": "Q
         ("csv", "process,index,kind,message,peer\nP,--5,send,x,Q\n", {}, "log.csv:2: 'index' cannot be '--5'"),
         ("csv", "process,index,kind,message,peer\nP,,send,x,Q\n", {}, "log.csv:2: 'index' is missing"),
         ("csv", "process,index,kind,message,peer\nP,0,send,,Q\n", {}, "log.csv:2: 'message' is missing"),
-        ("csv", "process,index,kind,peer\n", {}, "there is no column 'message'"),
+        (
+            "csv",
+            "process,index,kind,peer\n",
+            {},
+            "no column 'message'; the file has 'process', 'index', 'kind', 'peer'; if",
+        ),
+        (
+            "csv",
+            "process;index;kind\n",
+            {},
+            "there is no column 'process'; the file has 'process;index;kind'; if one is",
+        ),
+        ("csv", ",".join(map(str, range(99))) + "\n", {}, "'18', '19' and 79 more; if one is"),
+        ("csv", "process,index,kind,message,peer\n", {}, "log.csv: the log is empty; give one event a row"),
         ("csv", "\ufeffprocess\x00,index\n", {}, "there is no column 'process'"),
-        ("csv", "process,index\nP\n", {}, "it cannot be read as CSV"),
+        (
+            "csv",
+            "process,index\nP\n",
+            {},
+            "it cannot be read as CSV: CSV parse error: Row #2: Expected 2 columns, got 1: P",
+        ),
+        ("jsonl", "process,index,kind\n", {}, "this looks like CSV, not like JSON; give --format csv, or name"),
+        ("parquet", "process\tindex\tkind\n", {}, "this looks like CSV, not like Parquet; give --format csv, or"),
+        ("jsonl", b"\x1f\x8b\x08\x00\x00", {}, "this is compressed; give the file a name that ends in .gz"),
         ("csv", "process,index,kind,message,peer\n", {"message": "id"}, "there is no column 'id'; the file has"),
         ("jsonl", SENDS, {"message": "peer"}, "'message' and 'peer' are both to be the column 'peer'"),
         ("jsonl", SENDS, {"message": "id"}, "no line has 'id'; say what is called 'message' there"),
     ],
 )
 def test_columns_that_cannot_be_read_are_refused(
-    tmp_path: Path, suffix: str, content: str, columns: dict[str, str], refused: str
+    tmp_path: Path, suffix: str, content: str | bytes, columns: dict[str, str], refused: str
 ) -> None:
     name = tmp_path / f"log.{suffix}"
-    name.write_text(content)
+    name.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadInput, match=refused):
         everything(str(name), columns)
 

@@ -245,6 +245,7 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 OBJECT = "give one event a line, as a JSON object"
 PROCESS = "give the name of the event's process, a string"
 INDEX = "give the event's number on its process, an integer counted from 0"
+HIDDEN = 'no name holds "\\n", which does not show'
 CALLED = "if the log calls one of them so: --kind sned=THAT"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
@@ -280,8 +281,9 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         (["17"], "1: 17 is not an event", OBJECT),
         (["{}"], "1: 'process' is missing", PROCESS),
         ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
-        ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", PROCESS),
+        ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", f"{PROCESS}; {HIDDEN}"),
         ([event("P1", None, "internal")], "1: 'index' is missing", INDEX),
+        ([event("P1", "7", "internal")], "1: 'index' cannot be \"7\"", INDEX),
         ([event("P1", True, "internal")], "1: 'index' cannot be true", INDEX),
         ([event("P1", -1, "internal")], "1: 'index' is -1", "count the events of a process from 0"),
         ([event("P1", 0, None)], "1: 'kind' is missing", f"give one of {KINDS}"),
@@ -292,7 +294,7 @@ TWO_SENDERS = [event("P2", 0, "deliver", "x", "P3"), event("P4", 0, "deliver", "
         ),
         ([event("P1", 0, "send")], "1: 'message' is missing", MESSAGE),
         ([event("P1", 0, "send", {"id": 1}, "P2")], "1: 'message' cannot be an object", MESSAGE),
-        ([event("P1", 0, "send", "\n" + "x" * 99)], f"1: 'message' cannot be \"\\n{'x' * 36}…", MESSAGE),
+        ([event("P1", 0, "send", "\n" + "x" * 99)], f"1: 'message' cannot be \"\\n{'x' * 36}…", f"{MESSAGE}; {HIDDEN}"),
         (
             [event("P1", 0, "internal", run=0.5)],
             "1: 'run' cannot be 0.5",

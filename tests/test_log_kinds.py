@@ -154,7 +154,7 @@ def test_an_error_names_the_line_of_the_file(crownless: Crownless, tmp_path: Pat
         (("computation.txt", "--kind", "r=deliver"), "--kind does not go with a computation"),
         (
             ("events.csv", "--engine", "spark", "--kind", "r=deliver"),
-            "--kind do not go with --engine spark",
+            "--kind does not go with --engine spark",
         ),
     ],
 )

@@ -393,6 +393,10 @@ def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession,
         ({"a.parquet": [{**ROW, "index": 0.5}]}, "a.parquet: the column 'index' is of type double"),
         ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: there is no column 'process'"),
         ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
+        (
+            {"a.csv": b"process,index"},
+            "a.csv: Spark does not read CSV, but Parquet and JSON Lines; leave --engine spark",
+        ),
     ],
 )
 def test_a_dataset_that_cannot_be_read_is_refused_before_anything_is_judged(

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.spec.errors import BadInput
 
+from .reasons import BadIndex
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -42,20 +44,22 @@ _MEANT = {
     "message": "texts or whole numbers",
     "peer": "texts, or lists of texts",
 }
+#: So many columns of a file are named at most.
+MOST_NAMED = 20
 #: The columns that a log may lack; where messages have no names, `message` is their payload.
 OPTIONAL = ("run",)
 OPTIONAL_WITHOUT_NAMES = ("run", "message")
 
 
-def check_columns(schema: pa.Schema, file: str, optional: Sequence[str] = OPTIONAL) -> None:
-    """Raises `BadInput` if the columns of a file are not those of a log."""
+def check_columns(schema: pa.Schema, file: str, optional: Sequence[str] = OPTIONAL, has: Sequence[str] = ()) -> None:
+    """Raises `BadInput` if the columns of a file are not those of a log; it has these, if not those of the schema."""
     import pyarrow as pa
 
     def has_type(kind: pa.DataType, name: str) -> bool:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        whole = pa.types.is_signed_integer(kind)
+        whole = pa.types.is_integer(kind)
         names = name == "peer" and pa.types.is_list(kind) and pa.types.is_string(kind.value_type)
         none = name in optional and pa.types.is_null(kind)
         allowed = TYPES[name]
@@ -65,12 +69,19 @@ def check_columns(schema: pa.Schema, file: str, optional: Sequence[str] = OPTION
         if name not in schema.names:
             if name in optional:
                 continue
-            hint = f"if the log has one of another name: --column {name}=THAT; columns are: {', '.join(TYPES)}"
+            theirs = shortened(has or schema.names)
+            hint = f"the file has {theirs}; if one is the '{name}', say so: --column {name}=THAT"
             raise BadInput(f"there is no column '{name}'", hint=hint, file=file)
         kind = schema.field(name).type
         if not has_type(kind, name):
             hint = f"give it as {_MEANT[name]}"
             raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
+
+
+def shortened(names: Sequence[str]) -> str:
+    """The names of the columns of a file, the first of them if they are many."""
+    first = ", ".join(map(repr, names[:MOST_NAMED]))
+    return f"{first} and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else first or "no columns"
 
 
 def plain_table(table: pa.Table) -> pa.Table:
@@ -90,7 +101,11 @@ def plain_table(table: pa.Table) -> pa.Table:
         columns["peer"] = pa.chunked_array([pc.binary_join(of, PEER_SEPARATOR)])
     for name, column in columns.items():
         if name == "index":
-            columns[name] = column.cast(pa.int64())
+            try:
+                columns[name] = column.cast(pa.int64())
+            except pa.ArrowInvalid:
+                reason = BadIndex(pc.max(column).as_py())
+                raise BadInput(reason.text, hint=reason.hint) from None
         elif not pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type.value_type):
             columns[name] = column.cast(pa.string())
     if "run" not in columns:

@@ -81,6 +81,8 @@ def runs_of(
     table = None
     if form != "jsonl" or columns or _has_more_lines(content, SMALL_UP_TO):
         table = read_table(content, form, name, columns, progress, kinds=kinds)
+    if table is not None and not table.num_rows:
+        raise BadInput("the log is empty", hint="give one event a row", file=name)
     if table is None or table.num_rows <= SMALL_UP_TO:
         return runs_in(lines_of(content, form, name, columns, kinds=kinds), name)
     from .classified import classified  # which loads what is compiled

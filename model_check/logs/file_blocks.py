@@ -13,11 +13,11 @@ from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 
 from .files import (
-    COMPRESSIONS,
     CONVERTED,
     Format,
     Progress,
     as_plain_rows,
+    compression_of,
     first_line,
     format_in,
     format_of,
@@ -48,18 +48,18 @@ def blocks(
     form = form or (None if path is None else format_of(path.name))
     if form in CONVERTED:
         raise BadInput(f"{form} is not read block by block", hint="leave --one-run out", file=name)
-    compressed = path is not None and path.suffix in COMPRESSIONS
+    compression = None if path is None else compression_of(path)
     if form in ("parquet", "arrow"):
-        if path is None or compressed:
+        if path is None or compression is not None:
             hint = "give it as a file, not compressed as a whole"
             raise BadInput(f"{form} is not read block by block here", hint=hint, file=name)
         yield from _of_tables(str(path), form, name, columns, kinds)
         return
-    with _opened(name, compressed) as file:
+    with _opened(name, compression) as file:
         yield from _of_text(file, form, name, columns, progress, size or BYTES, kinds)
 
 
-def _opened(name: str, compressed: bool) -> AbstractContextManager[IO[bytes]]:
+def _opened(name: str, compression: str | None) -> AbstractContextManager[IO[bytes]]:
     import pyarrow as pa
 
     path = path_of(name)
@@ -69,7 +69,7 @@ def _opened(name: str, compressed: bool) -> AbstractContextManager[IO[bytes]]:
         opened = path.open("rb")
     except OSError as error:
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
-    return pa.CompressedInputStream(opened, COMPRESSIONS[path.suffix]) if compressed else opened
+    return opened if compression is None else pa.CompressedInputStream(opened, compression)
 
 
 def _of_tables(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from crownless.spec.errors import BadInput
 
-from .columns import COLUMNS, OPTIONAL, TYPES, check_columns, json_line, plain_table
+from .columns import COLUMNS, OPTIONAL, TYPES, check_columns, json_line, plain_table, shortened
 from .kinds import DELIVERS, table_with_kinds
 from .patterns import is_parser
 
@@ -70,10 +70,15 @@ BLOCK = 1 << 24
 WORTH_A_LOOP = 1 << 19
 
 
+def compression_of(path: Path) -> str | None:
+    """The compression of a file by its name, or None."""
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
 def format_of(name: str) -> Format | None:
     """The format of a file by its name, or None."""
-    path = Path(name)
-    path = Path(path.stem) if path.suffix in COMPRESSIONS else path
+    path = Path(name.lower())
+    path = path if compression_of(path) is None else Path(path.stem)
     twofold = "".join(path.suffixes[-2:])
     return SUFFIXES.get(twofold, SUFFIXES.get(path.suffix))
 
@@ -116,6 +121,8 @@ def refuse_other_format(content: bytes, form: Format | None, name: str) -> None:
         raise BadInput("this looks like CSV, not like a computation", hint=hint, file=name)
     if form in CONVERTED and found == "jsonl":  # whose readers know more
         return
+    if found is None and form in ("jsonl", "parquet", "arrow") and _looks_like_csv(content):
+        found = "csv"
     if form is not None and found is not None and found != form:
         hint = f"give --format {found}, or name the file for what it is"
         raise BadInput(f"this looks like {CALLED[found]}, not like {CALLED[form]}", hint=hint, file=name)
@@ -123,15 +130,16 @@ def refuse_other_format(content: bytes, form: Format | None, name: str) -> None:
 
 def _looks_like_csv(content: bytes) -> bool:
     """True if the first line is no process with events, as a computation has, and has several cells."""
-    heading = content.lstrip().split(b"\n", 1)[0]
-    return max(map(heading.count, (b",", b"\t", b";"))) >= 2 and not {*b":#"} & {*heading}
+    heading = content[:_HEAD].lstrip().split(b"\n", 1)[0]
+    others = {*b":#[]{}", *range(9)} & {*heading}
+    return not others and max(map(heading.count, (b",", b"\t", b";"))) >= 2
 
 
 def decompressed(content: bytes, name: str) -> bytes:
     """The content of a file whose suffix is that of a compression, as it was before."""
     import pyarrow as pa
 
-    compression = COMPRESSIONS[Path(name).suffix]
+    compression = compression_of(Path(name))
     try:
         with pa.CompressedInputStream(pa.BufferReader(content), compression) as stream:
             return bytes(stream.read())
@@ -190,22 +198,24 @@ def as_plain_rows(
     kinds: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Rows as they are in a file that is not JSON, as plain rows; the parameters are those of `read_table`."""
-    named = _named(columns, name)
+    named, has = _named(columns, name), table.schema.names
     several = [given for given, count in Counter(table.schema.names).items() if count > 1]
     if several:
         raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
     missing = [given for given in (columns or {}).values() if given not in table.schema.names]
     if missing:
-        hint = f"the file has {', '.join(map(repr, table.schema.names))}"
-        raise BadInput(f"there is no column {missing[0]!r}", hint=hint, file=name)
+        raise BadInput(f"there is no column {missing[0]!r}", hint=f"the file has {shortened(has)}", file=name)
     table = table.select([given for given in dict.fromkeys(named.values()) if given in table.schema.names])
     table = table.rename_columns([next(k for k, v in named.items() if v == given) for given in table.schema.names])
     if form == "csv" and "index" in table.schema.names:
         table = _with_numbers(table, name)
-    check_columns(table.schema, name, optional)
+    check_columns(table.schema, name, optional, has)
     if form == "csv":
         table = _with_several_receivers(table)
-    return plain_table(table_with_kinds(table, kinds))
+    try:
+        return plain_table(table_with_kinds(table, kinds))
+    except BadInput as problem:
+        raise problem.at(file=name) from None
 
 
 def _source(content: bytes, progress: Progress | None) -> pa.NativeFile:
@@ -343,7 +353,7 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    path = Path(name)
+    path = Path(name.lower())
     separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) or (name == "-" and _has_tabs(content)) else ","
     try:
         content.decode()
@@ -351,10 +361,11 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=name, line=line) from None
     heading = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace").strip()
-    try:
+
+    def read(source: pa.NativeFile, **how: bool) -> pa.Table:
         return pc.read_csv(
-            _source(content, progress),
-            read_options=pc.ReadOptions(block_size=BLOCK),
+            source,
+            read_options=pc.ReadOptions(block_size=BLOCK, **how),
             parse_options=pc.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pc.ConvertOptions(
                 column_types={cell.strip('"'): pa.string() for cell in heading.split(separator)},
@@ -363,9 +374,17 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
                 quoted_strings_can_be_null=True,
             ),
         )
+
+    try:
+        return read(_source(content, progress))
+    except pa.ArrowException:
+        pass  # so many threads do not say where
+    try:
+        return read(pa.BufferReader(content), use_threads=False)
     except pa.ArrowException as error:
-        hint = "give a line of column names, and each event on a line with a cell for each column"
-        raise BadInput(f"it cannot be read as CSV: {first_line(error)}", hint=hint, file=name) from None
+        said = first_line(error)
+    hint = "give a line of column names, and each event on a line with a cell for each column"
+    raise BadInput(f"it cannot be read as CSV: {said}", hint=hint, file=name)
 
 
 def _has_tabs(content: bytes) -> bool:

@@ -153,6 +153,10 @@ def _name(fields: Mapping[str, object], key: str, integers: bool = False, meanin
 
 def _unusable(key: str, value: object, meaning: str = "") -> UnusableRow:
     meaning = meaning or MEANING[key]
+    text = value if isinstance(value, str) else ""
+    hidden = next((character for character in text if not character.isprintable()), None)
+    if hidden is not None:
+        meaning = f"{meaning}; no name holds {json.dumps(hidden)}, which does not show"
     return UnusableRow(MissingField(key, meaning) if value is None else BadField(key, _in_words(value), meaning))
 
 

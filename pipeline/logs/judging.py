@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crownless.model_check.logs.columns import COLUMNS, check_columns, plain_table
+from crownless.model_check.logs.files import CALLED, format_of
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
@@ -196,11 +197,17 @@ _PARQUET = (".parquet", ".pq")
 def is_parquet(path: str) -> bool:
     """True if the names of the files are those of Parquet; of a remote dataset its own name decides.
 
-    Raises `BadInput` if files of both kinds are in one folder.
+    Raises `BadInput` if files of both kinds are in one folder, or files of another format.
     """
     if "://" in path:
         return path.rstrip("/").endswith(_PARQUET)
-    kinds = {file.suffix in _PARQUET for file in data_files(path)}
+    files = data_files(path)
+    for file in files:
+        form = format_of(file.name)
+        if form not in (None, "jsonl", "parquet"):
+            hint = "leave --engine spark out, or convert it"
+            raise BadInput(f"Spark does not read {CALLED[form]}, but Parquet and JSON Lines", hint=hint, file=str(file))
+    kinds = {file.suffix in _PARQUET for file in files}
     if len(kinds) == 2:
         hint = "put the Parquet files into a folder of their own"
         raise BadInput("it holds Parquet files and others", hint=hint, file=path)

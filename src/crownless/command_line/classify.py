@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import get_args
@@ -13,7 +13,7 @@ from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
-from crownless.model_check.logs.files import CONVERTED, Format, format_of
+from crownless.model_check.logs.files import Format
 from crownless.model_check.logs.kinds import check_kinds
 from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
@@ -173,17 +173,9 @@ def classify(
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
     named, called = _columns(columns), _kinds(kinds)
     patterns = Patterns(pattern, delimiter, send, deliver)
-    if engine == "spark" and by_process:
-        raise BadInput("--by-process does not go with --engine spark", hint="leave one of them out")
-    if engine == "spark" and (form is not None or named or called):
-        hint = "leave --engine spark out, or rename the columns and kinds"
-        raise BadInput("--format, --column and --kind do not go with --engine spark", hint=hint)
-    if engine == "spark" and (patterns.given or any(format_of(name) in CONVERTED for name in files)):
-        hint = "leave --engine spark out"
-        raise BadInput(f"--engine spark does not read {', '.join(CONVERTED)}", hint=hint)
-    if engine == "spark" and match:
-        raise BadInput("--match does not go with --engine spark", hint="leave one of them out")
+    form_given = {"--format": form is not None, "--column": named, **dict.fromkeys(patterns.given, True)}
     if engine == "spark":
+        _refuse_beside("--engine spark", {"--by-process": by_process, **form_given, "--kind": called, "--match": match})
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
         from crownless.pipeline.logs.live import IDLE_TIMEOUT, MAX_LATENESS
@@ -220,12 +212,11 @@ def classify(
         )
     if master or live:
         raise BadInput("--master and --live go with --engine spark", hint="add --engine spark")
-    if one_run and (match or out is not None or by_process or patterns.given):
-        hint = "leave --one-run out"
-        raise BadInput("--match, --out, --by-process and expressions do not go with --one-run", hint=hint)
-    if clocks and (match or form is not None or named or patterns.given):
-        hint = "leave --clocks out"
-        raise BadInput("--match, --format, --column and expressions do not go with --clocks", hint=hint)
+    if one_run:
+        others = {"--match": match, "--out": out is not None, "--by-process": by_process}
+        _refuse_beside("--one-run", {**others, **dict.fromkeys(patterns.given, True)})
+    if clocks:
+        _refuse_beside("--clocks", {"--match": match, **form_given})
     if out is not None:
         if len(files) != 1:
             raise BadInput("--out takes one log", hint="give each log a folder of its own")
@@ -233,10 +224,9 @@ def classify(
 
         refuse_taken(out)
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
-    if match and patterns.given:
-        raise BadInput(f"{patterns.given[0]} does not go with --match", hint="leave one of them out")
-    if match and (out is not None or by_process):
-        raise BadInput("--out and --by-process do not go with --match", hint="leave --match out")
+    if match:
+        others = {"--out": out is not None, "--by-process": by_process}
+        _refuse_beside("--match", {**dict.fromkeys(patterns.given, True), **others})
     if match:
         from .classify_match import classify_match
 
@@ -311,6 +301,13 @@ def _compiling() -> AbstractContextManager[None]:
     from crownless.model_check.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
 
     return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
+
+
+def _refuse_beside(option: str, others: Mapping[str, object]) -> None:
+    """Raises `BadInput` for the first of the other options that is given."""
+    for other, given in others.items():
+        if given:
+            raise BadInput(f"{other} does not go with {option}", hint="leave one of them out")
 
 
 def _columns(given: tuple[str, ...]) -> dict[str, str]:
