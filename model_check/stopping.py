@@ -50,6 +50,8 @@ LOOKS_WITHIN = 8.0
 WAITS = 1.0
 #: Functions from which no exception gets out: destructors, and what z3 calls.
 LOSES_EXCEPTIONS = ("__del__", "z3_error_handler")
+#: Another one is of the module that imports modules.
+_LOSES_AT_IMPORT, _IMPORTS = "cb", "importlib._bootstrap"
 #: The module whose destructors fail where a constructor was left half way.
 _Z3 = "z3.z3"
 #: Exit codes of a process that is ended by the thread: by signals, or at a limit.
@@ -290,7 +292,9 @@ def _would_be_lost(frame: FrameType | None) -> bool:
     has to come to its end: a constructor of z3, a context manager of this module.
     """
     while frame is not None:
-        if frame.f_code.co_name in LOSES_EXCEPTIONS or _has_to_end(frame):
+        name = frame.f_code.co_name
+        of_import = name == _LOSES_AT_IMPORT and frame.f_globals.get("__name__") == _IMPORTS
+        if name in LOSES_EXCEPTIONS or of_import or _has_to_end(frame):
             return True
         frame = frame.f_back
     return False

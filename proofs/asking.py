@@ -11,6 +11,7 @@ from typing import Any
 import z3
 
 from crownless.model_check.collector import collector_off
+from crownless.spec.memory import require
 
 #: Bytes without which z3 cannot begin: it would break down, as `z3.Context` does not look whether it has been made.
 ROOM = 24 << 20
@@ -21,7 +22,7 @@ _at_work: list[z3.Context] = []
 
 def own_context() -> z3.Context:
     """A context in which z3 knows nothing of earlier queries; raises `MemoryError` if there is no room for it."""
-    bytearray(ROOM)
+    require(ROOM)
     context = z3.Context()
     z3.Z3_enable_concurrent_dec_ref(context.ref())
     return context
@@ -34,7 +35,7 @@ def ask(solver: Any, *given: Any) -> Any:
         with collector_off():
             return solver.check(*given)
     finally:
-        _at_work.pop()
+        _at_work.remove(solver.ctx)
 
 
 def interrupt() -> None:

@@ -10,6 +10,7 @@ import z3
 
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import Part, Stopped, stop_reason, stoppable
+from crownless.spec.memory import require
 
 from .asking import ROOM, interrupt
 
@@ -36,7 +37,7 @@ def stoppable_proof(limits: Limits | None = None) -> Iterator[Part]:
         with stoppable(limits) as part:
             yield part
         return
-    bytearray(ROOM)  # `MemoryError` if they are not there
+    require(ROOM)
     before = z3.get_param("ctrl_c")
     z3.set_param("ctrl_c", False)
     try:

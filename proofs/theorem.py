@@ -60,8 +60,8 @@ class Verdict:
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
     """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
 
-    Which way z3 takes depends on its seed, and not on earlier queries, as each theorem has a context of its own. Where
-    it gives up, the query is repeated with another seed, so many times in all, each with as many steps.
+    Each theorem has a context of its own, in which z3 knows nothing of earlier queries. Which way it takes depends on
+    its seed; where it gives up, the query is repeated with another seed, so many times in all, each with as many steps.
     """
     reason = ""
     context = own_context()

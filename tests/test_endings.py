@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -201,6 +202,48 @@ def test_no_exception_is_raised_in_a_destructor_where_it_would_be_lost() -> None
             works(0.03)
     assert part.reason == "0.1 seconds are over"
     assert lost == []
+
+
+def test_nor_in_what_is_called_when_a_module_has_been_imported() -> None:
+    """This is what was printed then: `Exception ignored in: <function _get_module_lock.<locals>.cb>`."""
+    lost: list[object] = []
+    of_importlib: dict[str, Any] = {"__name__": "importlib._bootstrap", "works": works}
+    exec("def cb(_): works(0.03)", of_importlib)
+    for _ in range(6):  # each time it comes as often there as elsewhere
+        with patch.object(sys, "unraisablehook", lost.append), stoppable(Limits(seconds=0.1)) as part:
+            while True:
+                lock = Lock()
+                kept = weakref.ref(lock, of_importlib["cb"])
+                del lock
+                works(0.03)
+        assert kept() is None
+        assert part.reason == "0.1 seconds are over"
+    assert lost == []
+
+
+class Lock:
+    """Can be referred to weakly."""
+
+
+#: Is interrupted when a function is called that is among the first.
+INTERRUPTED_EARLY = """
+import os, signal, sys
+from crownless import command_line, start
+def interrupts(*_):
+    os.kill(os.getpid(), signal.NUMBER)
+command_line.FUNCTION = interrupts
+sys.argv[1:] = ["list"]
+start.main()
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("function", ["closed_streams", "keep_reserve", "_run", "flush"])
+def test_an_interrupt_before_or_after_all_else_ends_it(function: str, number: str) -> None:
+    script = INTERRUPTED_EARLY.replace("NUMBER", number).replace("FUNCTION", function)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=LONG)
+    assert (ended.returncode, ended.stderr) == (130, "")
+    assert bool(ended.stdout) == (function == "flush")
 
 
 def test_no_stop_is_raised_where_a_part_is_being_left() -> None:

@@ -14,6 +14,7 @@ from unittest.mock import patch
 import pytest
 import z3
 
+from crownless.proofs import asking
 from crownless.proofs.interrupts import AT_ITS_LIMIT, INTERRUPTED, reason_for_giving_up, stoppable_proof
 from crownless.proofs.theorem import theorem
 
@@ -186,6 +187,39 @@ def test_a_limit_is_no_interrupt() -> None:
     for reason in (AT_ITS_LIMIT, "canceled", "push canceled"):
         assert reason_for_giving_up(reason) == AT_ITS_LIMIT
     assert reason_for_giving_up("incomplete quantifiers") == "incomplete quantifiers"
+
+
+class _Query:
+    """A solver and its context in one, that does something else when it is asked."""
+
+    def __init__(self, during: Callable[[], object]) -> None:
+        self.ctx, self.check, self.interrupted = self, during, 0
+
+    def interrupt(self) -> None:
+        self.interrupted += 1
+
+
+def test_a_query_can_be_interrupted_when_one_of_another_thread_has_ended() -> None:
+    begins, ends = threading.Event(), threading.Event()
+
+    def until_the_end() -> None:
+        begins.set()
+        ends.wait(LONG)
+
+    other = threading.Thread(target=asking.ask, args=[_Query(until_the_end)])
+    other.start()
+    begins.wait(LONG)
+
+    def during() -> None:
+        ends.set()
+        other.join(LONG)
+        asking.interrupt()
+
+    query = _Query(during)
+    asking.ask(query)
+    assert query.interrupted == 1
+    asking.interrupt()
+    assert query.interrupted == 1
 
 
 def _threaded(what: Callable[[], None]) -> None:

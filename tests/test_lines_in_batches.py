@@ -11,7 +11,7 @@ from test_plain_lines import EVENT, NOT_PLAIN, PLAIN
 
 from crownless.model_check.logs.columns import COLUMNS
 from crownless.pipeline.logs import rows
-from crownless.pipeline.logs.rows import plain_line, read_lines
+from crownless.pipeline.logs.rows import UNREADABLE, plain_line, read_lines
 
 INTERNAL = '{"process": "P1", "index": 2, "kind": "internal"}'
 #: Plain to the loop, and no events or not quite.
@@ -31,7 +31,7 @@ ODD = (
 )
 
 
-def read(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+def read(lines: Sequence[bytes | None]) -> list[dict[str, Any]]:
     batch = pa.RecordBatch.from_arrays([pa.array(lines, pa.binary())], names=["value"])
     found = list(read_lines([batch]))
     assert all(batch.schema.names == list(COLUMNS) for batch in found)
@@ -52,6 +52,18 @@ def test_a_batch_is_read_as_its_lines(text: str) -> None:
 def test_bytes_that_are_no_text_are_kept() -> None:
     lines = [EVENT.encode(), EVENT.encode().replace(b"P1", b"P\xff")]
     assert read(lines) == one_by_one(lines)
+
+
+def test_several_lines_in_one_are_no_event() -> None:
+    for end in ("\n", "\r\n", "\n\n"):
+        several = f"{EVENT}{end}{INTERNAL}".encode()
+        assert [row["kind"] for row in read([several])] == [UNREADABLE]
+        assert read([several, b"oops"]) == one_by_one([several, b"oops"])
+        assert read([EVENT.encode() + b"\n"]) == read([EVENT.encode()])
+
+
+def test_no_line_is_an_empty_one() -> None:
+    assert read([EVENT.encode(), None]) == read([EVENT.encode(), b""])
 
 
 def test_random_batches_are_read_as_their_lines() -> None:

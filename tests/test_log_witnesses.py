@@ -139,6 +139,20 @@ def test_there_is_room_for_a_message_to_many_that_none_receives() -> None:
     assert [(order, json.loads(text)["kind"]) for _, order, text in made] == [("synchronous", "unreceived")]
 
 
+def test_of_long_shapes_none_is_kept() -> None:
+    n, events = 40, []
+    for k in range(n):
+        before, after = (k - 1) % n, (k + 1) % n
+        events += [
+            {"process": f"P{k}", "index": 0, "kind": "send", "message": f"m{k}", "peer": f"P{after}"},
+            {"process": f"P{k}", "index": 1, "kind": "deliver", "message": f"m{before}", "peer": f"P{before}"},
+        ]
+    known = shapes._known_witness_of.cache_info().currsize
+    made = witnesses(decided("\n".join(map(json.dumps, events)).encode(), "lost"))
+    assert [(order, json.loads(text)["kind"]) for _, order, text in made] == [("synchronous", "crown")]
+    assert shapes._known_witness_of.cache_info().currsize == known
+
+
 def test_names_are_those_of_the_log_whatever_is_in_them() -> None:
     odd = ['a "quoted" one', "back\\slash", "⟨P0⟩", "⟨m1⟩", "é", "\u3164"]
     for name in odd:

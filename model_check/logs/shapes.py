@@ -27,8 +27,8 @@ from .violations import END, ENTRIES, MESSAGES_WRITTEN, SHAPE, Written, room_for
 
 #: Runs whose violations are written down at a time.
 AT_A_TIME = 4096
-#: So many shapes are known at a time.
-MOST_SHAPES = 1 << 16
+#: So many shapes are known at a time, of no more numbers each.
+MOST_SHAPES, MOST_NUMBERS = 1 << 14, 64
 #: What stands in a shape's witness for the names of its processes and messages.
 _PROCESS, _MESSAGE = "⟨P{}⟩", "⟨m{}⟩"
 _PLACE = re.compile("⟨([Pm])([0-9]+)⟩")
@@ -87,7 +87,8 @@ class WitnessesByShape:
         shapes, width = written.shape[: int(written.sizes[SHAPE])].tobytes(), written.shape.itemsize
         process, pending = written.process, self.monitor.pending
         for (run, order, shape, line, message), (_, _, end, *_) in pairwise(written.entry[: count + 1].tolist()):
-            texts, places = _witness_of(shapes[width * shape : width * end], order, pending)
+            witness_of = _known_witness_of if end - shape <= MOST_NUMBERS else _witness_of
+            texts, places = witness_of(shapes[width * shape : width * end], order, pending)
             said = [texts[0]]
             for (is_process, k), text in zip(places, texts[1:], strict=True):
                 said.append(processes[process[line + k]] if is_process else _in_json(names[message + k]))
@@ -95,7 +96,6 @@ class WitnessesByShape:
             yield WitnessOfRun(run, _ORDER[order], "".join(said))
 
 
-@lru_cache(MOST_SHAPES)
 def _witness_of(shape: bytes, order: int, pending: bool) -> tuple[list[str], list[tuple[bool, int]]]:
     """The spec's witness of a shape: the texts between the names, and for each name if it is a process, and which."""
     reading: UnreceivedPolicy = "pending" if pending else "lost"
@@ -106,6 +106,9 @@ def _witness_of(shape: bytes, order: int, pending: bool) -> tuple[list[str], lis
     assert verdict.witness is not None, f"the messages that show {_ORDER[order]} broken keep it: {events}"
     pieces = _PLACE.split(as_json(verdict.witness.json(logged.computation)))
     return pieces[::3], [(kind == "P", int(k)) for kind, k in zip(pieces[1::3], pieces[2::3], strict=True)]
+
+
+_known_witness_of = lru_cache(MOST_SHAPES)(_witness_of)
 
 
 def _events(shape: Sequence[int]) -> list[tuple[str, str, str, list[str]]]:

@@ -97,7 +97,13 @@ def _read_at_once(lines: pa.BinaryArray) -> pa.Table | None:
         lines.cast(pa.string())
     except pa.ArrowInvalid:
         return None  # not UTF-8
-    table = read_plain_lines(b"\n".join(lines.to_pylist()), {name: name for name in TYPES})
+    if lines.null_count:
+        return None
+    values = lines.to_pylist()
+    content = b"\n".join(values)
+    if content.count(b"\n") != len(values) - 1:
+        return None  # several lines in one
+    table = read_plain_lines(content, {name: name for name in TYPES})
     if table is None or any(table[name].null_count for name in ("process", "index", "kind")):
         return None
     internal, has_message = pc.equal(table["kind"], "internal"), table["message"].is_valid()
@@ -109,7 +115,7 @@ def _read_at_once(lines: pa.BinaryArray) -> pa.Table | None:
 def _read_one_by_one(lines: pa.BinaryArray) -> pa.RecordBatch:
     import pyarrow as pa
 
-    rows = [plain_line(line) for line in lines.to_pylist() if line.strip()]
+    rows = [plain_line(line) for line in lines.to_pylist() if line and line.strip()]
     columns = [pa.array([row[k] for row in rows], kind) for k, kind in enumerate(plain_types())]
     return pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
 

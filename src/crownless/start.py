@@ -30,10 +30,14 @@ def main() -> None:
 
 
 def _run() -> None:
+    usual = (signal.SIG_DFL, signal.default_int_handler)
     try:
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) in usual:
+                signal.signal(number, _interrupted)
         from crownless.command_line import main as crownless
+
+        crownless()
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:  # the installation is broken, or there is no memory for it
@@ -42,7 +46,13 @@ def _run() -> None:
             sys.exit(71)
         traceback.print_exc()
         sys.exit(70)
-    crownless()
+
+
+def _interrupted(*_: object) -> None:
+    """Ends it where nothing watches over signals yet: an exception might be lost in the midst of an import."""
+    global _code
+    _code = 130
+    _end()
 
 
 def _lacks_memory(error: Exception) -> bool:
@@ -56,6 +66,6 @@ def _lacks_memory(error: Exception) -> bool:
 
 def _end() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # it cannot be written, or is closed
+        with suppress(OSError, ValueError, AttributeError, RuntimeError):  # it cannot be written, or is closed
             stream.flush()
     os._exit(_code)

@@ -103,16 +103,15 @@ def crownless(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `crownless` command; always ends by `sys.exit`."""
-    code = closed_streams()
-    if code is not None:
-        sys.exit(code)
-    keep_reserve()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
     try:
-        code = _run(arguments)
-        flush()
+        code = closed_streams()
+        if code is None:
+            keep_reserve()
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(stream, io.TextIOWrapper):
+                    stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
+            code = _run(arguments)
+            flush()
     except SystemExit as ended:  # click completes a shell's word, or says that our reader has gone, as `head` does
         code = EXIT_BROKEN_PIPE if ended.code else EXIT_HOLDS
     except click.Abort:
