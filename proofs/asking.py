@@ -39,6 +39,8 @@ def ask(solver: Any, *given: Any) -> Any:
 
 
 def interrupt() -> None:
-    """Has z3 give up on what it is at; called from another thread."""
-    for context in {z3.main_ctx(), *_at_work}:
+    """Has z3 give up on what it is at; called from another thread. A context in which it is at nothing must not be
+    interrupted: whatever comes next there would be "canceled".
+    """
+    for context in _at_work.copy() or [z3.main_ctx()]:
         context.interrupt()

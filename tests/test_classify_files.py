@@ -13,15 +13,17 @@ from typing import Any
 import pytest
 from command_line_runner import Capture, Crownless
 from test_classified_logs import Event, by_spec, events, long_run, written
+from witness_checks import check_witness, from_json
 
 from crownless.command_line import classify_out
 from crownless.command_line.classify_progress import Rate
 from crownless.model_check.logs import contents as opening
 from crownless.model_check.logs import files, monitor
 from crownless.model_check.logs.contents import contents
+from crownless.model_check.oracle import NamedComputation
 from crownless.spec import reading
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import ORDERS, Verdict
 from crownless.spec.reading import read_bytes
 
 pa = pytest.importorskip("pyarrow")
@@ -226,11 +228,15 @@ def test_out_has_every_verdict_witness_and_hole(tmp_path: Path, crownless: Crown
     verdicts = {(row["run"], row["order"]): row for row in of_type(rows, "verdict")}
     assert len(verdicts) == len(of_type(rows, "verdict")) == 7 * len(known)
     for one in known:
+        assert isinstance(one.subject, NamedComputation)
         for order, verdict in one.items():
             row = verdicts[one.subject.run or "", order]
             assert row["verdict"] == verdict.outcome
             assert row["because"] == verdict.unknown
-            assert (None if row["witness"] is None else json.loads(row["witness"])) == verdict.json()["witness"]
+            assert (row["witness"] is None) == (verdict.witness is None)
+            if row["witness"] is not None:
+                shown = from_json(one.subject.computation, json.loads(row["witness"]))
+                check_witness(one.subject.computation, Verdict(order, kept=False, witness=shown), "lost")
     holes = [(row["run"], row["because"]) for row in of_type(rows, "hole")]
     assert sorted(holes) == sorted((one.subject.run, hole.text) for one in known for hole in one.subject.holes)
     assert holes

@@ -275,11 +275,11 @@ def test_a_small_log(name: str, spark: SparkSession) -> None:  # noqa: F811
 
 
 def by_classify(lines: Sequence[str]) -> str | None:
-    """Why a log is refused, without the place; None if it is not."""
+    """Why a log is refused, without the places; None if it is not."""
     try:
         list(read_log(lines))
     except BadInput as problem:
-        return problem.message.removeprefix("run r: ")
+        return re.sub(r" \(line [0-9]+\)", "", problem.message.removeprefix("run r: "))
     return None
 
 
