@@ -6,6 +6,8 @@ What they drop is kept until z3 has time for it (see `crownless.proofs`); during
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import z3
@@ -30,17 +32,29 @@ def own_context() -> z3.Context:
 
 def ask(solver: Any, *given: Any) -> Any:
     """What z3 answers to the query of this solver, with these further hypotheses."""
-    _at_work.append(solver.ctx)
+    with _at_query(solver.ctx):
+        return solver.check(*given)
+
+
+def ask_spacer(engine: Any, goal: Any) -> Any:
+    """What z3's Spacer answers to the query whether the goal is reached."""
+    with _at_query(engine.ctx):
+        return engine.query(goal)
+
+
+@contextmanager
+def _at_query(context: z3.Context) -> Iterator[None]:
+    _at_work.append(context)
     try:
         with collector_off():
-            return solver.check(*given)
+            yield
     finally:
-        _at_work.remove(solver.ctx)
+        _at_work.remove(context)
 
 
 def interrupt() -> None:
-    """Has z3 give up on what it is at; called from another thread. A context in which it is at nothing must not be
-    interrupted: whatever comes next there would be "canceled".
+    """Has z3 give up on the queries that it is at; called from another thread. In a context in which it is at none,
+    whatever comes next would be "canceled".
     """
-    for context in _at_work.copy() or [z3.main_ctx()]:
+    for context in _at_work.copy():
         context.interrupt()

@@ -6,6 +6,7 @@ Every verdict is also compared with that of the spec (`judge_run`); every unusab
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -24,9 +24,8 @@ import z3
 
 from crownless.impl.ops import Integers, Value
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.model_check.collector import collector_off
 from crownless.proofs.any_run import parts
-from crownless.proofs.asking import ask
+from crownless.proofs.asking import ask, ask_spacer
 from crownless.proofs.guarded import for_every_n
 from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, Terms, as_term
@@ -281,8 +280,7 @@ def spacer(protocol: str | type[ProtocolMachine], n: int = 2, slots: int = 2, ef
     outcome: Literal["proved", "refuted", "unknown"] = "unknown"
     reason, parts = "", []
     try:
-        with collector_off():
-            answer = engine.query(wrong())
+        answer = ask_spacer(engine, wrong())
         reason = reason_for_giving_up(engine.reason_unknown()) if answer == z3.unknown else ""
     except z3.Z3Exception as error:  # how Spacer says that it has come to its limit
         said = error.value.decode() if isinstance(error.value, bytes) else str(error)
