@@ -119,6 +119,16 @@ def _one_channel(run: AnyRun, x: Term, y: Term) -> Term:
     return z3.And(run.sender(x) == run.sender(y), run.receiver(x) == run.receiver(y))
 
 
+def _previous(run: AnyRun, m: Term) -> Term:
+    """The one before m on its channel."""
+    return run.numbered(run.sender(m), run.receiver(m), run.number(m) - 1)
+
+
+def _is_before(run: AnyRun, now: SymbolicState, x: Term, m: Term) -> Term:
+    """True if x is the message before m on m's channel, and was sent before m."""
+    return z3.And(now.sent(x), _one_channel(run, x, m), run.number(x) == run.number(m) - 1, run.precedes(x, m))
+
+
 def _stamps_cover(run: WithExtraMessages, now: Covered) -> Term:
     def covered(x: Term, m: Term) -> Term:
         carried = z3.Or(z3.Not(run.extra(m)), run.receiver(x) == run.receiver(m))
@@ -158,6 +168,9 @@ INVARIANTS: dict[str, Callable[[Any, Any], Term]] = {
             run.precedes(x, y),
         ),
         of=2,
+    ),
+    "the one before on a channel happened before": lambda run, now: run.messages(
+        lambda m: z3.Implies(z3.And(now.sent(m), run.number(m) >= 2), _is_before(run, now, _previous(run, m), m))
     ),
     "before a later one of a channel happened no less": lambda run, now: run.messages(
         lambda x, y, z: z3.Implies(
@@ -248,6 +261,7 @@ KEPT_BY = {
     ),
     "DELIV counts what is delivered": (
         *_OF_CHANNELS,
+        "the one before on a channel happened before",
         "DELIV counts no more than there are",
     ),
     "a matrix covers what is known": (

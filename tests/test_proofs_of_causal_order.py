@@ -194,12 +194,16 @@ def test_what_the_proofs_need_is_reported() -> None:
     assert needed[f"{own_column}: kept by delivering"] == [own_column, ACCEPTED]
 
 
+#: What z3 finds by itself, and the second solver does not.
+FOR_CVC5 = {"extra-messages": {"the one before on a channel happened before"}}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", CAUSAL)
 def test_every_invariant_is_of_use(protocol: str) -> None:
     proof = CAUSAL[protocol]
     used = {hypothesis for hypotheses in needed_by(protocol).values() for hypothesis in hypotheses}
-    assert used >= proof.invariants.keys()
+    assert proof.invariants.keys() - used == FOR_CVC5.get(protocol, set())
 
 
 def test_a_guard_that_never_holds_proves_nothing() -> None:
