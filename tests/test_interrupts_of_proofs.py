@@ -26,6 +26,7 @@ NEVER_ENDS = """
 import signal
 import sys
 import time
+from crownless.proofs.asking import ask
 import z3
 from crownless.proofs.interrupts import stoppable_proof
 x, y, z = z3.Ints("x y z")
@@ -34,13 +35,13 @@ given = [x * x * x + y * y * y + z * z * z == 114, x > y, y > z]
 def solver():
     for solver in iter(z3.Solver, None):
         solver.add(*given)
-        solver.check()
+        ask(solver)
 
 def optimize():
     for times in iter(z3.Optimize, None):
         times.add(*given)
         times.minimize(x)
-        times.check()
+        ask(times)
 
 def half_made():
     # the signal comes while an object of z3 is made, whose destructor needs what is not there yet
@@ -56,7 +57,7 @@ def half_made():
 def finite():
     for solver in iter(lambda: z3.SolverFor("QF_NIA"), None):
         solver.add(*given)
-        solver.check()
+        ask(solver)
 
 def keeps_it_to_itself():
     while True:
