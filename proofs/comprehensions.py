@@ -33,11 +33,11 @@ def eliminate_lambdas(term: Term) -> Term:
 
 
 def _rebuilt(term: Term, parts: list[Term]) -> Term:
-    if not parts:
-        return term
     if z3.is_and(term):
-        return z3.And(parts)
-    return z3.Or(parts) if z3.is_or(term) else term.decl()(*parts)
+        return z3.And(parts) if parts else z3.BoolVal(True)  # in SMT-LIB there is no "and" of nothing
+    if z3.is_or(term):
+        return z3.Or(parts) if parts else z3.BoolVal(False)
+    return term.decl()(*parts) if parts else term
 
 
 def _equal(a: Term, b: Term) -> Term:

@@ -47,6 +47,12 @@ def test_cvc5_distinguishes_what_is_true_from_what_is_not() -> None:
     assert recheck_with_cvc5(Claim("one", {"is": A[K] == 1}, A[L] == 1)) == "refuted"
 
 
+def test_all_and_one_of_nothing_are_read() -> None:
+    given = {"all": z3.And(), "none": z3.Not(z3.Or())}
+    assert recheck_with_cvc5(Claim("true", given, z3.And(z3.BoolVal(True)))) == "proved"
+    assert recheck_with_cvc5(Claim("false", given, z3.Or())) == "refuted"
+
+
 def test_of_a_broken_protocol_cvc5_proves_no_more_than_z3() -> None:
     broken = prove("broken", replace(PROOFS["rst"], protocol=NeverMerges), 100_000, attempts=1)
     assert broken.failures != []
